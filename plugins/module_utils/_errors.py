@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The one family of expected errors. A module catches `OvnError` once, in `main()`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+
+class OvnError(Exception):
+    """Something that a user can act on; the message names the object, the cause and the next step.
+
+    `details` are merged into the module's failure, for example the last observed state.
+    """
+
+    def __init__(self, message: str, **details: t.Any) -> None:
+        super().__init__(message)
+        self.details = details
+
+    def as_result(self) -> dict[str, t.Any]:
+        return {**self.details, "msg": str(self)}
+
+
+class InvalidInput(OvnError):
+    """An option has a value that can never work."""
+
+
+class Unreachable(OvnError):
+    """Nobody answered at the address: refused, no route, name not found, no such socket."""
+
+
+class TimedOut(OvnError):
+    """Somebody listens, but no complete answer came in time."""
+
+
+class CertificateProblem(OvnError):
+    """TLS failed: an own file is unusable, the peer's certificate is not trusted, or the peer refused ours."""
+
+
+class Refused(OvnError):
+    """The server answered with an error, or a safety rule forbids the step."""

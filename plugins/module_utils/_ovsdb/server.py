@@ -1,0 +1,68 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The `_Server` database: what an ovsdb-server says of each database that it hosts (ovsdb-server(5)).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Refused
+from .endpoint import Endpoint
+from .wire import Connection, TlsFiles
+
+DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+
+_COLUMNS = ["name", "model", "connected", "leader", "cid", "sid", "index"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerRow:
+    """`_Server.Database` of one server: its own word, not the cluster's state."""
+
+    name: str
+    model: str
+    connected: bool
+    leader: bool
+    cluster_id: str | None
+    server_id: str | None
+    index: int | None
+    certificate: dict[str, t.Any] | None = None
+    other_names: tuple[str, ...] = ()
+
+
+def _optional(value: t.Any) -> t.Any:
+    """An OVSDB optional column: `["set", []]` is None, `["uuid", X]` is X."""
+    if isinstance(value, list) and len(value) == 2:
+        return None if value[0] == "set" else value[1]
+    return value
+
+
+def query_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> ServerRow | None:
+    """The row of `database` (OVN_Northbound, OVN_Southbound, Open_vSwitch), None if this server does not host it."""
+    with Connection(endpoint, tls, deadline) as connection:
+        result = connection.call("transact", ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}])
+        certificate = connection.peer_certificate
+    rows = result[0].get("rows") if result and isinstance(result[0], dict) else None
+    if rows is None:
+        raise Refused(f"{endpoint} answered a query of _Server with {str(result)[:200]}: ovsdb-server 2.9 or later is needed.")
+    by_name = {row["name"]: row for row in rows}
+    if database not in by_name:
+        return None
+    row = {column: _optional(value) for column, value in by_name[database].items()}
+    return ServerRow(
+        name=row["name"],
+        model=row["model"],
+        connected=row["connected"],
+        leader=row["leader"],
+        cluster_id=row["cid"],
+        server_id=row["sid"],
+        index=row["index"],
+        certificate=certificate,
+        other_names=tuple(sorted(by_name.keys() - {database, "_Server"})),
+    )

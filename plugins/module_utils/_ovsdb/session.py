@@ -1,0 +1,153 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+A session with one database through ovs.db.idl: only named tables and columns are replicated, everything is written in one transaction.
+
+ovsdbapp builds on the same class, but its import alone takes longer than a whole task, and its default registration reads every table.
+"""
+
+from __future__ import annotations
+
+import traceback
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import InvalidInput, OvnError, Refused, TimedOut
+from .endpoint import Endpoint
+from .wire import Connection, TlsFiles
+
+OVS_IMPORT_ERROR: str | None
+try:
+    import ovs.db.idl
+    import ovs.poller
+    import ovs.stream
+except ImportError:
+    OVS_IMPORT_ERROR = traceback.format_exc()
+else:
+    OVS_IMPORT_ERROR = None
+
+Row = t.Any  # ovs.db.idl.Row: attributes are the registered columns
+Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
+
+NO_ROWS: Condition = [False]
+
+
+class Session:
+    """A replica of a few columns of `database`, in sync with one of `endpoints`.
+
+    `tables` maps a table to the wanted columns; columns that the server's schema lacks are left out and listed in `missing`.
+    `conditions` limits the rows of a table. `leader_only` insists on the Raft leader: needed for fresh reads.
+    """
+
+    def __init__(
+        self,
+        endpoints: t.Sequence[Endpoint],
+        database: str,
+        tables: t.Mapping[str, t.Sequence[str]],
+        *,
+        tls: TlsFiles,
+        deadline: Deadline,
+        conditions: t.Mapping[str, Condition] | None = None,
+        leader_only: bool = True,
+    ) -> None:
+        if OVS_IMPORT_ERROR:
+            raise InvalidInput("The Python library ovs is missing on this host: install python3-openvswitch (Debian), or ovs from PyPI.")
+        self.database = database
+        self.deadline = deadline
+        self.missing: set[tuple[str, str]] = set()
+        self.endpoints, schema = _reachable(endpoints, database, tls, deadline)
+        if any(endpoint.scheme == "ssl" for endpoint in self.endpoints):
+            ovs.stream.Stream.ssl_set_private_key_file(tls.private_key)
+            ovs.stream.Stream.ssl_set_certificate_file(tls.certificate)
+            ovs.stream.Stream.ssl_set_ca_cert_file(tls.ca_certificate)
+        self.idl = ovs.db.idl.Idl(",".join(map(str, self.endpoints)), self._helper(schema, tables), leader_only=leader_only)
+        for table, condition in (conditions or {}).items():
+            if table in self.idl.tables:
+                self.idl.cond_change(table, condition)
+        self.wait_until(self.idl.has_ever_connected, f"the {database} database to be read (leader and quorum present?)")
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.idl.close()
+
+    def _helper(self, schema: dict[str, t.Any], tables: t.Mapping[str, t.Sequence[str]]) -> t.Any:
+        helper = ovs.db.idl.SchemaHelper(schema_json=schema)
+        for table, columns in tables.items():
+            known = schema["tables"].get(table, {"columns": {}})["columns"]
+            present = [column for column in columns if column in known]
+            self.missing |= {(table, column) for column in columns if column not in known}
+            if present:
+                helper.register_columns(table, present)
+        return helper
+
+    def rows(self, table: str) -> list[Row]:
+        """The replicated rows; none for a table that the schema lacks."""
+        return list(self.idl.tables[table].rows.values()) if table in self.idl.tables else []
+
+    def _block(self, deadline: Deadline, transaction: t.Any = None) -> None:
+        poller = ovs.poller.Poller()
+        self.idl.wait(poller)
+        if transaction is not None:
+            transaction.wait(poller)
+        poller.timer_wait(max(1, int(deadline.left() * 1000)))
+        poller.block()
+
+    def wait_until(self, reached: t.Callable[[], bool], what: str, deadline: Deadline | None = None) -> None:
+        """Return when `reached()` holds; looks again at each change of the replica, never by the clock."""
+        deadline = deadline or self.deadline
+        while True:
+            self.idl.run()
+            if reached():
+                return
+            if deadline.expired:
+                places = ",".join(map(str, self.endpoints))
+                raise TimedOut(f"Waited {deadline.seconds:g} s in vain for {what} at {places}.")
+            self._block(deadline)
+
+    def transact(self, build: t.Callable[[t.Any], None], comment: str) -> bool:
+        """Run `build(transaction)` and commit it, again if somebody else was faster; False if it changed nothing.
+
+        `build` reads rows of this session and assigns columns; it calls `row.verify(column)` for what it decided upon.
+        A time-out leaves it open whether the write happened (ovsdb(7), at-least-once): the caller compares again on its next run.
+        """
+        while True:
+            transaction = ovs.db.idl.Transaction(self.idl)
+            transaction.add_comment(comment)
+            build(transaction)
+            status = transaction.commit()
+            while status == transaction.INCOMPLETE:
+                if self.deadline.expired:
+                    transaction.abort()
+                    raise TimedOut(f"The {self.database} database did not confirm the write within {self.deadline.seconds:g} s: it may or may not be done. Run again.")
+                self._block(self.deadline, transaction)
+                self.idl.run()
+                status = transaction.commit()
+            if status in (transaction.SUCCESS, transaction.UNCHANGED):
+                return bool(status == transaction.SUCCESS)
+            if status != transaction.TRY_AGAIN:
+                raise Refused(f"The {self.database} database refused the change: {transaction.get_error()}", transaction_status=status)
+            if self.deadline.expired:
+                raise TimedOut(f"Others kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again.")
+            self._block(self.deadline)
+            self.idl.run()
+
+
+def _reachable(endpoints: t.Sequence[Endpoint], database: str, tls: TlsFiles, deadline: Deadline) -> tuple[list[Endpoint], dict[str, t.Any]]:
+    """The endpoints from the first one that hands out the schema on, and that schema. Asked here because the IDL only retries in silence."""
+    errors: list[OvnError] = []
+    for position, endpoint in enumerate(endpoints):
+        try:
+            with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
+                return [*endpoints[position:], *endpoints[:position]], connection.call("get_schema", [database])
+        except InvalidInput:
+            raise
+        except OvnError as e:
+            errors.append(e)
+    if len(errors) == 1:
+        raise errors[0]
+    reasons = " ".join(str(e) for e in errors) or "No endpoint is given."
+    raise type(errors[0] if errors else InvalidInput(""))(f"No server of {database} can be used. {reasons}")

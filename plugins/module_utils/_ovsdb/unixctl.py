@@ -1,0 +1,19 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Commands on a daemon's control socket, as ovs-appctl(8) sends them.
+"""
+
+from __future__ import annotations
+
+from .._deadline import Deadline
+from .endpoint import Endpoint
+from .wire import Connection, TlsFiles
+
+
+def appctl(control_socket: str, command: str, *arguments: str, deadline: Deadline) -> str:
+    """The text that `command` prints; a command error is `Refused`, a frozen daemon `TimedOut`."""
+    with Connection(Endpoint("unix", control_socket), TlsFiles(), deadline) as connection:
+        return str(connection.call(command, list(arguments)))

@@ -1,0 +1,204 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+JSON-RPC 1.0 (RFC 7047 section 4) over unix, tcp and TLS sockets, with the standard library alone.
+
+Why not ovs.jsonrpc here: several members are asked at once under one deadline, a failed handshake has to be told in words, the certificate
+that a port serves is evidence, and this costs an unchanged task nothing. Tables are read and written with ovs.db.idl (session.py).
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import errno
+import functools
+import itertools
+import json
+import os
+import socket
+import ssl
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .endpoint import Endpoint
+
+_CHUNK = 65536
+
+
+@dataclasses.dataclass(frozen=True)
+class TlsFiles:
+    """PEM files on the machine where the module runs. OVSDB always authenticates both sides."""
+
+    private_key: str | None = None
+    certificate: str | None = None
+    ca_certificate: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.private_key and self.certificate and self.ca_certificate)
+
+    @functools.cached_property
+    def context(self) -> ssl.SSLContext:
+        """TLS client context. Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
+        for option, path in dataclasses.asdict(self).items():
+            if not path:
+                raise InvalidInput(f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate.")
+            if not os.access(path, os.R_OK):
+                cause = "is not readable" if os.path.exists(path) else "does not exist"
+                raise CertificateProblem(f"{option} {path} {cause} on this host.")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = False
+        try:
+            context.load_verify_locations(cafile=self.ca_certificate)
+        except ssl.SSLError as e:
+            raise CertificateProblem(f"ca_certificate {self.ca_certificate} holds no usable PEM certificate: {_tls_words(e)}.") from e
+        try:
+            context.load_cert_chain(str(self.certificate), self.private_key)
+        except ssl.SSLError as e:
+            raise CertificateProblem(f"certificate {self.certificate} and private_key {self.private_key} do not work together: {_tls_words(e)}.") from e
+        return context
+
+
+def _tls_words(e: ssl.SSLError) -> str:
+    if isinstance(e, ssl.SSLCertVerificationError):
+        return e.verify_message
+    return (e.reason or str(e)).lower().replace("_", " ")
+
+
+class Connection:
+    """One client session. Every wait ends at `deadline`; whatever goes wrong is an `OvnError` that names `name`."""
+
+    def __init__(self, endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> None:
+        self.name = str(endpoint)
+        self.deadline = deadline
+        self.tls_client = endpoint.scheme == "ssl"
+        self._buffer = ""
+        self._ids = itertools.count()
+        self._decoder = json.JSONDecoder()
+        self._socket = self._open(endpoint, tls)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _left(self) -> float:
+        left = self.deadline.left()
+        if left <= 0:
+            raise self._timed_out()
+        return left
+
+    def _timed_out(self) -> TimedOut:
+        return TimedOut(f"{self.name} did not answer within {self.deadline.seconds:g} s. The process may hang, or a firewall drops the packets.")
+
+    def _failed(self, e: OSError) -> OvnError:
+        if isinstance(e, TimeoutError):
+            return self._timed_out()
+        if isinstance(e, ssl.SSLCertVerificationError):
+            return CertificateProblem(f"{self.name} serves a certificate that ca_certificate does not trust: {_tls_words(e)}.")
+        if isinstance(e, ssl.SSLError):
+            if e.reason and "ALERT" in e.reason:
+                return CertificateProblem(f"{self.name} refused our certificate: {_tls_words(e)}. Is it signed by the CA that the server trusts?")
+            return CertificateProblem(f"{self.name} does not speak TLS as expected: {_tls_words(e)}. Is it a tcp: endpoint?")
+        if self.tls_client and e.errno in (errno.ECONNRESET, errno.EPIPE):
+            return CertificateProblem(f"{self.name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint.")
+        cause = e.strerror or str(e)
+        return Unreachable(f"{self.name} is not reachable: {cause}.", errno=e.errno)
+
+    def _open(self, endpoint: Endpoint, tls: TlsFiles) -> socket.socket:
+        context = tls.context if endpoint.scheme == "ssl" else None
+        try:
+            if endpoint.scheme == "unix":
+                raw = socket.socket(socket.AF_UNIX)
+                raw.settimeout(self._left())
+                raw.connect(endpoint.host)
+            else:
+                raw = socket.create_connection((endpoint.host, endpoint.port), timeout=self._left())
+            if context is None:
+                return raw
+            raw.settimeout(self._left())
+            return context.wrap_socket(raw)
+        except OSError as e:
+            raise self._failed(e) from e
+
+    @property
+    def peer_certificate(self) -> dict[str, t.Any] | None:
+        """What the port serves, in the form of ssl.SSLSocket.getpeercert(); None without TLS."""
+        return self._socket.getpeercert() if isinstance(self._socket, ssl.SSLSocket) else None
+
+    def call(self, method: str, params: list[t.Any]) -> t.Any:
+        """The result of one request; an error member of the reply is `Refused`."""
+        request_id = f"c{next(self._ids)}"
+        self._send({"method": method, "params": params, "id": request_id})
+        while True:
+            message = self._receive()
+            if message.get("method") == "echo":  # the server's inactivity probe
+                self._send({"id": message.get("id"), "result": message.get("params"), "error": None})
+            elif message.get("id") == request_id:
+                if message.get("error") is not None:
+                    error = message["error"]
+                    words = error if isinstance(error, str) else " ".join(str(error.get(k, "")) for k in ("error", "details"))
+                    raise Refused(f"{self.name} refused {method}: {words.strip()}", error=words.strip())
+                return message.get("result")
+
+    def _send(self, message: dict[str, t.Any]) -> None:
+        try:
+            self._socket.settimeout(self._left())
+            self._socket.sendall(json.dumps(message).encode())
+        except OSError as e:
+            raise self._failed(e) from e
+
+    def _receive(self) -> dict[str, t.Any]:
+        pending = bytearray()
+        while True:
+            self._buffer = self._buffer.lstrip()
+            if self._buffer:
+                try:
+                    message, end = self._decoder.raw_decode(self._buffer)
+                except json.JSONDecodeError as e:
+                    if self._buffer[0] != "{":
+                        raise Refused(f"{self.name} does not speak JSON-RPC. Is it an OVSDB port, and is TLS used on both sides?") from e
+                else:
+                    self._buffer = self._buffer[end:]
+                    return t.cast("dict[str, t.Any]", message)
+            try:
+                self._socket.settimeout(self._left())
+                data = self._socket.recv(_CHUNK)
+            except OSError as e:
+                raise self._failed(e) from e
+            if not data:
+                raise self._failed(ConnectionResetError(errno.ECONNRESET, "the server closed the connection"))
+            pending += data
+            try:
+                self._buffer += pending.decode()
+                pending.clear()
+            except UnicodeDecodeError:
+                continue  # a character is cut in two
+
+
+_Item = t.TypeVar("_Item")
+_Answer = t.TypeVar("_Answer")
+
+
+def ask_all(items: t.Sequence[_Item], ask: t.Callable[[_Item], _Answer]) -> list[_Answer | OvnError]:
+    """The answers of all items in order, asked at the same time; an `OvnError` stands in for the answer that it prevented."""
+
+    def guarded(item: _Item) -> _Answer | OvnError:
+        try:
+            return ask(item)
+        except OvnError as e:
+            return e
+
+    if len(items) < 2:
+        return [guarded(item) for item in items]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=min(len(items), 16)) as pool:
+        return list(pool.map(guarded, items))
