@@ -1,0 +1,24 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+STAMP := .venv/.stamp
+NOX := .venv/bin/nox
+
+help:  ## Show the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+$(STAMP): requirements/venv.txt requirements/make-venv
+	@requirements/make-venv .venv
+
+sandbox: $(STAMP)  ## Boot five machines, roll OVN out over SSH, ping through Geneve, print a report
+	@tests/testbed/sandbox up
+
+sandbox-down:  ## Remove every trace of the sandbox
+	@tests/testbed/sandbox down
+
+test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, machines
+	@$(NOX)
+
+bench: $(STAMP)  ## Measure against a ping over the same hosts
+	@$(NOX) --session bench
+
+.PHONY: help sandbox sandbox-down test bench

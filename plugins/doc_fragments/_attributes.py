@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""PRIVATE to the collection: may change at any time."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    # What every module says about itself. The module adds `support` (and `details`) to each attribute.
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check mode and tells exactly what a real run would change, without changing it.
+  diff_mode:
+    description: Returns the values before and after, in check mode and in real runs alike.
+  idempotent:
+    description:
+      - A second run with the same options changes nothing.
+      - This assumes that nobody else changed the managed object in between.
+  platform:
+    description: Operating systems of the managed host.
+"""
+
+    # Every module is a member of the action group.
+    ACTION_GROUP = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/c5c3.ovn.ovn) or C(group/ovn) in C(module_defaults) to set options for all modules at once.
+    support: full
+    membership:
+      - c5c3.ovn.ovn
+      - ovn
+"""
+
+    # For modules that only read.
+    INFO_MODULE = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details:
+      - This module changes nothing.
+  diff_mode:
+    support: N/A
+    details:
+      - This module changes nothing.
+  idempotent:
+    support: full
+    details:
+      - This module changes nothing.
+"""
