@@ -1,0 +1,590 @@
+"""Fixtures for tests against real daemons on loopback: Raft clusters, a small PKI, and modules run as Ansible runs them.
+
+Every cluster gets loopback addresses of its own (127.A.B.N from the process id), so test runs never meet, and all daemons
+end with the test: each one is a child of the test process and is also killed when that process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import ipaddress
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import typing as t
+
+import pytest
+
+SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
+DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
+
+_last_octet = itertools.count(1)
+
+
+def next_address() -> str:
+    """A loopback address that no other test run uses."""
+    return f"127.{1 + os.getpid() // 256 % 250}.{os.getpid() % 256}.{next(_last_octet)}"
+
+
+@pytest.fixture(scope="session")
+def daemons() -> None:
+    """Ask for this (or for a fixture that does) in every test that starts OVSDB daemons."""
+    missing = [name for name in ("ovsdb-server", "ovsdb-tool", "ovsdb-client", "setpriv") if shutil.which(name) is None]
+    missing += [path for path in (f"/usr/share/ovn/{name}" for name in SCHEMAS.values()) if not os.path.exists(path)]
+    if missing:
+        sys.__stderr__.write(
+            f"\nNOT TESTED against real daemons: {', '.join(missing)} missing (Debian: apt-get install ovn-central)\n"
+        )
+        pytest.skip(f"NOT TESTED against real daemons: {', '.join(missing)} missing")
+
+
+@pytest.fixture
+def short_dir() -> t.Iterator[pathlib.Path]:
+    """A folder whose name is short enough for unix sockets (108 characters with the file)."""
+    with tempfile.TemporaryDirectory(prefix="c5c3-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        yield pathlib.Path(name)
+
+
+# --- PKI --------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class TlsPaths:
+    """The three files of one party, by the names of the modules' options."""
+
+    private_key: str
+    certificate: str
+    ca_certificate: str
+
+    def options(self) -> dict[str, str]:
+        return dataclasses.asdict(self)
+
+
+class Pki:
+    """A certificate authority that lives as long as the test."""
+
+    def __init__(self, directory: pathlib.Path, name: str = "ca") -> None:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        self._x509, self._hashes, self._serialization, self._ec = x509, hashes, serialization, ec
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, f"c5c3 test {name}")])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        ca = (
+            x509.CertificateBuilder()
+            .subject_name(self._name)
+            .issuer_name(self._name)
+            .public_key(self._key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=400))
+            .not_valid_after(now + datetime.timedelta(days=400))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(
+                x509.KeyUsage(
+                    digital_signature=True,
+                    content_commitment=False,
+                    key_encipherment=False,
+                    data_encipherment=False,
+                    key_agreement=False,
+                    key_cert_sign=True,
+                    crl_sign=True,
+                    encipher_only=False,
+                    decipher_only=False,
+                ),
+                critical=True,
+            )
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.ca_certificate = str(directory / f"{name}.pem")
+        pathlib.Path(self.ca_certificate).write_bytes(ca.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, common_name: str, *, days: float = 30, addresses: t.Sequence[str] = ()) -> TlsPaths:
+        """Key and certificate; negative `days`: expired that long ago."""
+        x509, serialization = self._x509, self._serialization
+        key = self._ec.generate_private_key(self._ec.SECP256R1())
+        end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, common_name)]))
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(end - datetime.timedelta(days=60))
+            .not_valid_after(end)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage(
+                    [x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]
+                ),
+                critical=False,
+            )
+            .add_extension(
+                x509.SubjectAlternativeName(
+                    [
+                        x509.DNSName(common_name),
+                        *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
+                    ]
+                ),
+                critical=False,
+            )
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, self._hashes.SHA256())
+        )
+        key_file, certificate_file = (
+            self.directory / f"{common_name}-key.pem",
+            self.directory / f"{common_name}-cert.pem",
+        )
+        key_file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        key_file.chmod(0o600)
+        certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        return TlsPaths(str(key_file), str(certificate_file), self.ca_certificate)
+
+
+@pytest.fixture
+def make_pki(short_dir: pathlib.Path) -> t.Callable[[str], Pki]:
+    """`make_pki("name")`: a certificate authority of its own."""
+    return lambda name="ca": Pki(short_dir / f"pki-{name}", name)
+
+
+@pytest.fixture
+def pki(make_pki: t.Callable[[str], Pki]) -> Pki:
+    return make_pki("ca")
+
+
+# --- daemons ----------------------------------------------------------------------------------------------------------
+
+
+class Daemon:
+    """One child process that ends with the test, at the latest with the test process."""
+
+    def __init__(self, arguments: t.Sequence[str], log: pathlib.Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def signal(self, number: int) -> None:
+        if self.running:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGKILL)
+        self._process.wait(10)
+
+    def wait(self, timeout: float = 20) -> int:
+        return self._process.wait(timeout)
+
+
+def run(*command: str, timeout: float = 30) -> str:
+    """The output of a command that has to succeed."""
+    result = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    if result.returncode:
+        pytest.fail(f"{' '.join(command)} returned {result.returncode}: {result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def until(reached: t.Callable[[], t.Any], what: str, timeout: float = 20) -> t.Any:
+    """The first true value of `reached()`; the test fails with `what` when it does not come."""
+    end = time.monotonic() + timeout
+    while True:
+        value = reached()
+        if value:
+            return value
+        if time.monotonic() > end:
+            pytest.fail(f"Waited {timeout:g} s in vain for {what}")
+        time.sleep(0.02)
+
+
+@dataclasses.dataclass
+class Member:
+    """One ovsdb-server of a cluster. `endpoint` is what clients use, `address` is the Raft address."""
+
+    name: str
+    database: str  # northbound | southbound
+    directory: pathlib.Path
+    address: str
+    endpoint: str
+    tls: TlsPaths | None = None
+    schema: str | None = None  # another schema file than the database's own
+    daemon: Daemon | None = None
+
+    @property
+    def schema_name(self) -> str:
+        return DATABASES[self.database]
+
+    @property
+    def file(self) -> pathlib.Path:
+        return self.directory / "db"
+
+    @property
+    def control_socket(self) -> str:
+        return str(self.directory / "db.ctl")
+
+    @property
+    def socket(self) -> str:
+        return f"unix:{self.directory / 'db.sock'}"
+
+    @property
+    def pid(self) -> int:
+        assert self.daemon is not None, f"{self.name} was never started"
+        return self.daemon.pid
+
+    @property
+    def server_id(self) -> str:
+        return run("ovsdb-tool", "db-sid", str(self.file)).strip()
+
+    @property
+    def cluster_id(self) -> str:
+        return run("ovsdb-tool", "db-cid", str(self.file)).strip()
+
+    def create(self, election_timer: int = 1000) -> None:
+        schema = self.schema or f"/usr/share/ovn/{SCHEMAS[self.database]}"
+        run("ovsdb-tool", f"--election-timer={election_timer}", "create-cluster", str(self.file), schema, self.address)
+
+    def join(self, remotes: t.Sequence[str], cluster_id: str | None = None, name: str | None = None) -> None:
+        cid = [f"--cid={cluster_id}"] if cluster_id else []
+        run("ovsdb-tool", *cid, "join-cluster", str(self.file), name or self.schema_name, self.address, *remotes)
+
+    def start(self, wait: bool = True, options: t.Sequence[str] = ()) -> None:
+        """Start the process; `wait`: until it is connected to its cluster."""
+        for leftover in (pathlib.Path(self.control_socket), self.directory / "db.sock"):
+            leftover.unlink(missing_ok=True)
+        scheme, host, port = self.endpoint.split(":")
+        tls = self.tls and ["-p", self.tls.private_key, "-c", self.tls.certificate, "-C", self.tls.ca_certificate]
+        self.daemon = Daemon(
+            [
+                "ovsdb-server",
+                "-vconsole:off",
+                "-vfile:info",
+                "--no-chdir",
+                f"--log-file={self.directory / 'db.log'}",
+                f"--unixctl={self.control_socket}",
+                f"--remote=p{self.socket}",
+                f"--remote=p{scheme}:{port}:{host}",
+                *(tls or []),
+                *options,
+                str(self.file),
+            ],
+            self.directory / "db.out",
+        )
+        until(lambda: not self.running or os.path.exists(self.directory / "db.sock"), f"the socket of {self.name}")
+        if not self.running:
+            pytest.fail(f"{self.name} did not start: {(self.directory / 'db.log').read_text()[-2000:]}")
+        if wait:
+            run("ovsdb-client", "-t", "30", "wait", self.socket, self.schema_name, "connected", timeout=40)
+
+    @property
+    def running(self) -> bool:
+        return self.daemon is not None and self.daemon.running
+
+    def appctl(self, *command: str) -> str:
+        return run("ovs-appctl", "-T", "10", "-t", self.control_socket, *command)
+
+    def status(self) -> str:
+        """The text of cluster/status."""
+        return self.appctl("cluster/status", self.schema_name)
+
+    @property
+    def is_leader(self) -> bool:
+        return self.running and "\nRole: leader\n" in self.status()
+
+    def stop(self) -> None:
+        """Orderly end: leadership moves away first."""
+        if self.daemon is not None and self.running:
+            self.appctl("exit")
+            self.daemon.wait()
+
+    def kill(self) -> None:
+        if self.daemon is not None:
+            self.daemon.kill()
+
+    def freeze(self) -> None:
+        """SIGSTOP: its sockets still accept, nobody answers."""
+        assert self.daemon is not None
+        self.daemon.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self.daemon is not None
+        self.daemon.signal(signal.SIGCONT)
+
+    def wipe(self) -> None:
+        """Lose the volume: the process is killed, the file is gone, the address stays."""
+        self.kill()
+        for path in self.directory.glob("db*"):
+            if path.suffix != ".log":
+                path.unlink()
+        for lock in self.directory.glob(".db*"):
+            lock.unlink()
+
+
+@dataclasses.dataclass
+class RaftCluster:
+    """The members in the order in which they joined; `members[0]` created the cluster."""
+
+    database: str
+    directory: pathlib.Path
+    pki: Pki | None
+    scheme: str
+    members: list[Member] = dataclasses.field(default_factory=list)
+
+    def new_member(self, **changes: t.Any) -> Member:
+        """One more member with its own folder and address, neither created nor joined nor started."""
+        name = f"m{len(self.members) + 1}"
+        host = next_address()
+        client_port, raft_port = PORTS[self.database]
+        directory = self.directory / name
+        directory.mkdir(parents=True)
+        tls = self.pki.issue(f"{name}-{self.directory.name}", addresses=[host]) if self.pki else None
+        defaults = {"address": f"{self.scheme}:{host}:{raft_port}", "endpoint": f"{self.scheme}:{host}:{client_port}"}
+        member = Member(name, self.database, directory, tls=tls, **{**defaults, **changes})
+        self.members.append(member)
+        return member
+
+    def add(self, wait: bool = True, **changes: t.Any) -> Member:
+        """One more member that joins through all others."""
+        remotes = [member.address for member in self.members]
+        member = self.new_member(**changes)
+        member.join(remotes, self.members[0].cluster_id)
+        member.start(wait)
+        return member
+
+    @property
+    def schema_name(self) -> str:
+        return DATABASES[self.database]
+
+    @property
+    def cluster_id(self) -> str:
+        return self.members[0].cluster_id
+
+    @property
+    def control_sockets(self) -> list[str]:
+        return [member.control_socket for member in self.members]
+
+    @property
+    def sockets(self) -> list[str]:
+        """unix: endpoints."""
+        return [member.socket for member in self.members]
+
+    @property
+    def endpoints(self) -> list[str]:
+        return [member.endpoint for member in self.members]
+
+    @property
+    def leader(self) -> Member:
+        return t.cast(Member, until(lambda: next((m for m in self.members if m.is_leader), None), "a leader"))
+
+    @property
+    def followers(self) -> list[Member]:
+        leader = self.leader
+        return [member for member in self.members if member is not leader]
+
+    def kill_all(self) -> None:
+        for member in self.members:
+            member.kill()
+
+
+class MakeCluster(t.Protocol):
+    def __call__(
+        self, n: int = 3, database: str = "northbound", *, tls: Pki | bool = False, election_timer: int = 1000
+    ) -> RaftCluster: ...
+
+
+@pytest.fixture
+def raft_cluster(daemons: None, short_dir: pathlib.Path, request: pytest.FixtureRequest) -> t.Iterator[MakeCluster]:
+    """`raft_cluster(3, "southbound", tls=True)`: a running cluster; `n=0` makes none of its members yet.
+
+    `tls=True` uses the fixture `pki`, or give a `Pki`. Several clusters in one test are fine.
+    """
+    clusters: list[RaftCluster] = []
+
+    def make(
+        n: int = 3, database: str = "northbound", *, tls: Pki | bool = False, election_timer: int = 1000
+    ) -> RaftCluster:
+        authority = request.getfixturevalue("pki") if tls is True else tls or None
+        directory = short_dir / f"{'nb' if database == 'northbound' else 'sb'}{len(clusters)}"
+        cluster = RaftCluster(database, directory, authority, "ssl" if authority else "tcp")
+        clusters.append(cluster)
+        for index in range(n):
+            if index:
+                cluster.add()
+            else:
+                first = cluster.new_member()
+                first.create(election_timer)
+                first.start()
+        return cluster
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: [cluster.kill_all() for cluster in clusters])
+        yield make
+
+
+# --- modules and playbooks --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def collection_path() -> t.Iterator[str]:
+    """A folder with `ansible_collections/c5c3/ovn` = this checkout, wherever it lies."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    with tempfile.TemporaryDirectory(prefix="c5c3-collections-") as name:
+        parent = pathlib.Path(name, "ansible_collections", "c5c3")
+        parent.mkdir(parents=True)
+        (parent / "ovn").symlink_to(root)
+        yield name
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """A module's JSON result with the time that the process took."""
+
+    result: dict[str, t.Any]
+    seconds: float
+    stderr: str
+
+    def __getitem__(self, key: str) -> t.Any:
+        return self.result[key]
+
+    def get(self, key: str, default: t.Any = None) -> t.Any:
+        return self.result.get(key, default)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.result.get("failed", False))
+
+
+class RunModule(t.Protocol):
+    def __call__(
+        self,
+        name: str,
+        args: dict[str, t.Any],
+        check: bool = False,
+        diff: bool = False,
+        *,
+        timeout: float = 60,
+        may_fail: bool = False,
+    ) -> Ran: ...
+
+
+@pytest.fixture
+def run_module(collection_path: str) -> RunModule:
+    """`run_module("ovn_raft_status", {...})`: the module in a process of its own with its arguments on standard input.
+
+    The test fails when the module fails, unless `may_fail`; a traceback or anything else than one JSON result fails it always.
+    """
+
+    def execute(
+        name: str,
+        args: dict[str, t.Any],
+        check: bool = False,
+        diff: bool = False,
+        *,
+        timeout: float = 60,
+        may_fail: bool = False,
+    ) -> Ran:
+        arguments = {
+            **args,
+            "_ansible_check_mode": check,
+            "_ansible_diff": diff,
+            "_ansible_remote_tmp": tempfile.gettempdir(),
+        }
+        started = time.monotonic()
+        process = subprocess.run(
+            [sys.executable, "-m", f"ansible_collections.c5c3.ovn.plugins.modules.{name}"],
+            input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([collection_path, *filter(None, [os.environ.get("PYTHONPATH")])]),
+            },
+        )
+        seconds = time.monotonic() - started
+        try:
+            result = json.loads(process.stdout)
+        except ValueError:
+            pytest.fail(f"{name} printed no JSON result: {process.stdout[-3000:]}{process.stderr[-3000:]}")
+        ran = Ran(result, seconds, process.stderr)
+        if "Traceback" in process.stderr or "exception" in result:
+            pytest.fail(f"{name} had a traceback: {result.get('exception')}{process.stderr[-3000:]}")
+        if ran.failed and not may_fail:
+            pytest.fail(f"{name} failed: {result.get('msg')}")
+        return ran
+
+    return execute
+
+
+class RunPlaybook(t.Protocol):
+    def __call__(
+        self, plays: list[dict[str, t.Any]], *arguments: str, inventory: str = "localhost,", timeout: float = 180
+    ) -> str: ...
+
+
+@pytest.fixture
+def run_playbook(collection_path: str, short_dir: pathlib.Path) -> RunPlaybook:
+    """`run_playbook([{hosts: ..., tasks: [...]}], "--check")`: what ansible-playbook prints; the test fails when it fails."""
+
+    def execute(
+        plays: list[dict[str, t.Any]], *arguments: str, inventory: str = "localhost,", timeout: float = 180
+    ) -> str:
+        playbook = short_dir / "playbook.yml"
+        playbook.write_text(json.dumps(plays))
+        process = subprocess.run(
+            [
+                str(pathlib.Path(sys.executable).with_name("ansible-playbook")),
+                "-i",
+                inventory,
+                *arguments,
+                str(playbook),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={
+                **os.environ,
+                "ANSIBLE_COLLECTIONS_PATH": collection_path,
+                "ANSIBLE_LOCAL_TEMP": str(short_dir / "tmp"),
+                "ANSIBLE_REMOTE_TEMP": str(short_dir / "tmp"),
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_RETRY_FILES_ENABLED": "0",
+            },
+        )
+        if process.returncode:
+            pytest.fail(f"ansible-playbook returned {process.returncode}:\n{process.stdout}{process.stderr}")
+        return process.stdout
+
+    return execute
