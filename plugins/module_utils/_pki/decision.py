@@ -1,0 +1,172 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Does an installed pair still fit what is wanted? Pure: facts and a clock reading in, reasons out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+
+FileState = t.Literal["missing", "unreadable", "usable"]
+
+# Each Raft member dials the others and is dialed, and every client shows its certificate: both usages, everywhere.
+BOTH_USAGES = frozenset({"serverAuth", "clientAuth"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """What a certificate says about itself."""
+
+    common_name: str
+    subject_alt_names: frozenset[str]
+    extended_key_usage: frozenset[str]
+    not_before: datetime.datetime
+    not_after: datetime.datetime
+    signed_by_issuer: bool
+    is_ca: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Private key and certificate as they lie on the host."""
+
+    private_key: FileState
+    certificate: FileState
+    matches: bool = False
+    leaf: Leaf | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What the task asks for."""
+
+    common_name: str
+    subject_alt_names: frozenset[str]
+    renew_before_days: int
+    renew_on_issuer_change: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why something has to be done; `code` is stable."""
+
+    code: str
+    message: str
+
+
+def reasons_for_new_pair(pair: Pair, wanted: Wanted, now: datetime.datetime) -> list[Reason]:
+    """Empty when the installed pair can stay."""
+    if pair.private_key == "missing" and pair.certificate == "missing":
+        return [Reason("missing", "no private key and no certificate are installed")]
+    reasons = []
+    if pair.private_key != "usable":
+        reasons.append(Reason(f"private_key_{pair.private_key}", f"the private key is {pair.private_key}"))
+    if pair.certificate != "usable" or pair.leaf is None:
+        reasons.append(Reason(f"certificate_{pair.certificate}", f"the certificate is {pair.certificate}"))
+        return reasons
+    if pair.private_key == "usable" and not pair.matches:
+        reasons.append(Reason("key_mismatch", "the private key does not belong to the certificate"))
+    leaf = pair.leaf
+    if leaf.common_name != wanted.common_name:
+        reasons.append(
+            Reason("common_name", f"the common name is {leaf.common_name!r}, wanted is {wanted.common_name!r}")
+        )
+    if leaf.subject_alt_names != wanted.subject_alt_names:
+        reasons.append(
+            Reason(
+                "subject_alt_names",
+                f"the subject alternative names are {_listed(leaf.subject_alt_names)}, "
+                f"wanted are {_listed(wanted.subject_alt_names)}",
+            )
+        )
+    if not leaf.extended_key_usage >= BOTH_USAGES:
+        reasons.append(
+            Reason(
+                "extended_key_usage", f"the extended key usage is {_listed(leaf.extended_key_usage)}, both are needed"
+            )
+        )
+    if leaf.is_ca:
+        reasons.append(Reason("is_ca", "the certificate is one of a certificate authority"))
+    if not leaf.signed_by_issuer and wanted.renew_on_issuer_change:
+        reasons.append(Reason("issuer", "the certificate was not signed by the active CA"))
+    left = days_left(leaf.not_after, now)
+    if leaf.not_after <= now:
+        reasons.append(Reason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))
+    elif leaf.not_after - now < datetime.timedelta(days=wanted.renew_before_days):
+        reasons.append(
+            Reason(
+                "renewal", f"the certificate ends in {left} days, it is renewed {wanted.renew_before_days} days before"
+            )
+        )
+    if leaf.not_before > now:
+        reasons.append(
+            Reason("not_yet_valid", f"the certificate begins on {leaf.not_before:%Y-%m-%dT%H:%M:%SZ}; check the clock")
+        )
+    return reasons
+
+
+def is_in_service(pair: Pair, now: datetime.datetime) -> bool:
+    """Whether daemons can work with the pair right now, whoever signed it."""
+    return pair.matches and pair.leaf is not None and pair.leaf.not_before <= now < pair.leaf.not_after
+
+
+def days_left(not_after: datetime.datetime, now: datetime.datetime) -> int:
+    """Whole days, negative after the end."""
+    return (not_after - now) // datetime.timedelta(days=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Authority:
+    """One CA certificate of a bundle; `signed_installed` tells whether the installed certificate is its work."""
+
+    fingerprint: str
+    name: str
+    signed_installed: bool = False
+
+
+def bundle_change(
+    installed: t.Sequence[Authority], wanted: t.Sequence[Authority], removal_declared: bool, path: str
+) -> tuple[list[Authority], list[Authority]]:
+    """CAs to add and to drop. Refuses to drop one before everybody had a chance to trust its successor."""
+    new = {authority.fingerprint for authority in wanted}
+    old = {authority.fingerprint for authority in installed}
+    added = [authority for authority in wanted if authority.fingerprint not in old]
+    dropped = [authority for authority in installed if authority.fingerprint not in new]
+    if dropped and not removal_declared:
+        raise Refused(
+            f"{path} trusts {_named(dropped)}, the bundle of this run does not. Either this is the CA of another "
+            "installation (check ovn_pki_ca_directory or ovn_pki_ca_certificate), or it is a new CA without an overlap, "
+            "which would cut the connections between the hosts. Add the old CA to ovn_pki_ca_bundle_extra, or, when no "
+            "certificate of it is in use any more, declare its removal with ovn_pki_ca_rotation: finish.",
+            dropped=[authority.name for authority in dropped],
+        )
+    in_use = [authority for authority in dropped if authority.signed_installed]
+    if in_use:
+        raise Refused(
+            f"The certificate in use on this host was signed by {_named(in_use)}, which would leave {path}. "
+            "Run with ovn_pki_ca_rotation: switch first, so that the certificate comes from the new CA.",
+            dropped=[authority.name for authority in in_use],
+        )
+    return added, dropped
+
+
+def require_issuer_in_bundle(issuer: Authority, wanted: t.Sequence[Authority]) -> None:
+    if issuer.fingerprint not in {authority.fingerprint for authority in wanted}:
+        raise InvalidInput(
+            f"The bundle (ca_bundle) does not contain the CA that signs (issuer, {issuer.name}). Add it."
+        )
+
+
+def _listed(values: t.Iterable[str]) -> str:
+    return ", ".join(sorted(values)) or "none"
+
+
+def _named(authorities: t.Iterable[Authority]) -> str:
+    return ", ".join(f"{authority.name!r} ({authority.fingerprint[:16]})" for authority in authorities)

@@ -1,0 +1,136 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Files that running daemons read: written beside their final name, complete on disk, then renamed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import grp
+import os
+import pwd
+import stat
+import time
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError
+
+# ovsdb-server looks at its files once per turn of its main loop. A look that falls between the two touches sees one
+# change only and drops it; the second touch, well after the first, gives it another chance.
+SECOND_TOUCH_AFTER = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class Ownership:
+    """None means: as the file is, and for new files the user who runs the task."""
+
+    uid: int | None
+    gid: int | None
+
+
+def ownership(owner: str | None, group: str | None) -> Ownership:
+    try:
+        uid = None if owner is None else pwd.getpwnam(owner).pw_uid
+        gid = None if group is None else grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        raise InvalidInput(
+            f"There is no such user or group on the host: {error}. Create it first, or leave the option out."
+        ) from error
+    return Ownership(uid, gid)
+
+
+def read(path: str) -> bytes | None:
+    """None when there is no such file."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise OvnError(f"{path} cannot be read: {error.strerror}. Run the task as root (become: true).") from error
+
+
+def pending(path: str) -> str:
+    """Hidden, beside the file: the same file system, so that the rename is atomic."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.pending")
+
+
+def write_pending(path: str, content: bytes, mode: int, owned_by: Ownership) -> None:
+    """Put the content beside its final place; it is safe on disk when this returns."""
+    temporary = pending(path)
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        # A left-over is removed instead of reused: it may have another owner, or be a link.
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            os.fchmod(descriptor, mode)
+            if owned_by != Ownership(None, None):
+                os.fchown(descriptor, _id(owned_by.uid), _id(owned_by.gid))
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+    except OSError as error:
+        raise OvnError(
+            f"{temporary} cannot be written: {error.strerror}. The installed files are unchanged. "
+            "Check free space and permissions (become: true), then run again."
+        ) from error
+
+
+def activate(*paths: str) -> None:
+    """Rename the pending files to their names, in the given order."""
+    for path in paths:
+        try:
+            os.replace(pending(path), path)
+        except OSError as error:
+            raise OvnError(
+                f"{path} cannot be replaced: {error.strerror}. Run again; the next run repairs the pair."
+            ) from error
+    for folder in {os.path.dirname(path) for path in paths}:
+        descriptor = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def touch_together(*paths: str) -> None:
+    """Give all files one new modification time: a daemon reloads its pair only when both changed in the same look."""
+    for pause in (0.0, SECOND_TOUCH_AFTER):
+        time.sleep(pause)
+        now = time.time_ns()
+        for path in paths:
+            os.utime(path, ns=(now, now))
+
+
+def attribute_problem(path: str, mode: int, owned_by: Ownership) -> str | None:
+    """How mode or owner of an existing file differ from what is wanted."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if stat.S_IMODE(found.st_mode) != mode:
+        return f"the mode of {path} is {stat.S_IMODE(found.st_mode):04o}, wanted is {mode:04o}"
+    if owned_by.uid is not None and found.st_uid != owned_by.uid:
+        return f"the owner of {path} is {found.st_uid}, wanted is {owned_by.uid}"
+    if owned_by.gid is not None and found.st_gid != owned_by.gid:
+        return f"the group of {path} is {found.st_gid}, wanted is {owned_by.gid}"
+    return None
+
+
+def repair_attributes(path: str, mode: int, owned_by: Ownership) -> None:
+    try:
+        os.chmod(path, mode)
+        os.chown(path, _id(owned_by.uid), _id(owned_by.gid))
+    except OSError as error:
+        raise OvnError(
+            f"Mode or owner of {path} cannot be changed: {error.strerror}. Run the task as root (become: true)."
+        ) from error
+
+
+def _id(value: int | None) -> int:
+    return -1 if value is None else value

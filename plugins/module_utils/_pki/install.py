@@ -1,0 +1,248 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One pair of one host, from the look at the files to the rename. Used by the module `ovn_certificate`.
+
+A new certificate takes two calls: the first makes a key and a request, the second installs what the CA made of it.
+Between them only hidden files exist, so a run may end there and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, files, names
+
+if t.TYPE_CHECKING:
+    from cryptography import x509
+
+CERTIFICATE_MODE = 0o644
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The options of the task."""
+
+    private_key: str
+    certificate: str
+    ca_certificate: str
+    common_name: str
+    subject_alt_names: tuple[str, ...]
+    issuer: str
+    ca_bundle: str
+    renew_before_days: int
+    renew_on_issuer_change: bool
+    remove_authorities: bool
+    owned_by: files.Ownership
+
+    @property
+    def key_mode(self) -> int:
+        return 0o600 if self.owned_by.gid is None else 0o640
+
+
+class Installed:
+    """What lies on the host before anything is changed."""
+
+    def __init__(self, request: Request, issuer: x509.Certificate | None) -> None:
+        self.key_pem = files.read(request.private_key)
+        self.bundle_pem = files.read(request.ca_certificate)
+        self.certificate: x509.Certificate | None = None
+        certificate_pem = files.read(request.certificate)
+        certificate_state: decision.FileState = "missing" if certificate_pem is None else "unreadable"
+        if certificate_pem is not None:
+            try:
+                self.certificate = certificates.load_certificate(certificate_pem, request.certificate)
+                certificate_state = "usable"
+            except InvalidInput:
+                self.certificate = None
+        key_state: decision.FileState = "missing" if self.key_pem is None else "unreadable"
+        matches = False
+        if self.key_pem is not None:
+            try:
+                key = certificates.load_private_key(self.key_pem)
+                key_state = "usable"
+                matches = self.certificate is not None and certificates.belongs_together(key, self.certificate)
+            except ValueError:
+                key_state = "unreadable"
+        leaf = None if self.certificate is None else certificates.describe(self.certificate, issuer)
+        self.pair = decision.Pair(key_state, certificate_state, matches, leaf)
+
+    def authorities(self, path: str) -> list[x509.Certificate]:
+        """The installed bundle; a broken one counts as none, it has to be replaced anyway."""
+        try:
+            return certificates.load_bundle(self.bundle_pem or b"", path)
+        except InvalidInput:
+            return []
+
+
+def facts(request: Request, now: datetime.datetime) -> dict[str, t.Any]:
+    """What is installed, for reports and for checks over many hosts."""
+    issuer = certificates.load_authority(request.issuer, "issuer") if request.issuer.strip() else None
+    installed = Installed(request, issuer)
+    trusted = installed.authorities(request.ca_certificate)
+    leaf = installed.pair.leaf
+    return {
+        "in_service": decision.is_in_service(installed.pair, now),
+        "ca_installed": installed.bundle_pem is not None,
+        "ca_bundle": certificates.to_pem(trusted).decode(),
+        "issuer_trusted": issuer is not None
+        and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
+        "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
+        "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
+        "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
+        "days_left": None if leaf is None else decision.days_left(leaf.not_after, now),
+        "ca_days_left": None if issuer is None else decision.days_left(certificates.not_after(issuer), now),
+    }
+
+
+@dataclasses.dataclass
+class Plan:
+    """What has to happen on the host. `new_pair` needs the CA, everything else is done at once."""
+
+    new_pair: list[decision.Reason]
+    bundle: bytes | None
+    bundle_reasons: list[decision.Reason]
+    attributes: list[tuple[str, int]]
+    attribute_reasons: list[decision.Reason]
+
+    @property
+    def reasons(self) -> list[decision.Reason]:
+        return [*self.new_pair, *self.bundle_reasons, *self.attribute_reasons]
+
+
+def plan(request: Request, now: datetime.datetime) -> Plan:
+    """Compare the host with the task. Raises when the step would cut connections."""
+    issuer = certificates.load_authority(request.issuer, "issuer") if request.issuer.strip() else None
+    wanted = decision.Wanted(
+        common_name=names.checked_common_name(request.common_name),
+        subject_alt_names=frozenset(request.subject_alt_names),
+        renew_before_days=request.renew_before_days,
+        renew_on_issuer_change=request.renew_on_issuer_change,
+    )
+    installed = Installed(request, issuer)
+    new_pair = decision.reasons_for_new_pair(installed.pair, wanted, now)
+    bundle, bundle_reasons = _bundle(request, installed, issuer)
+    attributes, attribute_reasons = _attributes(request)
+    return Plan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons)
+
+
+def _bundle(
+    request: Request, installed: Installed, issuer: x509.Certificate | None
+) -> tuple[bytes | None, list[decision.Reason]]:
+    wanted = certificates.load_bundle(request.ca_bundle.encode(), "ca_bundle")
+    if issuer is None:
+        # The very first CA does not exist yet (check mode): its bundle would be new, too.
+        return None, [] if installed.bundle_pem is not None else [
+            decision.Reason("ca_bundle", "no CA certificate is installed")
+        ]
+    trusted = installed.authorities(request.ca_certificate)
+
+    def authority(certificate: x509.Certificate) -> decision.Authority:
+        return decision.Authority(
+            certificates.fingerprint(certificate),
+            certificates.display_name(certificate),
+            # With the pair out of service nothing is lost by dropping its CA.
+            installed.certificate is not None
+            and installed.pair.matches
+            and certificates.signed_by(installed.certificate, certificate),
+        )
+
+    wanted_authorities = [authority(certificate) for certificate in wanted]
+    decision.require_issuer_in_bundle(authority(issuer), wanted_authorities)
+    added, dropped = decision.bundle_change(
+        [authority(certificate) for certificate in trusted],
+        wanted_authorities,
+        request.remove_authorities,
+        request.ca_certificate,
+    )
+    reasons = [decision.Reason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added]
+    reasons += [
+        decision.Reason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer") for one in dropped
+    ]
+    return (certificates.to_pem(wanted) if reasons else None), reasons
+
+
+def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.Reason]]:
+    wrong, reasons = [], []
+    for path, mode in (
+        (request.private_key, request.key_mode),
+        (request.certificate, CERTIFICATE_MODE),
+        (request.ca_certificate, CERTIFICATE_MODE),
+    ):
+        problem = files.attribute_problem(path, mode, request.owned_by)
+        if problem is not None:
+            wrong.append((path, mode))
+            reasons.append(decision.Reason("permissions", problem))
+    return wrong, reasons
+
+
+def apply_first(request: Request, todo: Plan) -> str:
+    """Everything that needs no signature; returns the signing request, empty when none is needed."""
+    if not request.issuer.strip():
+        raise InvalidInput(
+            "There is no CA certificate to compare with (issuer is empty). Make the CA first, then call again."
+        )
+    for path, mode in todo.attributes:
+        files.repair_attributes(path, mode, request.owned_by)
+    if todo.bundle is not None:
+        # Trust comes before the certificates that need it.
+        files.write_pending(request.ca_certificate, todo.bundle, CERTIFICATE_MODE, request.owned_by)
+        files.activate(request.ca_certificate)
+    if not todo.new_pair:
+        return ""
+    key = None
+    left_over = files.read(files.pending(request.private_key))
+    if left_over is not None:
+        try:
+            key = certificates.load_private_key(left_over)
+        except ValueError:
+            key = None
+    if key is None or files.attribute_problem(files.pending(request.private_key), request.key_mode, request.owned_by):
+        key, pem = certificates.new_private_key()
+        files.write_pending(request.private_key, pem, request.key_mode, request.owned_by)
+    return certificates.new_request(key, request.common_name, request.subject_alt_names).decode()
+
+
+def install(request: Request, signed: str, now: datetime.datetime) -> bool:
+    """Put the pending key and its certificate in place. False when another run did it with the same key."""
+    issuer = certificates.load_authority(request.issuer, "issuer")
+    certificate = certificates.load_certificate(signed.encode(), "signed")
+    if not certificates.signed_by(certificate, issuer):
+        raise InvalidInput(
+            f"The certificate (signed) was not signed by {certificates.display_name(issuer)} (issuer). Nothing was installed. "
+            "Give the CA certificate that belongs to the CA key in use."
+        )
+    leaf = certificates.describe(certificate, issuer)
+    problems = decision.reasons_for_new_pair(
+        decision.Pair("usable", "usable", True, leaf),
+        decision.Wanted(request.common_name, frozenset(request.subject_alt_names), request.renew_before_days, True),
+        now,
+    )
+    if problems:
+        raise InvalidInput(
+            "The certificate (signed) is not the one that was asked for: "
+            + "; ".join(problem.message for problem in problems)
+            + ". Nothing was installed."
+        )
+    waiting = files.read(files.pending(request.private_key))
+    if waiting is None:
+        current = files.read(request.private_key)
+        if current is not None and certificates.belongs_together(certificates.load_private_key(current), certificate):
+            return False
+        raise Refused(
+            f"There is no key waiting for a certificate beside {request.private_key}: another run was faster. Run again."
+        )
+    if not certificates.belongs_together(certificates.load_private_key(waiting), certificate):
+        raise Refused(
+            f"The key that waits beside {request.private_key} is not the one this certificate was made for: "
+            "another run replaced it. Run again."
+        )
+    files.write_pending(request.certificate, certificates.to_pem([certificate]), CERTIFICATE_MODE, request.owned_by)
+    files.activate(request.private_key, request.certificate)
+    files.touch_together(request.private_key, request.certificate)
+    return True

@@ -1,0 +1,70 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The names inside a certificate, brought into one form so that they can be compared. Pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+
+# X.520: ub-common-name.
+COMMON_NAME_LIMIT = 64
+
+
+def checked_common_name(value: str) -> str:
+    """The common name itself, when a certificate can carry it."""
+    if not value.strip():
+        raise InvalidInput(
+            "The common name is empty. Southbound RBAC compares it with the chassis' system id, so give one (common_name)."
+        )
+    if len(value) > COMMON_NAME_LIMIT:
+        raise InvalidInput(
+            f"The common name {value!r} has {len(value)} characters, X.520 allows {COMMON_NAME_LIMIT}. "
+            "Give a shorter one; on a chassis it is the system id, which then has to be shorter as well."
+        )
+    if not value.isprintable():
+        raise InvalidInput(f"The common name {value!r} contains control characters. Remove them.")
+    if value != value.strip():
+        # Tools trim such names in different ways, and RBAC compares byte by byte.
+        raise InvalidInput(f"The common name {value!r} begins or ends with a blank. Remove it.")
+    return value
+
+
+def subject_alt_name(value: str) -> str:
+    """`DNS:name` or `IP:address`; without a prefix an address is recognized by its form."""
+    prefix, separator, rest = value.partition(":")
+    if separator and prefix in ("DNS", "IP"):
+        kind, name = prefix, rest
+    else:
+        kind, name = ("IP" if _is_address(value) else "DNS"), value
+    if kind == "IP":
+        try:
+            return f"IP:{ipaddress.ip_address(name)}"
+        except ValueError as error:
+            raise InvalidInput(f"The subject alternative name {value!r} is not an IP address: {error}.") from error
+    if not name or not name.isascii() or not name.isprintable() or " " in name:
+        raise InvalidInput(
+            f"The subject alternative name {value!r} is not a DNS name: only ASCII letters, digits, '-', '_', '.' and '*'. "
+            "Give another list (subject_alt_names); OVN itself does not look at these names."
+        )
+    # DNS names are compared without regard to case.
+    return f"DNS:{name.lower()}"
+
+
+def subject_alt_names(values: t.Iterable[str]) -> tuple[str, ...]:
+    """The list in its given order, without repetitions."""
+    return tuple(dict.fromkeys(subject_alt_name(value) for value in values))
+
+
+def _is_address(value: str) -> bool:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return False
+    return True
