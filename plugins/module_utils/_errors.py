@@ -43,3 +43,11 @@ class CertificateProblem(OvnError):
 
 class Refused(OvnError):
     """The server answered with an error, or a safety rule forbids the step."""
+
+
+class Conflict(OvnError):
+    """Somebody else changed the same object between our look and our write; nothing was written."""
+
+
+class BadAnswer(OvnError):
+    """An answer came, but it is cut off, or it is no answer to the question."""

@@ -1,0 +1,231 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The text of `cluster/status`, as ovsdb-server prints it since Open vSwitch 2.16, in a form that can be reasoned about.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from .._errors import BadAnswer
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """One Raft connection of the server that answers. `peer` is 4 digits, 0000 until the peer has said who it is."""
+
+    peer: str
+    outgoing: bool
+    connected: bool
+
+    def __str__(self) -> str:
+        text = f"{'->' if self.outgoing else '<-'}{self.peer}"
+        return text if self.connected else f"({text})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A membership change in progress, known to the leader only."""
+
+    kind: str  # adding | removing
+    peer: str
+    address: str
+    phase: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ListedServer:
+    """One line of `Servers:`, the configuration as the server that answers knows it."""
+
+    peer: str  # the first 4 digits of the server id; more are not printed
+    address: str
+    is_self: bool
+    phase: str | None  # "adding: committing" and the like
+    voted_for: str | None
+    next_index: int | None  # this and match_index: on the leader only
+    match_index: int | None
+    last_message: int | None  # milliseconds ago; on a follower only the leader's value means something
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterStatus:
+    """One server's own view. It is no proof of the state of the cluster."""
+
+    name: str
+    cluster_id: str | None
+    server_id: str
+    address: str
+    status: str
+    remotes: tuple[str, ...]
+    changes: tuple[Change, ...]
+    role: str  # leader | follower | candidate
+    term: int
+    leader: str  # self, unknown, or the nickname of a peer
+    vote: str
+    election_started: int | None  # milliseconds ago
+    election_reason: str | None
+    election_won: int | None  # milliseconds ago
+    election_timer: int  # milliseconds
+    election_timer_target: int | None  # while a change is pending
+    log_start: int
+    log_next: int
+    not_committed: int
+    not_applied: int
+    links: tuple[Link, ...]
+    disconnections: int
+    servers: tuple[ListedServer, ...]
+    unknown_lines: tuple[str, ...]
+
+    @property
+    def peer(self) -> str:
+        """How others call this server in their lists."""
+        return self.server_id[:4]
+
+    @property
+    def joining(self) -> bool:
+        return self.status == "joining cluster"
+
+    @property
+    def leader_peer(self) -> str | None:
+        """The leader's 4 digits, None while no leader is known."""
+        if self.leader == "self":
+            return self.peer
+        return None if self.leader == "unknown" else self.leader
+
+    def listed(self, peer: str) -> ListedServer | None:
+        return next((server for server in self.servers if server.peer == peer), None)
+
+    def linked(self, peer: str) -> tuple[bool, bool]:
+        """Whether `peer` is connected (incoming, outgoing). An outgoing link to 0000 may be the missing one."""
+        up = {(link.peer, link.outgoing) for link in self.links if link.connected}
+        return (peer, False) in up, (peer, True) in up or ("0000", True) in up
+
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_LINES = {
+    "name": r"Name: (\S+)",
+    "cluster_id": rf"Cluster ID: (?:[0-9a-f]{{4}} \(({_UUID})\)|not yet known)",
+    "server_id": rf"Server ID: [0-9a-f]{{4}} \(({_UUID})\)",
+    "address": r"Address: (\S+)",
+    "status": r"Status: (\S.*)",
+    "role": r"Role: (leader|follower|candidate)",
+    "term": r"Term: (\d+)",
+    "leader": r"Leader: (\S+)",
+    "vote": r"Vote: (\S+)",
+    "election_timer": r"Election timer: (\d+)(?: \(changing to (\d+)\))?",
+    "log": r"Log: \[(\d+), (\d+)\]",
+    "not_committed": r"Entries not yet committed: (\d+)",
+    "not_applied": r"Entries not yet applied: (\d+)",
+    "connections": r"Connections:(.*)",
+    "disconnections": r"Disconnections: (\d+)",
+    "servers": r"Servers:",
+    # Not always printed:
+    "remotes": r"Remotes for joining:(.*)",
+    "election_started": r"Last Election started (\d+) ms ago, reason: (\S+)",
+    "election_won": r"Last Election won: (\d+) ms ago",
+}
+_OPTIONAL = {"remotes", "election_started", "election_won"}
+_PATTERNS = {key: re.compile(pattern) for key, pattern in _LINES.items()}
+_NICKNAME = re.compile(r"[0-9a-zA-Z]{1,32}")
+_CHANGE = re.compile(r"(Adding|Removing) server \S+ \(([0-9a-f]{4}) at (\S+)\) \((.+)\)")
+_LINK = re.compile(r"(\()?(->|<-)([0-9a-f]{4})(\))?")
+_SERVER = re.compile(
+    r" {4}\S+ \(([0-9a-f]{4}) at (\S+)\)( \(self\))?"
+    r"(?: \((adding: [a-z ]+|removing)\))?(?: \(voted for (\S+)\))?"
+    r"(?: next_index=(\d+) match_index=(\d+))?(?: last msg (\d+) ms ago)?"
+)
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _listed_server(match: re.Match[str]) -> ListedServer:
+    return ListedServer(
+        peer=match[1],
+        address=match[2],
+        is_self=bool(match[3]),
+        phase=match[4],
+        voted_for=match[5],
+        next_index=_number(match[6]),
+        match_index=_number(match[7]),
+        last_message=_number(match[8]),
+    )
+
+
+def parse_cluster_status(text: str) -> ClusterStatus:
+    """All that `text` says; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
+    if not text.endswith("\n"):
+        raise BadAnswer(f'cluster/status was cut off: it ends with "{text[-60:]}".')
+    found: dict[str, re.Match[str]] = {}
+    changes: list[Change] = []
+    servers: list[ListedServer] = []
+    unknown: list[str] = []
+    for position, line in enumerate(text.splitlines()):
+        if not line.strip() or (position == 0 and _NICKNAME.fullmatch(line)):
+            continue
+        for key, pattern in _PATTERNS.items():
+            match = pattern.fullmatch(line)
+            if match:
+                found.setdefault(key, match)
+                break
+        else:
+            change, server = _CHANGE.fullmatch(line), _SERVER.fullmatch(line)
+            if change:
+                changes.append(Change(change[1].lower(), change[2], change[3], change[4]))
+            elif server and "servers" in found:
+                servers.append(_listed_server(server))
+            else:
+                unknown.append(line)
+    missing = [_LINES[key].split(":")[0] for key in _LINES if key not in found and key not in _OPTIONAL]
+    if missing:
+        raise BadAnswer(f'No "{missing[0]}:" line in cluster/status: {text[:200]!r}.')
+    status = found["status"][1]
+    if status == "cluster member" and not any(server.is_self for server in servers):
+        raise BadAnswer(
+            "The list of servers in cluster/status was cut off: the server that answers is missing from it."
+        )
+    started, won = found.get("election_started"), found.get("election_won")
+    return ClusterStatus(
+        name=found["name"][1],
+        cluster_id=found["cluster_id"][1],
+        server_id=found["server_id"][1],
+        address=found["address"][1],
+        status=status,
+        remotes=tuple(found["remotes"][1].split()) if "remotes" in found else (),
+        changes=tuple(changes),
+        role=found["role"][1],
+        term=int(found["term"][1]),
+        leader=found["leader"][1],
+        vote=found["vote"][1],
+        election_started=int(started[1]) if started else None,
+        election_reason=started[2] if started else None,
+        election_won=int(won[1]) if won else None,
+        election_timer=int(found["election_timer"][1]),
+        election_timer_target=_number(found["election_timer"][2]),
+        log_start=int(found["log"][1]),
+        log_next=int(found["log"][2]),
+        not_committed=int(found["not_committed"][1]),
+        not_applied=int(found["not_applied"][1]),
+        links=tuple(
+            Link(peer=match[3], outgoing=match[2] == "->", connected=match[1] is None)
+            for match in _LINK.finditer(found["connections"][1])
+        ),
+        disconnections=int(found["disconnections"][1]),
+        servers=tuple(servers),
+        unknown_lines=tuple(unknown),
+    )
+
+
+_VERSION = re.compile(r"\(Open vSwitch\) (\d+)\.(\d+)\.(\d+)")
+
+
+def parse_version(text: str) -> tuple[int, int, int] | None:
+    """(3, 5, 0) of what the command `version` prints, None for anything else."""
+    match = _VERSION.search(text)
+    return t.cast("tuple[int, int, int]", tuple(int(part) for part in match.groups())) if match else None
