@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # What every module says about itself. The module adds `support` (and `details`) to each attribute.
+    # What every module says about itself. The module adds `support` (and `details`) to the first three.
     DOCUMENTATION = r"""
 options: {}
 attributes:
@@ -22,6 +22,8 @@ attributes:
       - This assumes that nobody else changed the managed object in between.
   platform:
     description: Operating systems of the managed host.
+    support: full
+    platforms: posix
 """
 
     # Every module is a member of the action group.

@@ -1,0 +1,285 @@
+"""The gates and tests of the collection: `make test` runs all sessions, `.venv/bin/nox -s NAME` one of them.
+
+Everything runs with the tools of .venv (ansible-core 2.19), except `importer` and `newest`, which have their own environments.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+import yaml
+
+HERE = Path(__file__).resolve().parent
+COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need: .../ansible_collections/c5c3/ovn
+COLLECTION = COLLECTIONS / "ansible_collections" / "c5c3" / "ovn"
+ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
+BIN = Path(sys.executable).parent
+
+os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+os.environ["ANSIBLE_HOME"] = str(HERE / ".nox" / "ansible")  # settings and caches of the user have no say here
+os.environ["PY_COLORS"] = os.environ["ANSIBLE_FORCE_COLOR"] = "0"
+nox.options.default_venv_backend = "none"
+nox.options.reuse_venv = "yes"
+
+
+def files_of_the_repository() -> list[str]:
+    """What git knows or would add: neither caches nor what the commands leave behind."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=HERE,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return sorted({name for name in listed.split("\0") if name and (HERE / name).is_file()})
+
+
+@functools.cache
+def copy_of_collection() -> Path:
+    """Bring the copy up to date: only a physical folder below ansible_collections is a collection to ansible-test.
+
+    Beside it stand the collections it depends on, and no others: reading the documentation of all takes minutes.
+    """
+    wanted = files_of_the_repository()
+    for name in wanted:
+        source, target = HERE / name, COLLECTION / name
+        if not target.exists() or (source.stat().st_mtime, source.stat().st_mode) != (
+            target.stat().st_mtime,
+            target.stat().st_mode,
+        ):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    for dependency in yaml.safe_load((HERE / "galaxy.yml").read_text())["dependencies"]:
+        link = COLLECTIONS.joinpath("ansible_collections", *dependency.split("."))
+        if not link.exists():
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(site_packages(sys.executable).joinpath("ansible_collections", *dependency.split(".")))
+    keep = {COLLECTION / name for name in wanted}
+    for path in sorted(COLLECTION.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path not in keep:
+            path.unlink()
+    return COLLECTION
+
+
+def site_packages(python: str | Path) -> Path:
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(subprocess.run([str(python), "-c", code], check=True, capture_output=True, text=True).stdout.strip())
+
+
+def install(session: nox.Session, requirements: str) -> Path:
+    """Install a pinned list unless the environment already has exactly that."""
+    wanted = (HERE / requirements).read_text()
+    stamp = Path(session.virtualenv.location) / "requirements.txt"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        session.install("--requirement", str(HERE / requirements))
+        stamp.write_text(wanted)
+    return Path(session.virtualenv.location) / "bin" / "python"
+
+
+def not_tested(session: nox.Session, reason: str) -> None:
+    session.skip(f"!!! NOT TESTED HERE: {session.name}: {reason}")
+
+
+def unit_tests(session: nox.Session, python: str | Path) -> None:
+    link = site_packages(python) / "ansible_collections" / "c5c3" / "ovn"
+    if not link.exists():
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(HERE)
+    session.run(str(python), "-m", "pytest", "tests/unit", *session.posargs, external=True)
+
+
+def sanity_tests(session: nox.Session, python: str | Path) -> None:
+    """ansible-test with its own virtual environments; pip comes from PyPI."""
+    cache = Path.home() / ".ansible" / "test" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    for version in ("24.2", "25.2"):
+        script = cache / f"get_pip_{version.replace('.', '_')}.py"
+        if not script.exists():
+            session.run(
+                str(python),
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--dest",
+                str(cache),
+                f"pip=={version}",
+                external=True,
+            )
+            shutil.copy(HERE / "requirements" / "get_pip.py", script)
+    with session.chdir(copy_of_collection()):
+        ansible_test = str(Path(python).parent / "ansible-test")
+        session.run(
+            ansible_test,
+            "sanity",
+            "--venv",
+            "--python",
+            "default",
+            "-v",
+            "--color",
+            "no",
+            *session.posargs,
+            external=True,
+        )
+
+
+@nox.session
+def style(session: nox.Session) -> None:
+    """Formatting, unused code, YAML, shell, licences."""
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("yamllint", "--strict", ".")
+    scripts = [name for name in files_of_the_repository() if is_shell(HERE / name)]
+    session.run("shellcheck", "--external-sources", *scripts)
+    session.run("reuse", "lint", "--quiet")
+
+
+def is_shell(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline()
+    return path.suffix == ".sh" or (first.startswith(b"#!") and first.strip().endswith((b"/sh", b"/bash", b"env bash")))
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict types in all plugins."""
+    copy = copy_of_collection()
+    packages = sorted(
+        ".".join(("ansible_collections.c5c3.ovn.plugins", folder.name))
+        for folder in (copy / "plugins").iterdir()
+        if any(folder.rglob("*.py"))
+    )
+    with session.chdir(copy):
+        cache = HERE / ".nox" / "mypy"
+        arguments = [argument for package in packages for argument in ("-p", package)]
+        session.run("mypy", "--cache-dir", str(cache), *arguments, env={"MYPYPATH": str(COLLECTIONS)})
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ansible-lint, profile production."""
+    with session.chdir(copy_of_collection()):
+        session.run("ansible-lint", "--offline", "--strict", "--profile", "production", env=ONLY_THESE)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Documentation of every plugin and role, changelog."""
+    with session.chdir(copy_of_collection()):
+        session.run("antsibull-changelog", "lint", env=ONLY_THESE)
+        session.run("antsibull-changelog", "lint-changelog-yaml", "changelogs/changelog.yaml")
+        session.run(
+            *("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs=dependent"),
+            *("--check-extra-docs-refs", "--skip-rstcheck", "."),
+            env=ONLY_THESE,
+        )
+        dump = session.run("ansible-doc", "--metadata-dump", "c5c3.ovn", env=ONLY_THESE, silent=True)
+    documented = {name for plugins in json.loads(str(dump))["all"].values() for name in plugins}
+    missing = sorted(set(names_to_document()) - documented)
+    if missing:
+        session.error(f"ansible-doc shows nothing for {', '.join(missing)}")
+
+
+def names_to_document() -> list[str]:
+    plugins = [
+        path for folder in ("modules", "inventory", "filter") for path in (HERE / "plugins" / folder).glob("*.py")
+    ]
+    roles = [path for path in (HERE / "roles").glob("*") if path.is_dir()]
+    return [f"c5c3.ovn.{path.stem}" for path in (*plugins, *roles) if not path.name.startswith("_")]
+
+
+@nox.session
+def sanity(session: nox.Session) -> None:
+    """ansible-test sanity."""
+    sanity_tests(session, sys.executable)
+
+
+@nox.session(venv_backend="virtualenv")
+def importer(session: nox.Session) -> None:
+    """Build the collection and let Galaxy's importer judge it."""
+    python = install(session, "requirements/importer.txt")
+    built = HERE / ".nox" / "built"
+    shutil.rmtree(built, ignore_errors=True)
+    with session.chdir(copy_of_collection()):
+        session.run(str(BIN / "ansible-galaxy"), "collection", "build", "--output-path", str(built), external=True)
+    with session.chdir(built):
+        session.run(str(python), "-m", "galaxy_importer.main", next(path.name for path in built.iterdir()))
+
+
+@nox.session
+def unit(session: nox.Session) -> None:
+    """Unit tests: nothing but Python."""
+    unit_tests(session, sys.executable)
+
+
+def newest_python() -> str | None:
+    """The newest Python that ansible-core 2.21 runs on. Shims of version managers may have nothing behind them."""
+    for version in ("3.14", "3.13", "3.12"):
+        for candidate in (
+            shutil.which(f"python{version}"),
+            *Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"),
+        ):
+            if (
+                candidate
+                and subprocess.run(
+                    [str(candidate), "-c", "import venv, ensurepip"], capture_output=True, check=False
+                ).returncode
+                == 0
+            ):
+                return str(candidate)
+    return None
+
+
+@nox.session(venv_backend="virtualenv", python=newest_python())
+def newest(session: nox.Session) -> None:
+    """Unit tests, sanity and ansible-lint with the newest ansible-core."""
+    if newest_python() is None:
+        not_tested(
+            session, "the newest ansible-core needs Python 3.12 or newer, and none is found on PATH or in ~/.pyenv."
+        )
+    python = install(session, "requirements/newest.txt")
+    unit_tests(session, python)
+    sanity_tests(session, python)
+    with session.chdir(copy_of_collection()):
+        session.run("ansible-lint", "--offline", "--strict", "--profile", "production", env=ONLY_THESE)
+
+
+def daemons(session: nox.Session, *sets: str) -> None:
+    """Debian's packages for tests on real daemons; their services are not started."""
+    if os.geteuid() != 0:
+        not_tested(session, "it needs root.")
+    if shutil.which("apt-get") is None:
+        not_tested(session, "it needs the OVN packages of Debian, and there is no apt-get.")
+    session.run("tests/testbed/packages", *sets, external=True)
+
+
+@nox.session
+def integration(session: nox.Session) -> None:
+    """Real ovsdb-server, ovs-vswitchd, ovn-northd and ovn-controller on loopback, in folders of their own."""
+    daemons(session, "daemons")
+    session.run("pytest", "tests/integration", *session.posargs)
+
+
+@nox.session
+def molecule(session: nox.Session) -> None:
+    """Roles and playbooks on machines (systemd-nspawn)."""
+    daemons(session, "daemons", "machines")
+    session.run("molecule", "test", "--all", "--report", env={"MOLECULE_GLOB": "molecule/*/molecule.yml"})
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Ratios to a ping over the same hosts, in one run."""
+    daemons(session, "daemons", "machines")
+    session.run("python", "tests/bench", *session.posargs)
