@@ -1,0 +1,211 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One member of one database on a machine: its launcher, its unit, its control socket. Everything here touches the world; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.unixctl import appctl
+from .ask import Answer, ask_member
+from .observation import Observation
+from .record_dir import read_record
+
+Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
+"""`runner(command, environment)` returns exit code, standard output and standard error."""
+
+_STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+_UNIXCTL_SECONDS = 5.0
+
+
+@dataclasses.dataclass
+class HostMember:
+    """Where the parts of one member are."""
+
+    database: str
+    member: str
+    record: str
+    environment_file: str
+    launcher: str
+    unit: str
+    run: Runner
+
+    def environment(self) -> dict[str, str]:
+        """The launcher's settings; empty if this host has none yet."""
+        try:
+            lines = pathlib.Path(self.environment_file).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return {}
+        pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+        return {key.strip(): value for key, value in pairs}
+
+    def _socket(self, kind: str) -> str:
+        directory = self.environment().get("OVN_RUN_DIR", "/run/ovn")
+        return os.path.join(directory, f"{_STEMS[self.database]}.{kind}")
+
+    def ask(self, seconds: float = _UNIXCTL_SECONDS) -> Answer:
+        """What the running process says, from both sources."""
+        return ask_member(
+            self.member,
+            DATABASE_NAMES[self.database],
+            control_socket=self._socket("ctl"),
+            endpoint=Endpoint("unix", self._socket("sock")),
+            deadline=Deadline(seconds),
+        )
+
+    def observe(self) -> Observation:
+        """Everything a plan needs to know of this member. What cannot be read is an error, never "absent"."""
+        record = read_record(self.record)
+        seen = Observation(self.member, record=record.as_dict() if record else None)
+        environment = self.environment()
+        if not environment or not os.access(self.launcher, os.X_OK):
+            return dataclasses.replace(seen, installed=False)
+        file = self._file_state(environment)
+        answer = self.ask()
+        status, server = answer.status, answer.server
+        running = status is not None or server is not None
+        if not running and self._pid() is not None:
+            raise OvnError(
+                f"{self.unit} runs on this host, but its control socket {self._socket('ctl')} does not answer within "
+                f"{_UNIXCTL_SECONDS:g} s. The process hangs: look at its log, then restart the unit by hand."
+            )
+        return dataclasses.replace(
+            seen,
+            file_class=file["class"],
+            file_cid=file["cid"] or None,
+            file_sid=file["sid"] or None,
+            file_reason=file["reason"],
+            running=running,
+            connected=bool(server and server.connected),
+            leader=bool(server and server.leader),
+            cid=(server.cluster_id if server else None) or (status.cluster_id if status else None),
+            sid=(server.server_id if server else None) or (status.server_id if status else None),
+            listed={server.peer: server.address for server in status.servers} if status else {},
+            restart_reason=self._restart_reason(environment) if running else "",
+            answer=answer.as_dict(),
+        )
+
+    def _file_state(self, environment: dict[str, str]) -> dict[str, str]:
+        code, out, err = self.run([self.launcher, "state"], environment)
+        if code != 0:
+            raise OvnError(
+                f"{self.launcher} cannot examine the {self.database} file of this host: {err.strip() or out.strip()}"
+            )
+        return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+
+    def _pid(self) -> int | None:
+        try:
+            pid = int(pathlib.Path(self._socket("pid")).read_text(encoding="ascii"))
+            os.kill(pid, 0)
+        except (OSError, ValueError):
+            return None
+        return pid
+
+    def _restart_reason(self, environment: dict[str, str]) -> str:
+        """Why the running process is not what a fresh start would give; empty if it is."""
+        started = pathlib.Path(environment.get("OVN_STATE_DIR", ""), "revision")
+        wanted = environment.get("OVN_REVISION", "")
+        if wanted and (not started.exists() or started.read_text(encoding="utf-8").strip() != wanted):
+            return "its settings have changed"
+        pid = self._pid()
+        try:
+            replaced = pid is not None and os.readlink(f"/proc/{pid}/exe").endswith(" (deleted)")
+        except OSError:
+            replaced = False
+        return "its package was upgraded" if replaced else ""
+
+    def systemctl(self, verb: str) -> None:
+        code, out, err = self.run(["systemctl", verb, self.unit], {})
+        if code != 0:
+            raise OvnError(f"systemctl {verb} {self.unit} failed: {(err or out).strip()}. {self._why_not_running()}")
+
+    def _why_not_running(self) -> str:
+        """The launcher's own words, or where to look."""
+        reason = pathlib.Path(self.environment().get("OVN_STATE_DIR", ""), "reason")
+        try:
+            words = reason.read_text(encoding="utf-8").strip()
+        except OSError:
+            words = ""
+        return words or f"See: journalctl -u {self.unit}"
+
+    def wait_connected(self, deadline: Deadline) -> None:
+        """Until the member takes part in the cluster. There is no event to wait on before its sockets exist, so this looks, ever less often."""
+        pause, last = 0.05, "no answer"
+        while True:
+            answer = self.ask(min(_UNIXCTL_SECONDS, max(0.1, deadline.left())))
+            if answer.server is not None and answer.server.connected:
+                return
+            if answer.status is not None:
+                last = f'its status is "{answer.status.status}"'
+            elif self.run(["systemctl", "is-active", "--quiet", self.unit], {})[0] != 0:
+                raise Refused(f"{self.unit} does not run. {self._why_not_running()}")
+            if deadline.expired:
+                raise TimedOut(
+                    f"The {self.database} member {self.member} did not join its cluster within {deadline.seconds:g} s: {last}. "
+                    "Open the Raft port between the members and compare the certificates, then run again."
+                )
+            time.sleep(min(pause, deadline.left()))
+            pause = min(pause * 1.5, 1.0)
+
+    def kick(self, server_id: str, deadline: Deadline) -> None:
+        """Remove a server; the reply only says that it has begun, so this looks at the leader's list until it is gone."""
+        name = DATABASE_NAMES[self.database]
+        if not self._lists(server_id):
+            return
+        appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
+        while self._lists(server_id):
+            if deadline.expired:
+                raise TimedOut(
+                    f"The {self.database} cluster still lists {server_id} {deadline.seconds:g} s after it was asked to remove it. "
+                    "Run again when the cluster is quiet."
+                )
+            time.sleep(0.1)
+
+    def _lists(self, server_id: str) -> bool:
+        status = self.ask().status
+        if status is None:
+            raise Unreachable(f"{self._socket('ctl')} does not answer. Run again.")
+        if status.role != "leader":
+            raise Refused(
+                f"The {self.database} leadership moved away from {self.member}. Nothing was changed by this step; run again."
+            )
+        return any(server.peer == server_id[:4] for server in status.servers)
+
+    def wait_for_change(self, seconds: float) -> None:
+        """Until this member says something else than now, at most `seconds`."""
+        deadline, before = Deadline(seconds), self._settled()
+        while not deadline.expired and self._settled() == before:
+            time.sleep(0.2)
+
+    def _settled(self) -> tuple[t.Any, ...]:
+        answer = self.ask()
+        return (
+            answer.server and (answer.server.connected, answer.server.leader),
+            answer.status and (answer.status.role, answer.status.status, len(answer.status.servers)),
+        )
+
+
+def member_of(params: t.Mapping[str, t.Any], run: Runner) -> HostMember:
+    if params["state"] == "kicked" and not params["server_id"]:
+        raise InvalidInput("state=kicked needs server_id.")
+    return HostMember(
+        database=params["database"],
+        member=params["member"],
+        record=params["record"],
+        environment_file=params["environment_file"],
+        launcher=params["launcher"],
+        unit=params["unit"] or f"c5c3-ovn-{params['database']}.service",
+        run=run,
+    )

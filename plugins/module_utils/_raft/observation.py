@@ -1,0 +1,52 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a run sees of one member of one database on its own host: the file, the copy of the record, the running process. `ovn_raft_member`
+makes it, the plan reads it; in between it travels as plain data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+# The launcher's names for what lies on the disk. Only a database file of these classes starts.
+STARTABLE = frozenset({"member", "joining"})
+# Nothing of the cluster's data can come back from these; the member has to join anew.
+LOST = frozenset({"none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """One member. `listed` maps the first four digits of each server id in this member's list to the address; only the leader's list counts."""
+
+    member: str
+    installed: bool = True
+    file_class: str = "none"
+    file_cid: str | None = None
+    file_sid: str | None = None
+    file_reason: str = ""
+    record: dict[str, t.Any] | None = None
+    running: bool = False
+    connected: bool = False
+    leader: bool = False
+    cid: str | None = None
+    sid: str | None = None
+    listed: dict[str, str] = dataclasses.field(default_factory=dict)
+    restart_reason: str = ""
+    answer: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: t.Mapping[str, t.Any]) -> Observation:
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{key: value for key, value in data.items() if key in known})
+
+    @property
+    def lost(self) -> bool:
+        """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
+        return self.installed and self.file_class in LOST

@@ -1,0 +1,200 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_raft_member
+short_description: Examine, start, stop or remove a member of a Raft database on a central host
+version_added: "0.1.0"
+description:
+  - Looks at one member of the Northbound or Southbound cluster on its own host, or takes one step with it.
+  - The module decides nothing. P(c5c3.ovn.raft_plan#filter) decides from what all hosts saw, and the role P(c5c3.ovn.ovn_central#role) calls both.
+    By hand use O(state=examined) only.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options:
+  database:
+    description: The database.
+    type: str
+    choices: [northbound, southbound]
+    required: true
+  member:
+    description: Name of this member in the state record, usually the host's name in the inventory.
+    type: str
+    required: true
+  state:
+    description:
+      - V(examined) changes nothing and returns RV(observation).
+      - V(started) starts the unit and waits until the member takes part in its cluster. The launcher decides from record and file whether it creates,
+        joins or just starts.
+      - V(stopped) and V(restarted) hand the leadership over first. Without the checks of the plan they can cost the quorum.
+      - V(kicked) removes O(server_id) from the cluster; only on the leader's host.
+      - V(waited) waits until the member's own state changes, two seconds at most.
+    type: str
+    choices: [examined, started, stopped, restarted, kicked, waited]
+    default: examined
+  server_id:
+    description: Server id, or its first four digits, for O(state=kicked).
+    type: str
+  record:
+    description: Directory of this host's copy of the state record.
+    type: path
+    required: true
+  environment_file:
+    description: Settings of the launcher, one C(KEY=VALUE) a line.
+    type: path
+    required: true
+  launcher:
+    description: The launcher.
+    type: path
+    default: /usr/lib/c5c3-ovn/ovn-raft-launcher
+  unit:
+    description: The systemd unit. C(c5c3-ovn-DATABASE.service) if absent.
+    type: str
+  wait_timeout:
+    description: How long O(state=started), O(state=restarted) and O(state=kicked) wait, in seconds.
+    type: int
+    default: 120
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: See what lies on the disk and what the process says
+  c5c3.ovn.ovn_raft_member:
+    database: southbound
+    member: "{{ inventory_hostname }}"
+    record: /etc/c5c3-ovn/southbound
+    environment_file: /etc/c5c3-ovn/southbound.env
+  register: examined
+"""
+
+RETURN = r"""
+observation:
+  description: What this host knows of its member.
+  returned: O(state=examined)
+  type: dict
+  contains:
+    database:
+      description: The database.
+      type: str
+      returned: always
+      sample: southbound
+    member:
+      description: Name of the member.
+      type: str
+      returned: always
+      sample: central1
+    installed:
+      description: Whether launcher and settings are there.
+      type: bool
+      returned: always
+    file_class:
+      description: What the database file is, for example V(member), V(none), V(joining), V(standalone), V(broken).
+      type: str
+      returned: always
+      sample: member
+    running:
+      description: Whether a process answers on the control or database socket.
+      type: bool
+      returned: always
+    connected:
+      description: Whether it takes part in its cluster.
+      type: bool
+      returned: always
+    leader:
+      description: Whether it says that it leads.
+      type: bool
+      returned: always
+    cid:
+      description: Cluster id that the process names.
+      type: str
+      returned: always
+    sid:
+      description: Server id that the process names.
+      type: str
+      returned: always
+    listed:
+      description: First four digits of the server ids in this member's list, with their Raft addresses.
+      type: dict
+      returned: always
+    restart_reason:
+      description: Why a restart is due; empty if none is.
+      type: str
+      returned: always
+    record:
+      description: This host's copy of the state record.
+      type: dict
+      returned: always
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._deadline import Deadline
+from ..module_utils._errors import OvnError
+from ..module_utils._raft.host import HostMember, member_of
+
+
+def act(member: HostMember, state: str, server_id: str | None, seconds: float) -> None:
+    if state in ("started", "restarted"):
+        member.systemctl("start" if state == "started" else "restart")
+        member.wait_connected(Deadline(seconds))
+    elif state == "stopped":
+        member.systemctl("stop")
+    elif state == "kicked":
+        member.kick(server_id or "", Deadline(seconds))
+    else:
+        member.wait_for_change(2.0)
+
+
+def main() -> t.NoReturn:
+    states = ["examined", "started", "stopped", "restarted", "kicked", "waited"]
+    module = AnsibleModule(
+        argument_spec={
+            "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
+            "member": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": states, "default": "examined"},
+            "server_id": {"type": "str"},
+            "record": {"type": "path", "required": True},
+            "environment_file": {"type": "path", "required": True},
+            "launcher": {"type": "path", "default": "/usr/lib/c5c3-ovn/ovn-raft-launcher"},
+            "unit": {"type": "str"},
+            "wait_timeout": {"type": "int", "default": 120},
+        },
+        supports_check_mode=True,
+    )
+    p = module.params
+
+    def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        code, out, err = module.run_command(command, environ_update=environment)
+        return code, out, err
+
+    try:
+        member = member_of(p, run)
+        if p["state"] == "examined":
+            module.exit_json(changed=False, observation={"database": member.database, **member.observe().as_dict()})
+        if not module.check_mode:
+            act(member, p["state"], p["server_id"], p["wait_timeout"])
+        module.exit_json(changed=p["state"] != "waited")
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_raft_record
+short_description: Keep this host's copy of the state record of a Raft database
+version_added: "0.1.0"
+description:
+  - The state record says which cluster a Northbound or Southbound database belongs to, who may create it (once in its life) and who its members are.
+    It lies outside the database directory, on every central host, so that an empty disk never founds a second cluster.
+  - The role P(c5c3.ovn.ovn_central#role) writes it before and after each step that changes the membership. Nobody else should.
+  - The copy is replaced in one step. An older revision never replaces a newer one.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options:
+  path:
+    description: Directory of the copy, for example V(/etc/c5c3-ovn/northbound). It becomes a symbolic link to a directory per revision.
+    type: path
+    required: true
+  record:
+    description:
+      - The whole record, as P(c5c3.ovn.raft_plan#filter) returns it.
+    type: dict
+    required: true
+  election_timer:
+    description: Election timer with which the launcher creates the cluster, in milliseconds (100 to 600000). It has no effect later.
+    type: int
+    default: 1000
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Write the record that the plan asks for
+  c5c3.ovn.ovn_raft_record:
+    path: /etc/c5c3-ovn/northbound
+    record: "{{ ovn_central_plan.northbound.record }}"
+    election_timer: 5000
+"""
+
+RETURN = r"""
+revision:
+  description: Revision of the copy after the run.
+  returned: success
+  type: int
+  sample: 4
+cid:
+  description: Cluster id in the record; V(none) until the cluster is created.
+  returned: success
+  type: str
+  sample: a0b739a1-2c38-479b-9e0d-605e9da30330
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._errors import OvnError, Refused
+from ..module_utils._raft.record import parse_record, render_files
+from ..module_utils._raft.record_dir import read_files, read_record, write_files
+
+
+def write(path: str, data: dict[str, t.Any], election_timer: int, check_mode: bool) -> dict[str, t.Any]:
+    record = parse_record(data)
+    current = read_record(path)
+    if current is not None and current.revision > record.revision:
+        raise Refused(
+            f"{path} holds revision {current.revision}, newer than the revision {record.revision} of this run: another run works on the same cluster. "
+            "Wait until it has ended, then run again."
+        )
+    before, after = read_files(path), render_files(record, election_timer)
+    if before != after and not check_mode:
+        write_files(path, after, record.revision)
+    diff = {"before": (before or {}).get("record.json", ""), "after": after["record.json"]}
+    return {"changed": before != after, "diff": diff, "revision": record.revision, "cid": record.cid}
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "record": {"type": "dict", "required": True},
+            "election_timer": {"type": "int", "default": 1000},
+        },
+        supports_check_mode=True,
+    )
+    p = module.params
+    try:
+        module.exit_json(**write(p["path"], p["record"], p["election_timer"], module.check_mode))
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+
+
+if __name__ == "__main__":
+    main()

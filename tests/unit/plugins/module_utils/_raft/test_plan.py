@@ -1,0 +1,303 @@
+"""The decision table of the bootstrap rule and of maintenance, one row a test; the id is the sentence that fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import Round, Run, plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record
+
+CID = "aaaaaaaa-0000-4000-8000-000000000000"
+OTHER = "bbbbbbbb-0000-4000-8000-000000000000"
+NAMES = ("c1", "c2", "c3")
+SIDS = {name: f"{i}{i}{i}{i}0000-0000-4000-8000-000000000000" for i, name in enumerate(NAMES, 1)}
+ADDRESSES = {name: f"ssl:192.0.2.{i}:6643" for i, name in enumerate(NAMES, 1)}
+LISTED = {SIDS[name][:4]: ADDRESSES[name] for name in NAMES}
+RUN = Run("northbound", ADDRESSES, name="this run", time="2026-01-01T00:00:00Z")
+RECORD = Record("northbound", {n: Member(ADDRESSES[n], "confirmed", SIDS[n]) for n in NAMES}, revision=7, cid=CID)
+EXPECTED = Record("northbound", {n: Member(ADDRESSES[n]) for n in NAMES}, revision=1)
+PERMIT = EXPECTED.replace(permit=Permit("c1", "an older run", "2025-01-01T00:00:00Z"))
+
+
+def blank(name: str, record: Record | None = None) -> Observation:
+    return Observation(name, record=record.as_dict() if record else None)
+
+
+def up(name: str, record: Record | None = RECORD, **changes: t.Any) -> Observation:
+    base = Observation(
+        name,
+        file_class="member",
+        file_cid=CID,
+        file_sid=SIDS[name],
+        record=record.as_dict() if record else None,
+        running=True,
+        connected=True,
+        leader=name == "c2",
+        cid=CID,
+        sid=SIDS[name],
+        listed=LISTED,
+    )
+    return dataclasses.replace(base, **changes)
+
+
+def down(name: str, record: Record | None = RECORD, **changes: t.Any) -> Observation:
+    off = {"running": False, "connected": False, "leader": False, "cid": None, "sid": None, "listed": {}}
+    return up(name, record, **{**off, **changes})
+
+
+def lost(name: str, record: Record = RECORD, **changes: t.Any) -> Observation:
+    return down(name, record, **{"file_class": "none", "file_cid": None, "file_sid": None, **changes})
+
+
+def decide(observations: t.Iterable[Observation], run: Run = RUN, closed: str = "") -> Round:
+    return plan_round(run, {o.member: o for o in observations}, lambda name, _seen, _member: closed)
+
+
+def steps(result: Round) -> tuple[str, tuple[str, ...]] | None:
+    return (result.step.action, result.step.members) if result.step else None
+
+
+def with_state(name: str, state: str, sid: str | None) -> Record:
+    return RECORD.with_member(name, state=state, sid=sid)
+
+
+REFUSED: list[t.Any] = [
+    pytest.param([blank("c1"), blank("c2")], RUN, "c3 could not be examined", id="an unexamined host forbids creation"),
+    pytest.param(
+        [blank(n) for n in NAMES],
+        dataclasses.replace(RUN, bootstrap=False),
+        "ovn_central_bootstrap",
+        id="no creation without leave",
+    ),
+    pytest.param(
+        [blank(n) for n in NAMES],
+        dataclasses.replace(RUN, expected_cid=CID),
+        "neither a database",
+        id="an expected cluster is never created",
+    ),
+    pytest.param(
+        [down("c1", None), down("c2", None, file_cid=OTHER), blank("c3")],
+        RUN,
+        "split",
+        id="files of two clusters without record are a split",
+    ),
+    pytest.param(
+        [
+            down("c1", None, file_class="standalone", file_cid=None, file_reason="standalone file"),
+            blank("c2"),
+            blank("c3"),
+        ],
+        RUN,
+        "standalone",
+        id="a standalone file is never built upon",
+    ),
+    pytest.param(
+        [down("c1", None, file_class="unidentifiable", file_cid=None), blank("c2"), blank("c3")],
+        RUN,
+        "no cluster id can be read",
+        id="an unreadable file without record forbids creation",
+    ),
+    pytest.param([lost(n) for n in NAMES], RUN, "no quorum", id="total loss is never repaired by creating"),
+    pytest.param([up("c1"), lost("c2"), lost("c3")], RUN, "no quorum", id="two volumes lost"),
+    pytest.param(
+        [up("c1"), up("c2"), up("c3", cid=OTHER)], RUN, "split", id="a member of another cluster freezes the run"
+    ),
+    pytest.param(
+        [up(n) for n in NAMES],
+        dataclasses.replace(RUN, expected_cid=OTHER),
+        "inventory expects",
+        id="wrong expected cluster",
+    ),
+    pytest.param([up(n, RECORD.replace(hold=True)) for n in NAMES], RUN, "on hold", id="a hold stops the run"),
+    pytest.param(
+        [up("c1")],
+        dataclasses.replace(RUN, declared={"c1": ADDRESSES["c1"]}),
+        "no longer in the inventory",
+        id="members are not dropped silently",
+    ),
+    pytest.param(
+        [up(n) for n in NAMES],
+        dataclasses.replace(RUN, declared={**ADDRESSES, "c3": "ssl:192.0.2.9:6643"}),
+        "identity",
+        id="an address change is refused",
+    ),
+    pytest.param(
+        [up("c1"), up("c2")],
+        dataclasses.replace(RUN, declared={"c1": "a:1", "c2": "a:2"}),
+        "odd number",
+        id="two members",
+    ),
+    pytest.param(
+        [up("c1")],
+        dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ADDRESSES["c1"]}),
+        "same northbound address",
+        id="one address twice",
+    ),
+    pytest.param(
+        [up("c2"), lost("c1")], RUN, "c3 could not be examined", id="no replacement while a member is unknown"
+    ),
+    pytest.param(
+        [up("c1", RECORD.replace(cid=OTHER)), up("c2"), up("c3")],
+        RUN,
+        "different clusters",
+        id="copies that name different clusters",
+    ),
+    pytest.param(
+        [down("c1", PERMIT, file_class="none", file_cid=None, file_sid=None), down("c2", PERMIT), blank("c3", PERMIT)],
+        RUN,
+        "only c1 was allowed",
+        id="somebody else created",
+    ),
+    pytest.param(
+        [blank("c1", PERMIT), blank("c2", PERMIT)],
+        RUN,
+        "c3 could not be examined",
+        id="a cut-off bootstrap needs every host",
+    ),
+]
+
+
+@pytest.mark.parametrize(("observations", "run", "message"), REFUSED)
+def test_refused(observations: list[Observation], run: Run, message: str) -> None:
+    with pytest.raises(OvnError, match=message):
+        decide(observations, run)
+
+
+PLANNED: list[t.Any] = [
+    pytest.param([up(n) for n in NAMES], None, id="nothing to do on a healthy cluster"),
+    pytest.param([blank(n) for n in NAMES], ("start", ("c1",)), id="the first declared host creates"),
+    pytest.param(
+        [blank(n, PERMIT) for n in NAMES], ("start", ("c1",)), id="a cut-off creation is repeated on the same host"
+    ),
+    pytest.param([up("c1"), up("c2"), down("c3")], ("start", ("c3",)), id="a file that is there is just started"),
+    pytest.param([down(n) for n in NAMES], ("start", NAMES), id="after a total outage everybody starts from the files"),
+    pytest.param(
+        [down("c1"), lost("c2"), lost("c3")], ("start", ("c1",)), id="what exists is started even without quorum"
+    ),
+    pytest.param(
+        [lost("c1"), up("c2"), up("c3")], ("kick", ("c2",)), id="a lost first member is removed before it joins"
+    ),
+    pytest.param(
+        [lost("c1", running=True, connected=True, cid=CID, sid=SIDS["c1"]), up("c2"), up("c3")],
+        ("stop", ("c1",)),
+        id="a server on a deleted file is stopped first",
+    ),
+    pytest.param(
+        [
+            lost("c1", with_state("c1", "replacing", SIDS["c1"])),
+            up("c2", listed={k: v for k, v in LISTED.items() if k != "1111"}),
+            up("c3"),
+        ],
+        ("start", ("c1",)),
+        id="a member that was removed joins anew",
+    ),
+    pytest.param(
+        [up("c1", connected=False), up("c2", listed={k: v for k, v in LISTED.items() if k != "1111"}), up("c3")],
+        ("stop", ("c1",)),
+        id="a zombie is stopped before it joins anew",
+    ),
+    pytest.param(
+        [
+            down("c1", with_state("c1", "expected", SIDS["c1"])),
+            up("c2", listed={k: v for k, v in LISTED.items() if k != "1111"}),
+            up("c3"),
+        ],
+        ("start", ("c1",)),
+        id="a given-up file joins, it is not just started",
+    ),
+    pytest.param(
+        [up("c1"), up("c2", listed={**LISTED, "dead": ADDRESSES["c1"]}), up("c3")],
+        ("kick", ("c2",)),
+        id="a ghost is evicted by the leader",
+    ),
+    pytest.param(
+        [up("c1"), up("c2", restart_reason="new"), up("c3", restart_reason="new")],
+        ("restart", ("c3",)),
+        id="followers restart first",
+    ),
+    pytest.param(
+        [up("c1"), up("c2", restart_reason="new"), up("c3")], ("restart", ("c2",)), id="the leader restarts last"
+    ),
+    pytest.param(
+        [up("c1", leader=False), up("c2", leader=False), up("c3")], ("wait", NAMES), id="an election is awaited"
+    ),
+    pytest.param([up("c1"), up("c2")], None, id="nothing to do with a member unknown"),
+]
+
+
+@pytest.mark.parametrize(("observations", "step"), PLANNED)
+def test_planned(observations: list[Observation], step: tuple[str, tuple[str, ...]] | None) -> None:
+    assert steps(decide(observations)) == step
+
+
+def test_a_closed_gate_waits_and_says_why() -> None:
+    result = decide([lost("c1"), up("c2"), up("c3")], closed="the cluster is not quiet")
+    assert result.step is not None
+    assert result.step.action == "wait"
+    assert "the cluster is not quiet" in result.step.reason
+
+
+def test_bootstrap_ends_with_every_member_confirmed_and_one_cid() -> None:
+    """Play the rounds of a first rollout with a world that does what each step says."""
+    world = {name: blank(name) for name in NAMES}
+    taken = []
+    for _ in range(10):
+        result = decide(world.values())
+        if result.record:
+            world = {n: dataclasses.replace(o, record=result.record.as_dict()) for n, o in world.items()}
+        if result.step is None:
+            break
+        taken.append((result.step.action, result.step.members))
+        (name,) = result.step.members
+        joined = up(name, leader=name == "c1")
+        world[name] = dataclasses.replace(joined, record=world[name].record)
+        in_cluster = {SIDS[n][:4]: ADDRESSES[n] for n, o in world.items() if o.connected}
+        world = {n: dataclasses.replace(o, listed=in_cluster) if o.connected else o for n, o in world.items()}
+    assert taken == [("start", ("c1",)), ("start", ("c2",)), ("start", ("c3",))]
+    record = world["c1"].record
+    assert record is not None
+    assert record["cid"] == CID
+    assert record["permit"] is None
+    assert {n: (m["state"], m["sid"]) for n, m in record["members"].items()} == {
+        n: ("confirmed", SIDS[n]) for n in NAMES
+    }
+    assert steps(decide(world.values())) is None
+    assert decide(world.values()).record is None
+
+
+def test_a_lost_record_is_adopted_with_a_warning() -> None:
+    result = decide([up(n, None) for n in NAMES])
+    assert result.step is None
+    assert result.record is not None
+    assert result.record.cid == CID
+    assert result.record.permit is None
+    assert "adopted" in result.warnings[0]
+
+
+def test_a_missing_copy_of_the_record_is_written_again() -> None:
+    result = decide([up("c1", None), up("c2"), up("c3")])
+    assert result.record is not None
+    assert result.record.revision == RECORD.revision + 1
+    assert result.record.members == RECORD.members
+
+
+def test_the_only_member_restarts_only_with_leave() -> None:
+    record = Record("northbound", {"c2": RECORD.members["c2"]}, revision=1, cid=CID)
+    alone = up("c2", record, listed={"2222": ADDRESSES["c2"]}, restart_reason="new")
+    run = dataclasses.replace(RUN, declared={"c2": ADDRESSES["c2"]})
+    refused = decide([alone], run)
+    assert refused.step is None
+    assert "ovn_central_allow_outage" in refused.warnings[0]
+    assert steps(decide([alone], dataclasses.replace(run, allow_outage=True))) == ("restart", ("c2",))
+
+
+def test_a_removed_member_is_expected_with_the_id_that_it_gave_up() -> None:
+    listed = {k: v for k, v in LISTED.items() if k != "1111"}
+    result = decide([lost("c1", with_state("c1", "replacing", SIDS["c1"])), up("c2", listed=listed), up("c3")])
+    assert result.record is not None
+    assert result.record.members["c1"] == Member(ADDRESSES["c1"], "expected", SIDS["c1"])
