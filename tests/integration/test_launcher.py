@@ -1,0 +1,515 @@
+"""The launcher against real database servers: every row of its decision table."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import typing as t
+
+import pytest
+
+from ._launcher_lib import ASK, DATABASE, IDLE, LAUNCHER, REFUSE, SCHEMA, Cluster, Member, tool, until
+
+STRANGER = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def cluster() -> t.Iterator[Cluster]:
+    made = Cluster()
+    yield made
+    made.close()
+
+
+def fill(member: Member, *rows: str, comment: str = "") -> None:
+    """Insert logical switches, given as JSON members of the insert operation."""
+    operations = [f'{{"op":"insert","table":"Logical_Switch",{row}}}' for row in rows]
+    operations.append(f'{{"op":"comment","comment":"{comment}"}}')
+    subprocess.run(
+        ["ovsdb-client", "-t", "5", "transact", f"unix:{member.sock}", f'["{DATABASE}",{",".join(operations)}]'],
+        check=True,
+        capture_output=True,
+        timeout=20,
+    )
+
+
+def refused(member: Member, code: int, file_class: str, words: str) -> None:
+    """`check` and `run` both stop with this code, say why, and leave every file as it is."""
+    before = sorted((p.name, p.stat().st_size) for p in member.data.iterdir() if "~lock~" not in p.name)
+    for verb in ("check", "run"):
+        answer = member.call(verb)
+        assert answer.returncode == code, answer.stderr
+        assert words in answer.stderr
+        assert member.state("class") == file_class
+        assert words in member.state("reason")
+        assert member.state() == {ASK: "ask", REFUSE: "refuse", IDLE: "idle"}[code]
+    assert before == sorted((p.name, p.stat().st_size) for p in member.data.iterdir() if "~lock~" not in p.name)
+    assert member.server_pid() is None
+
+
+# First creation and the permit -------------------------------------------------------------------------------------
+def test_creation_needs_the_permit_and_uses_the_timer(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    refused(first, ASK, "none", "the permit to create one is given to nobody")
+    cluster.publish(permit=first.id, election_timer="2500")
+    assert first.call("check").returncode == 0
+    first.env["OVN_REVISION"] = "r7"
+    first.up()
+    assert "Election timer: 2500" in first.cluster_status()
+    assert (first.state(), first.state("sid"), first.state("revision")) == ("running", first.sid, "r7")
+    assert tool("db-name", first.file) == DATABASE
+
+
+def test_the_permit_of_another_member_allows_nothing(cluster: Cluster) -> None:
+    cluster.publish(permit="m2")
+    refused(cluster.members[0], ASK, "none", "given to m2")
+
+
+def test_a_recorded_cluster_makes_the_permit_void(cluster: Cluster) -> None:
+    cluster.publish(permit="m1", cid=STRANGER)
+    assert cluster.members[0].examined()["decision"] == "join"
+
+
+def test_any_answer_of_a_peer_forbids_the_creation(cluster: Cluster) -> None:
+    first, second, _third = cluster.members
+    cluster.publish(permit="m2")
+    second.up()
+    cluster.publish(permit="m1")
+    answer = first.call("run")
+    assert answer.returncode == REFUSE
+    assert second.cid in answer.stderr
+    assert not first.file.exists()
+
+
+def test_no_endpoints_to_ask_means_no_creation(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    cluster.publish(permit=first.id)
+    assert first.call("run", OVN_CLIENT_ENDPOINTS="").returncode == REFUSE
+    assert not first.file.exists()
+
+
+def test_silent_peers_cost_one_timeout(cluster: Cluster) -> None:
+    """A peer that accepts and never answers is asked with a limit, all peers at once."""
+    first, second, third = cluster.members
+    cluster.publish(permit="m2")
+    second.up()
+    pid = second.server_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    cluster.publish(permit=first.id)
+    begin = time.monotonic()
+    first.up(OVN_CLIENT_ENDPOINTS=f"{second.endpoint},{second.endpoint},{third.endpoint}")
+    assert time.monotonic() - begin < 6
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.06, 0.15])
+def test_a_creation_cut_off_anywhere_is_resumed(cluster: Cluster, delay: float) -> None:
+    first = cluster.members[0]
+    cluster.publish(permit=first.id)
+    first.start()
+    time.sleep(delay)
+    first.kill()
+    before = first.cid if first.file.exists() else None
+    first.up()
+    assert before in (None, first.cid)
+
+
+def test_leftovers_of_an_interrupted_create_are_no_obstacle(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    first.file.touch()
+    (first.data / "ovnnb_db.db.new").touch()
+    cluster.publish(permit=first.id)
+    assert first.examined()["class"] == "empty"
+    first.up()
+    assert [p.name for p in first.data.glob("*.empty.*")]
+
+
+# Start from the file -----------------------------------------------------------------------------------------------
+def test_a_member_starts_alone_from_its_file(cluster: Cluster) -> None:
+    members = cluster.complete()
+    second, sid = members[1], members[1].sid
+    for member in members:
+        member.kill()
+    second.start()
+    until(lambda: "Status: cluster member" in second.cluster_status(), "the server runs")
+    assert (second.sid, second.state("class")) == (sid, "member")
+
+
+def test_a_member_starts_without_any_record(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    shutil.rmtree(first.record)
+    first.up()
+
+
+def test_the_settings_of_the_process_are_applied_at_each_start(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    first.env |= {"OVN_BACKLOG_THRESHOLD": "600 1000000", "OVN_MEMORY_TRIM": "off", "OVN_LOG_LEVELS": "unixctl:file:dbg"}
+    cluster.found()
+    until(lambda: "memory trimming after compaction disabled" in first.log.read_text(), "trim")
+    request = r'set-backlog-threshold\["OVN_Northbound","600","1000000"\]'
+    assert re.search(request, first.log.read_text())
+    assert re.search(r"unixctl +OFF +\S+ +DBG", first.appctl("vlog/list"))
+
+
+# Joining -----------------------------------------------------------------------------------------------------------
+def test_a_member_joins_through_the_survivors(cluster: Cluster) -> None:
+    first = cluster.found()
+    second, third = cluster.members[1:]
+    second.up()
+    cluster.declare(second, "confirmed", second.sid)
+    # One declared member has never existed: its address is asked as well and does no harm.
+    third.up()
+    assert third.cid == first.cid
+    cluster.declare(third, "confirmed", third.sid)
+    first.kill()
+    old = third.sid
+    third.kill()
+    third.file.unlink()
+    refused(third, ASK, "none", "its database is lost")
+    leader = until(lambda: next((m for m in (second,) if m.connected()), None), "old quorum") if second.leads() else None
+    assert leader is None or leader is second
+    assert old
+
+
+def test_a_join_with_one_member_dead(cluster: Cluster) -> None:
+    """Two of three run: after a kick the lost member comes back through whoever is alive."""
+    first, second, third = cluster.complete()
+    lost = next(m for m in (second, third) if not m.leads())
+    old = lost.sid
+    lost.kill()
+    shutil.move(lost.file, lost.dir / "lost.db")
+    refused(lost, ASK, "none", "its database is lost")
+    leader = cluster.leader()
+    leader.appctl("cluster/kick", DATABASE, old)
+    until(lambda: old[:4] not in leader.cluster_status(), "unlisted")
+    cluster.declare(lost, "expected", "-")
+    dead = next(m for m in (first, second, third) if m not in (lost, leader))
+    dead.appctl("exit")
+    pid = leader.server_pid()
+    assert pid is not None
+    # The first remote in the list is silent; the join has to go on to the next one.
+    dead.kill()
+    dead.up()
+    lost.up()
+    assert lost.sid != old
+    assert lost.cid == first.cid
+
+
+# Lost and damaged files --------------------------------------------------------------------------------------------
+def test_a_lost_volume_creates_nothing(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.file.unlink()
+    cluster.publish(permit=first.id)
+    refused(first, ASK, "none", "its database is lost")
+
+
+@pytest.mark.parametrize(
+    ("damage", "file_class"),
+    [
+        ("empty", "empty"),
+        ("magic", "unidentifiable"),
+        ("header", "broken"),
+        ("torn header", "broken"),
+        ("hole", "broken"),
+    ],
+)
+def test_a_damaged_file_is_reported_and_kept(cluster: Cluster, damage: str, file_class: str) -> None:
+    first = cluster.found()
+    first.kill()
+    raw = bytearray(first.file.read_bytes())
+    if damage == "empty":
+        raw = bytearray()
+    elif damage == "magic":
+        raw[3] ^= 0x20
+    elif damage == "header":
+        raw[300] ^= 0x20
+    elif damage == "torn header":
+        raw = raw[:5000]
+    elif damage == "hole":
+        records = re.findall(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n[^\n]*\n", bytes(raw))
+        last = max(n for n, record in enumerate(records) if n and b'"index"' in record)
+        raw = bytearray(b"".join(records[:last] + records[last + 1 :]))
+    first.file.write_bytes(raw)
+    refused(first, ASK, file_class, "lost" if damage == "empty" else str(first.file))
+
+
+def test_a_torn_tail_is_left_to_the_server(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.file.write_bytes(first.file.read_bytes()[:-15])
+    assert first.examined()["class"] == "member"
+    first.up()
+
+
+def test_a_failed_start_is_remembered_for_this_file(cluster: Cluster) -> None:
+    """What only the server notices must not become a restart loop."""
+    first = cluster.found()
+    first.kill()
+    fake = cluster.root / "bin"
+    fake.mkdir()
+    (fake / "ovsdb-server").write_text('#!/bin/sh\necho "ovsdb-server: ovsdb error: server does not belong to cluster" >&2\nexit 1\n')
+    (fake / "ovsdb-server").chmod(0o755)
+    path = f"{fake}:{os.environ['PATH']}"
+    assert first.call("check").returncode == 0
+    assert first.call("run", PATH=path).returncode == ASK
+    assert first.state("class") == "dead-join"
+    refused(first, ASK, "dead-join", "can never start")
+    first.file.write_bytes(first.file.read_bytes())
+    assert first.call("check").returncode == 0
+
+
+def test_an_ordinary_failure_keeps_the_code_of_the_server(cluster: Cluster) -> None:
+    first = cluster.found()
+    second = first.call("run", OVN_STATE_DIR=str(first.dir / "other"), OVN_RUN_DIR=str(first.dir / "other"))
+    assert second.returncode == 1
+    assert "failed to lock" in second.stderr
+
+
+# Files that do not belong here -------------------------------------------------------------------------------------
+def test_a_standalone_file_is_refused(cluster: Cluster) -> None:
+    tool("create", cluster.members[0].file, SCHEMA)
+    cluster.publish(permit="m1")
+    refused(cluster.members[0], REFUSE, "standalone", "standalone database")
+
+
+def test_a_retired_cluster_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(cid=STRANGER, retired_cids=f"{STRANGER[::-1]}\n{first.cid}")
+    refused(first, REFUSE, "retired-cid", first.cid)
+
+
+def test_a_foreign_cluster_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(cid=STRANGER)
+    refused(first, REFUSE, "foreign-cid", STRANGER)
+
+
+def test_a_foreign_sid_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.declare(first, "confirmed", STRANGER)
+    refused(first, REFUSE, "foreign-sid", first.sid)
+
+
+def test_another_address_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.env["OVN_LOCAL_ADDRESS"] = "ssl:192.0.2.11:6643"
+    refused(first, REFUSE, "foreign-address", "ssl:192.0.2.11:6643")
+
+
+def test_another_database_is_refused(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    tool("create-cluster", first.file, "/usr/share/ovn/ovn-sb.ovsschema", first.address)
+    refused(first, REFUSE, "foreign-name", "OVN_Southbound")
+    first.file.unlink()
+    cluster.publish(permit="m1")
+    assert first.call("run", OVN_SCHEMA="/usr/share/ovn/ovn-sb.ovsschema").returncode == 1
+    assert not first.file.exists()
+
+
+# Leaving, holding, replacing ---------------------------------------------------------------------------------------
+def test_a_member_that_left_idles_until_it_is_expected_again(cluster: Cluster) -> None:
+    members = cluster.complete()
+    third, old = members[2], members[2].sid
+    third.appctl("cluster/leave", DATABASE)
+    until(lambda: "unknown cluster" in third.cluster_status() or not third.cluster_status(), "left")
+    third.terminate()
+    refused(third, ASK, "left", "has left the cluster")
+    cluster.declare(third, "leaving")
+    refused(third, IDLE, "left", "has left the cluster")
+    cluster.declare(third, "absent")
+    refused(third, IDLE, "left", "the record says absent")
+    cluster.declare(third, "expected", "-")
+    third.up()
+    assert third.sid != old
+    assert [tool("db-sid", p) for p in third.data.glob("*.left.*")] == [old]
+
+
+def test_a_leaving_member_still_starts_from_its_file(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.declare(first, "leaving")
+    first.up()
+
+
+def test_hold_keeps_everything_down(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(hold="rebuild")
+    refused(first, IDLE, "member", "rebuild")
+
+
+def test_a_file_that_the_record_gives_up_is_replaced(cluster: Cluster) -> None:
+    """A zombie: kicked while it was down, its file looks healthy."""
+    members = cluster.complete()
+    third, old = members[2], members[2].sid
+    third.kill()
+    leader = cluster.leader()
+    leader.appctl("cluster/kick", DATABASE, old)
+    until(lambda: old[:4] not in leader.cluster_status(), "unlisted")
+    cluster.declare(third, "expected", old)
+    third.up()
+    new = third.sid
+    assert new != old
+    assert [tool("db-sid", p) for p in third.data.glob("*.member.*")] == [old]
+    third.kill()
+    third.up()  # still `expected` with the old sid: the new file is not given up
+    assert third.sid == new
+
+
+def test_joiners_killed_while_they_join_never_loop(cluster: Cluster) -> None:
+    """Whatever the kill leaves, the launcher starts it or asks; it never starts a server that cannot run."""
+    first = cluster.found()
+    third = cluster.members[2]
+    for block in range(20):
+        names = [f"s{block}-{n}" for n in range(20)]
+        fill(first, *(f'"row":{{"name":"{name}","external_ids":["map",[["k","{"x" * 4000}"]]]}}' for name in names))
+    seen: dict[str, int] = {}
+    random.seed(3)
+    end = time.monotonic() + 18
+    for _attempt in range(15):
+        if time.monotonic() > end:
+            break
+        third.start()
+        until(lambda: third.server_pid() or (third.process and third.process.poll() is not None), "a server")
+        time.sleep(random.uniform(0, 0.03))
+        third.kill()
+        facts = third.examined()
+        if facts["decision"] in ("start", "join"):
+            # A torn tail can hide that the join was cut off: then the first start tells, and no second one is tried.
+            third.start()
+            until(lambda: third.connected() or (third.process and third.process.poll() is not None), "a result")
+            if not third.connected():
+                assert third.process is not None
+                assert third.process.wait(timeout=5) == ASK
+            third.kill()
+            facts = third.examined()
+        assert facts["class"] in ("member", "dead-join"), facts
+        seen[facts["class"]] = seen.get(facts["class"], 0) + 1
+        if facts["class"] == "dead-join":
+            refused(third, ASK, "dead-join", facts["sid"])
+        if third.file.exists():
+            sid = third.sid
+            # Only when it is listed: a lone member takes the kick of an unknown sid for a kick of itself.
+            if f"({sid[:4]} at" in first.cluster_status():
+                first.appctl("cluster/kick", DATABASE, sid)
+            until(lambda sid=sid: sid[:4] not in first.cluster_status() and first.connected(), "unlisted", 20)
+            cluster.declare(third, "expected", sid)
+    print("classes after the kill:", seen)
+    third.up()
+    assert third.cid == first.cid
+
+
+def test_an_outdated_join_asks(cluster: Cluster) -> None:
+    third = cluster.members[2]
+    cluster.publish(cid=STRANGER)
+    tool(f"--cid={STRANGER}", "join-cluster", third.file, DATABASE, third.address, "tcp:127.0.99.9:6643")
+    refused(third, ASK, "joining-outdated", "tcp:127.0.99.9:6643")
+    third.file.unlink()
+    tool("join-cluster", third.file, DATABASE, third.address, cluster.members[0].address)
+    assert third.examined()["class"] == "joining-outdated"
+
+
+# Stopping ----------------------------------------------------------------------------------------------------------
+def test_sigterm_hands_the_leadership_over(cluster: Cluster) -> None:
+    cluster.complete()
+    leader = cluster.leader()
+    begin = time.monotonic()
+    assert leader.terminate() == 0
+    assert time.monotonic() - begin < 3
+    assert leader.state() == "stopped"
+    follower = until(lambda: next((m for m in cluster.members if m is not leader and m.leads()), None), "a new leader")
+    assert "reason: leadership_transfer" in follower.cluster_status()
+
+
+def test_stop_ends_the_server_quickly(cluster: Cluster) -> None:
+    first = cluster.found()
+    begin = time.monotonic()
+    assert first.call("stop").returncode == 0
+    assert time.monotonic() - begin < 3
+    assert first.process is not None
+    assert first.process.wait(timeout=5) == 0
+    assert first.server_pid() is None
+    assert first.call("stop").returncode == 0
+
+
+def test_stop_spares_a_process_that_only_has_the_pid(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    first.run_dir.mkdir()
+    other = subprocess.Popen(["sleep", "60"])
+    first.pid_file.write_text(f"{other.pid}\n")
+    assert first.call("stop").returncode == 0
+    assert other.poll() is None
+    other.kill()
+    other.wait(timeout=5)
+
+
+# Waiting for the run (pods) ----------------------------------------------------------------------------------------
+def test_a_waiting_launcher_acts_when_the_record_allows_it(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    first.start(OVN_WAIT="1")
+    until(lambda: first.state() == "ask", "ask")
+    cluster.publish(permit=first.id)
+    until(first.connected, "created")
+    assert first.terminate() == 0
+
+
+def test_a_waiting_launcher_ends_on_sigterm(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    cluster.publish(hold="yes")
+    first.start(OVN_WAIT="1", OVN_POLL="30")
+    until(lambda: first.state() == "idle", "idle")
+    begin = time.monotonic()
+    assert first.terminate() == 0
+    assert time.monotonic() - begin < 2
+
+
+def test_a_veto_lasts_until_the_record_changes(cluster: Cluster) -> None:
+    first, second, _third = cluster.members
+    cluster.publish(permit="m2")
+    second.up()
+    cluster.publish(permit="m1")
+    first.start(OVN_WAIT="1")
+    until(lambda: first.state() == "refuse", "refused")
+    second.kill()
+    time.sleep(0.5)
+    assert first.state() == "refuse"
+    assert not first.file.exists()
+
+
+# Settings ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("missing", ["OVN_DATABASE", "OVN_DB_FILE", "OVN_LOCAL_ADDRESS"])
+def test_missing_settings_are_named(cluster: Cluster, missing: str) -> None:
+    answer = cluster.members[0].call("check", **{missing: ""})
+    assert answer.returncode == 255
+    assert missing in answer.stderr
+
+
+def test_a_missing_directory_is_not_an_empty_member(cluster: Cluster) -> None:
+    cluster.publish(permit="m1")
+    answer = cluster.members[0].call("run", OVN_DB_FILE=str(cluster.root / "nowhere/ovnnb_db.db"))
+    assert answer.returncode == 255
+
+
+def test_a_client_cannot_forge_the_state_of_the_file(cluster: Cluster) -> None:
+    """`ovsdb-tool show-log` prints comments of transactions as they are."""
+    first = cluster.found()
+    comment = 'x\\nrecord 99:\\n note: \\"left\\"\\n commit_index: 9999\\n remote_addresses: tcp:127.0.9.9:6643'
+    fill(first, '"row":{}', comment=comment)
+    first.kill()
+    assert first.examined()["class"] == "member"
+
+
+def test_the_script_is_clean() -> None:
+    for command in (["dash", "-n"], ["shellcheck"]):
+        if shutil.which(command[0]):
+            subprocess.run([*command, str(LAUNCHER)], check=True, timeout=60)
