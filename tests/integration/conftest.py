@@ -494,6 +494,7 @@ class RunModule(t.Protocol):
         *,
         timeout: float = 60,
         may_fail: bool = False,
+        prefix: t.Sequence[str] = (),
     ) -> Ran: ...
 
 
@@ -502,6 +503,7 @@ def run_module(collection_path: str) -> RunModule:
     """`run_module("ovn_raft_status", {...})`: the module in a process of its own with its arguments on standard input.
 
     The test fails when the module fails, unless `may_fail`; a traceback or anything else than one JSON result fails it always.
+    `prefix` is a command that starts it, for example in a network namespace.
     """
 
     def execute(
@@ -512,6 +514,7 @@ def run_module(collection_path: str) -> RunModule:
         *,
         timeout: float = 60,
         may_fail: bool = False,
+        prefix: t.Sequence[str] = (),
     ) -> Ran:
         arguments = {
             **args,
@@ -521,7 +524,7 @@ def run_module(collection_path: str) -> RunModule:
         }
         started = time.monotonic()
         process = subprocess.run(
-            [sys.executable, "-m", f"ansible_collections.c5c3.ovn.plugins.modules.{name}"],
+            [*prefix, sys.executable, "-m", f"ansible_collections.c5c3.ovn.plugins.modules.{name}"],
             input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
             capture_output=True,
             text=True,

@@ -53,16 +53,21 @@ class Session:
         leader_only: bool = True,
     ) -> None:
         if OVS_IMPORT_ERROR:
-            raise InvalidInput("The Python library ovs is missing on this host: install python3-openvswitch (Debian), or ovs from PyPI.")
+            raise InvalidInput(
+                "The Python library ovs is missing on this host: install python3-openvswitch (Debian), or ovs from PyPI."
+            )
         self.database = database
         self.deadline = deadline
         self.missing: set[tuple[str, str]] = set()
         self.endpoints, schema = _reachable(endpoints, database, tls, deadline)
+        self.schema_version = str(schema.get("version", ""))
         if any(endpoint.scheme == "ssl" for endpoint in self.endpoints):
             ovs.stream.Stream.ssl_set_private_key_file(tls.private_key)
             ovs.stream.Stream.ssl_set_certificate_file(tls.certificate)
             ovs.stream.Stream.ssl_set_ca_cert_file(tls.ca_certificate)
-        self.idl = ovs.db.idl.Idl(",".join(map(str, self.endpoints)), self._helper(schema, tables), leader_only=leader_only)
+        self.idl = ovs.db.idl.Idl(
+            ",".join(map(str, self.endpoints)), self._helper(schema, tables), leader_only=leader_only
+        )
         for table, condition in (conditions or {}).items():
             if table in self.idl.tables:
                 self.idl.cond_change(table, condition)
@@ -115,28 +120,44 @@ class Session:
         A time-out leaves it open whether the write happened (ovsdb(7), at-least-once): the caller compares again on its next run.
         """
         while True:
+            before = self.idl.change_seqno
             transaction = ovs.db.idl.Transaction(self.idl)
             transaction.add_comment(comment)
-            build(transaction)
+            try:
+                build(transaction)
+            except BaseException:
+                transaction.abort()  # an open transaction would forbid every later run of the replica
+                raise
             status = transaction.commit()
             while status == transaction.INCOMPLETE:
                 if self.deadline.expired:
                     transaction.abort()
-                    raise TimedOut(f"The {self.database} database did not confirm the write within {self.deadline.seconds:g} s: it may or may not be done. Run again.")
+                    raise TimedOut(
+                        f"The {self.database} database did not confirm the write within {self.deadline.seconds:g} s: it may or may not be done. Run again."
+                    )
                 self._block(self.deadline, transaction)
                 self.idl.run()
                 status = transaction.commit()
             if status in (transaction.SUCCESS, transaction.UNCHANGED):
                 return bool(status == transaction.SUCCESS)
             if status != transaction.TRY_AGAIN:
-                raise Refused(f"The {self.database} database refused the change: {transaction.get_error()}", transaction_status=status)
+                raise Refused(
+                    f"The {self.database} database refused the change: {transaction.get_error()}",
+                    transaction_status=status,
+                )
             if self.deadline.expired:
-                raise TimedOut(f"Others kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again.")
-            self._block(self.deadline)
+                raise TimedOut(
+                    f"Others kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again."
+                )
+            # The other writer's change may have arrived before our refusal: then there is nothing to wait for.
+            if self.idl.change_seqno == before:
+                self._block(self.deadline)
             self.idl.run()
 
 
-def _reachable(endpoints: t.Sequence[Endpoint], database: str, tls: TlsFiles, deadline: Deadline) -> tuple[list[Endpoint], dict[str, t.Any]]:
+def _reachable(
+    endpoints: t.Sequence[Endpoint], database: str, tls: TlsFiles, deadline: Deadline
+) -> tuple[list[Endpoint], dict[str, t.Any]]:
     """The endpoints from the first one that hands out the schema on, and that schema. Asked here because the IDL only retries in silence."""
     errors: list[OvnError] = []
     for position, endpoint in enumerate(endpoints):

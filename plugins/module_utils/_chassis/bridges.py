@@ -1,0 +1,128 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Bridges and their ports: what is missing, what is wrong, what can never work.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._errors import InvalidInput, Refused
+from .external_ids import checked_datapath_type
+from .text import checked_device
+
+
+@dataclasses.dataclass(frozen=True)
+class Bridge:
+    """A bridge of the database. `ports` are those that were asked for, or all of them for `state: absent`."""
+
+    datapath_type: str = ""
+    ports: frozenset[str] = frozenset()
+    ours: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """A port of the database. `bridge` is empty if an interface of another port (a bond) has the name."""
+
+    bridge: str
+    ours: bool = False
+    ovn: bool = False  # a patch port of ovn-controller: it comes and goes with the bridge mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class BridgeWish:
+    """`datapath_type` None leaves an existing bridge alone; a new one gets the one that fits br-int."""
+
+    datapath_type: str | None = None
+    ports: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass
+class BridgePlan:
+    new_bridges: dict[str, str] = dataclasses.field(default_factory=dict)  # name: datapath type
+    datapath_types: dict[str, str] = dataclasses.field(default_factory=dict)
+    new_ports: dict[str, str] = dataclasses.field(default_factory=dict)  # port: bridge
+    old_bridges: list[str] = dataclasses.field(default_factory=list)
+    old_ports: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.new_bridges or self.datapath_types or self.new_ports or self.old_bridges or self.old_ports)
+
+
+def bridge_wishes(params: t.Mapping[str, t.Any]) -> dict[str, BridgeWish]:
+    """All bridges that `bridges` and `bridge_mappings` name, each with its ports."""
+    types: dict[str, str] = {}
+    ports: dict[str, list[str]] = {}
+    place: dict[str, str] = {}
+    named = [("bridges", b["name"], b) for b in params.get("bridges") or []]
+    named += [("bridge_mappings", m["bridge"], m) for m in params.get("bridge_mappings") or []]
+    for option, name, entry in named:
+        checked_device(f"{option}.{'name' if option == 'bridges' else 'bridge'}", name)
+        ports.setdefault(name, [])
+        kind = entry.get("datapath_type")
+        if kind and types.setdefault(name, checked_datapath_type(f"{option}.datapath_type", kind)) != kind:
+            raise InvalidInput(f"{option}: bridge {name} has two datapath types, {types[name]} and {kind}.")
+        for port in entry.get("ports") or []:
+            checked_device(f"{option}.ports", port)
+            if place.setdefault(port, name) != name:
+                raise InvalidInput(f"{option}: port {port} is asked for on two bridges, {place[port]} and {name}.")
+            if port not in ports[name]:
+                ports[name].append(port)
+    for port, name in place.items():
+        if port in ports:
+            raise InvalidInput(f"bridges: {port} is named as a bridge and as a port of bridge {name}.")
+    return {name: BridgeWish(types.get(name), tuple(wanted)) for name, wanted in ports.items()}
+
+
+def plan_bridges(
+    wanted: t.Mapping[str, BridgeWish], bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port], default_type: str
+) -> BridgePlan:
+    """`default_type` is the datapath type of a new bridge whose wish names none."""
+    plan = BridgePlan()
+    for name, wish in wanted.items():
+        bridge = bridges.get(name)
+        if bridge is None:
+            if name in ports:
+                raise Refused(f"Bridge {name} cannot be created: {_whereabouts(name, ports[name])}. Remove that port or choose another name.")
+            plan.new_bridges[name] = wish.datapath_type or default_type
+        elif wish.datapath_type and (bridge.datapath_type or "system") != wish.datapath_type:
+            plan.datapath_types[name] = wish.datapath_type
+        for port in wish.ports:
+            present = ports.get(port)
+            if present is None:
+                plan.new_ports[port] = name
+            elif present.bridge != name:
+                raise Refused(
+                    f"Port {port} is wanted on bridge {name}, but {_whereabouts(port, present)}. "
+                    f"Moving it would cut traffic: remove it there first (ovs-vsctl del-port {port}), then run again."
+                )
+    return plan
+
+
+def _whereabouts(name: str, port: Port) -> str:
+    if not port.bridge:
+        return f"{name} is already an interface of another port, for example a bond"
+    if port.bridge == name:
+        return f"{name} is a bridge itself"
+    return f"{name} is already a port of bridge {port.bridge}"
+
+
+def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port]) -> tuple[BridgePlan, list[str]]:
+    """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
+    plan = BridgePlan()
+    kept = []
+    for name, bridge in bridges.items():
+        foreign = sorted(p for p in bridge.ports if p != name and not (ports[p].ours or ports[p].ovn))
+        if bridge.ours and not foreign:
+            plan.old_bridges.append(name)
+            continue
+        plan.old_ports.update({p: name for p in sorted(bridge.ports) if ports[p].ours})
+        if bridge.ours:
+            kept.append(f"Bridge {name} stays because ports of others are on it: {', '.join(foreign)}.")
+    return plan, kept

@@ -1,0 +1,156 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The steps of ovn_chassis: read, plan, look for clashes, write once, wait.
+"""
+
+from __future__ import annotations
+
+import socket
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import InvalidInput, OvnError, Refused
+from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
+from .._ovsdb.wire import TlsFiles
+from . import external_ids, ownership
+from .database import LocalDatabase, missing_devices
+from .plan import Actual, Plan, Wanted, diff_of, make_plan, plan_absent, wanted_of
+from .registration import Me, address_conflict, duplicate_id, unregistered
+from .southbound import Southbound
+
+Params = t.Mapping[str, t.Any]
+
+
+def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
+    """The module's result. A failure after the write carries `changed` and `diff` in its details."""
+    endpoint = parse_endpoint(params["database"])
+    tls = TlsFiles(*(params[option] or None for option in ("private_key", "certificate", "ca_certificate")))
+    if params["state"] == "absent":
+        return _absent(params, check_mode, endpoint, tls)
+    wanted = wanted_of(params)
+    southbound = parse_endpoints(params["southbound"] or [])
+    if params["wait_for"] == "registered" and not southbound:
+        raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
+
+    def plan_for(actual: Actual) -> Plan:
+        return make_plan(wanted, actual)
+
+    with LocalDatabase(endpoint, tls, Deadline(params["timeout"]), wanted.bridges) as database:
+        actual = database.read()
+        plan = plan_for(actual)
+        _refuse_missing_devices(params, endpoint, plan)
+        me = _me(plan, actual)
+        registered = _look_for_clashes(params, southbound, tls, me) if southbound else None
+        next_cfg = None
+        if not plan.empty and not check_mode:
+            plan, actual, next_cfg = database.write(plan_for)
+        result = _result(plan, actual, next_cfg)
+        result["registered"] = registered
+        if check_mode or params["wait_for"] == "none":
+            return result
+        try:
+            _wait(params, database, wanted, result, Deadline(params["wait_timeout"]), southbound, tls, me)
+        except OvnError as e:
+            e.details = {**result, **e.details}
+            raise
+    return result
+
+
+def _absent(params: Params, check_mode: bool, endpoint: Endpoint, tls: TlsFiles) -> dict[str, t.Any]:
+    with LocalDatabase(endpoint, tls, Deadline(params["timeout"]), None) as database:
+        actual = database.read()
+        plan = plan_absent(actual)
+        next_cfg = None
+        if not plan.empty and not check_mode:
+            plan, actual, next_cfg = database.write(plan_absent)
+        result = _result(plan, actual, next_cfg)
+        if next_cfg is not None and params["wait_for"] != "none":
+            try:
+                database.wait_applied(next_cfg, Deadline(params["wait_timeout"]))
+            except OvnError as e:
+                e.details = {**result, **e.details}
+                raise
+    return result
+
+
+def _result(plan: Plan, actual: Actual, next_cfg: int | None) -> dict[str, t.Any]:
+    after = _after(plan, actual)
+    owned = ownership.parse_owned(after.get(ownership.KEY))
+    return {
+        "changed": not plan.empty,
+        "diff": diff_of(plan, actual),
+        "system_id": after.get(external_ids.SYSTEM_ID),
+        "owned": {
+            "external_ids": sorted(owned.external_ids),
+            "other_config": sorted(owned.other_config),
+            "cms_options": sorted(owned.cms_options),
+        },
+        "kept": plan.kept,
+        "next_cfg": next_cfg,
+        "port_errors": {},
+        "registered": None,
+    }
+
+
+def _after(plan: Plan, actual: Actual) -> dict[str, str]:
+    return {key: value for key, value in {**actual.external_ids, **plan.external_ids}.items() if value is not None}
+
+
+def _me(plan: Plan, actual: Actual) -> Me:
+    after = _after(plan, actual)
+    # ovn-controller itself falls back to gethostname().
+    hostname = after.get("hostname") or socket.gethostname()
+    return Me(after.get(external_ids.SYSTEM_ID, ""), hostname, external_ids.encapsulations(after))
+
+
+def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: Plan) -> None:
+    """A typing error in a port name would otherwise be a bridge without uplink. Only a local database tells of this host."""
+    if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
+        return
+    missing = missing_devices(plan.bridges.new_ports)
+    if missing:
+        places = ", ".join(f"{port} (for bridge {plan.bridges.new_ports[port]})" for port in missing)
+        raise Refused(
+            f"No such network device on this host: {places}. Nothing was written. "
+            "Correct the name, or set allow_missing_ports: true if the device is made later."
+        )
+
+
+def _look_for_clashes(params: Params, southbound: t.Sequence[Endpoint], tls: TlsFiles, me: Me) -> bool:
+    """Refuse a chassis that would fight with another one; True if it is registered already as wanted."""
+    if params["wait_for"] == "registered" and not (me.name and me.encapsulations):
+        raise InvalidInput("wait_for: registered needs system_id and encapsulation (type and ip), here or set earlier.")
+    with Southbound(southbound, tls, Deadline(params["timeout"]), me) as view:
+        chassis = view.chassis()
+    reason = address_conflict(me, chassis)
+    if reason is None and not params["allow_takeover"]:
+        reason = duplicate_id(me, chassis)
+    if reason:
+        raise Refused(f"{reason} Nothing was written.")
+    return unregistered(me, chassis) is None
+
+
+def _wait(
+    params: Params,
+    database: LocalDatabase,
+    wanted: Wanted,
+    result: dict[str, t.Any],
+    deadline: Deadline,
+    southbound: t.Sequence[Endpoint],
+    tls: TlsFiles,
+    me: Me,
+) -> None:
+    database.wait_applied(result["next_cfg"] or database.root.next_cfg, deadline)
+    errors = database.port_errors()
+    result["port_errors"] = errors
+    fatal = {name: error for name, error in errors.items() if name in wanted.bridges or not params["allow_missing_ports"]}
+    if fatal:
+        words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
+        raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
+    if params["wait_for"] == "registered" and not result["registered"]:
+        with Southbound(southbound, tls, deadline, me) as view:
+            view.wait_registered(deadline)
+        result["registered"] = True

@@ -1,0 +1,184 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The keys of `Open_vSwitch.external_ids` that have an option of their own: how they are written and when two values mean the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+import typing as t
+
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import parse_endpoint
+from .text import checked_device, checked_word, shown
+
+SYSTEM_ID = "system-id"
+REMOTE = "ovn-remote"
+ENCAP_TYPE = "ovn-encap-type"
+ENCAP_IP = "ovn-encap-ip"
+CMS_OPTIONS = "ovn-cms-options"
+DATAPATH_TYPE = "ovn-bridge-datapath-type"
+ENCAPSULATIONS = ("geneve", "vxlan")
+DATAPATH_TYPES = ("system", "netdev")
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_CLUSTER_ID = re.compile(r"cid:[0-9a-fA-F-]{4,36}")
+
+
+def _same_text(value: str) -> t.Hashable:
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """What a key shall hold: `text`, or None for "the key shall not exist". `meaning` makes equal what OVN takes as equal."""
+
+    text: str | None
+    meaning: t.Callable[[str], t.Hashable] = _same_text
+
+    def met_by(self, stored: str | None) -> bool:
+        if stored is None or self.text is None:
+            return stored is self.text
+        return stored == self.text or self.meaning(stored) == self.meaning(self.text)
+
+
+def items_of(text: str) -> list[str]:
+    """The items of a comma list, without blanks around them and without empty ones."""
+    return [item for item in (part.strip() for part in text.split(",")) if item]
+
+
+def _as_set(text: str) -> t.Hashable:
+    return frozenset(items_of(text))
+
+
+def _as_addresses(text: str) -> t.Hashable:
+    """Order matters: without ovn-encap-ip-default the first address is the default."""
+    return tuple(_address_or_text(item) for item in items_of(text))
+
+
+def _as_truth(text: str) -> t.Hashable:
+    return text.lower() == "true"
+
+
+def _address_or_text(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text
+
+
+def _word(option: str, value: str) -> Wish:
+    return Wish(checked_word(option, value) if value else None)
+
+
+def _system_id(option: str, value: str) -> Wish:
+    # A tunnel port is known by its chassis and address, with "@" between them.
+    return Wish(checked_word(option, value, "@") if value else None)
+
+
+def _remote(option: str, value: list[str]) -> Wish:
+    items = [item for text in value for item in items_of(checked_word(option, text))]
+    remotes = [item if _CLUSTER_ID.fullmatch(item) else str(parse_endpoint(item)) for item in items]
+    return Wish(",".join(dict.fromkeys(remotes)) or None, _as_set)
+
+
+def _encapsulation_type(option: str, value: list[str]) -> Wish:
+    for item in value:
+        if item not in ENCAPSULATIONS:
+            raise InvalidInput(f'{option}: "{shown(item)}" is not one of {", ".join(ENCAPSULATIONS)}.')
+    return Wish(",".join(dict.fromkeys(value)) or None, _as_set)
+
+
+def _encapsulation_ip(option: str, value: list[str]) -> Wish:
+    addresses = []
+    for item in value:
+        try:
+            address = ipaddress.ip_address(item.strip())
+        except ValueError as e:
+            raise InvalidInput(f'{option}: "{shown(item)}" is not an IPv4 or IPv6 address.') from e
+        if address.is_unspecified or address.is_multicast:
+            raise InvalidInput(f"{option}: {address} cannot be the address of a tunnel end.")
+        addresses.append(str(address))
+    return Wish(",".join(dict.fromkeys(addresses)) or None, _as_addresses)
+
+
+def _pairs(option: str, pairs: list[tuple[str, str]]) -> Wish:
+    wanted: dict[str, str] = {}
+    for network, other in pairs:
+        checked_word(f"{option}.physical_network", network, ",:")
+        if wanted.setdefault(network, other) != other:
+            raise InvalidInput(f"{option}: {network} is mapped to both {wanted[network]} and {other}.")
+    return Wish(",".join(f"{network}:{other}" for network, other in wanted.items()) or None, _as_set)
+
+
+def _bridge_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
+    return _pairs(option, [(m["physical_network"], checked_device(f"{option}.bridge", m["bridge"])) for m in value])
+
+
+def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
+    pairs = []
+    for mapping in value:
+        mac = mapping["mac"].lower()
+        if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
+            raise InvalidInput(f'{option}.mac: "{shown(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.')
+        pairs.append((mapping["physical_network"], mac))
+    return _pairs(option, pairs)
+
+
+def _boolean(option: str, value: bool) -> Wish:
+    return Wish("true" if value else "false", _as_truth)
+
+
+def _interval(option: str, value: int) -> Wish:
+    if value < 0:
+        raise InvalidInput(f"{option}: {value} is negative; 0 switches the probe off.")
+    return Wish(str(value))
+
+
+def _datapath_type(option: str, value: str) -> Wish:
+    return Wish(checked_datapath_type(option, value) or None)
+
+
+def _transport_zones(option: str, value: list[str]) -> Wish:
+    return Wish(",".join(dict.fromkeys(checked_word(option, zone, ",") for zone in value)) or None, _as_set)
+
+
+def checked_datapath_type(option: str, value: str) -> str:
+    if value and value not in DATAPATH_TYPES:
+        raise InvalidInput(f'{option}: "{shown(value)}" is not one of {", ".join(DATAPATH_TYPES)}.')
+    return value
+
+
+# option: (key, how a value of the option is written)
+KEYS: dict[str, tuple[str, t.Callable[[str, t.Any], Wish]]] = {
+    "system_id": (SYSTEM_ID, _system_id),
+    "hostname": ("hostname", _word),
+    "remote": (REMOTE, _remote),
+    "encapsulation.type": (ENCAP_TYPE, _encapsulation_type),
+    "encapsulation.ip": (ENCAP_IP, _encapsulation_ip),
+    "bridge_mappings": ("ovn-bridge-mappings", _bridge_mappings),
+    "mac_mappings": ("ovn-chassis-mac-mappings", _mac_mappings),
+    "monitor_all": ("ovn-monitor-all", _boolean),
+    "remote_probe_interval": ("ovn-remote-probe-interval", _interval),
+    "openflow_probe_interval": ("ovn-openflow-probe-interval", _interval),
+    "bridge_probe_interval": ("ovn-bridge-remote-probe-interval", _interval),
+    "datapath_type": (DATAPATH_TYPE, _datapath_type),
+    "transport_zones": ("ovn-transport-zones", _transport_zones),
+}
+
+
+def wishes(params: t.Mapping[str, t.Any]) -> dict[str, Wish]:
+    """The wish of each key whose option is given; None means "leave alone"."""
+    flat = {**params, **{f"encapsulation.{k}": v for k, v in (params.get("encapsulation") or {}).items()}}
+    return {key: write(option, flat[option]) for option, (key, write) in KEYS.items() if flat.get(option) is not None}
+
+
+def encapsulations(external_ids: t.Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """(type, ip) of each Encap row that ovn-controller makes of these keys."""
+    addresses = items_of(external_ids.get(ENCAP_IP, ""))
+    return frozenset((kind, ip) for kind in items_of(external_ids.get(ENCAP_TYPE, "")) for ip in addresses)

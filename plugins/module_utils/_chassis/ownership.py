@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which keys and tokens are ours: recorded in the database itself, so that `purge` and `state: absent` take away exactly those.
+
+Rows carry the same name as a mark in their own external_ids: bridges, ports and the SSL row that this collection created.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing as t
+
+KEY = "c5c3-ovn-owned"
+MARK = {KEY: "true"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Owned:
+    """What earlier runs named. A key is ours once a task has named it, whoever wrote it first."""
+
+    external_ids: frozenset[str] = frozenset()
+    other_config: frozenset[str] = frozenset()
+    cms_options: frozenset[str] = frozenset()
+
+    def to_text(self) -> str | None:
+        """The value of KEY; None if nothing is ours."""
+        parts = {name: sorted(value) for name, value in dataclasses.asdict(self).items() if value}
+        return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False) if parts else None
+
+
+def parse_owned(text: str | None) -> Owned:
+    """The record of `text`; a damaged one counts as "nothing is ours", so nothing is ever removed by mistake."""
+    try:
+        parts = json.loads(text or "{}")
+    except ValueError:
+        return Owned()
+    if not isinstance(parts, dict):
+        return Owned()
+
+    def names(part: str) -> frozenset[str]:
+        value: t.Any = parts.get(part, [])
+        return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
+
+    return Owned(names("external_ids"), names("other_config"), names("cms_options"))

@@ -1,0 +1,236 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Wanted against actual settings of one chassis: the plan, and its diff.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._errors import InvalidInput, Refused
+from . import bridges as br
+from . import cms_options, external_ids, ownership
+from .text import checked_text, shown, stored_text
+
+SSL_COLUMNS = {"private_key": "private_key", "certificate": "certificate", "ca_certificate": "ca_cert"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ssl:
+    """The SSL row: paths on the chassis."""
+
+    private_key: str
+    certificate: str
+    ca_certificate: str
+    ours: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Actual:
+    """What the database holds of everything that the plan looks at."""
+
+    external_ids: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    other_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    bridges: t.Mapping[str, br.Bridge] = dataclasses.field(default_factory=dict)
+    ports: t.Mapping[str, br.Port] = dataclasses.field(default_factory=dict)
+    ssl: Ssl | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The task's options, checked. None and missing keys mean "leave alone"."""
+
+    external_ids: t.Mapping[str, external_ids.Wish] = dataclasses.field(default_factory=dict)
+    other_config: t.Mapping[str, external_ids.Wish] = dataclasses.field(default_factory=dict)
+    cms: cms_options.CmsWish = dataclasses.field(default_factory=cms_options.CmsWish)
+    bridges: t.Mapping[str, br.BridgeWish] = dataclasses.field(default_factory=dict)
+    ssl: Ssl | t.Literal["absent"] | None = None
+    purge: bool = False
+    allow_rename: bool = False
+
+
+@dataclasses.dataclass
+class Plan:
+    """Everything to write, in the database's own words. A value None removes the key."""
+
+    external_ids: dict[str, str | None] = dataclasses.field(default_factory=dict)
+    other_config: dict[str, str | None] = dataclasses.field(default_factory=dict)
+    bridges: br.BridgePlan = dataclasses.field(default_factory=br.BridgePlan)
+    ssl: Ssl | t.Literal["absent"] | None = None
+    kept: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return self.bridges.empty and not (self.external_ids or self.other_config or self.ssl)
+
+
+def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
+    """The checked options; whatever can never work is `InvalidInput`."""
+    keys = external_ids.wishes(params)
+    for key, wish in _free(params, "external_ids").items():
+        if key in keys:
+            raise InvalidInput(f"external_ids: {key} is also set by an option of its own; give it once.")
+        if key == external_ids.CMS_OPTIONS:
+            raise InvalidInput(f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones.")
+        if key == ownership.KEY:
+            raise InvalidInput(f"external_ids: {key} is the record of this module.")
+        keys[key] = wish
+    return Wanted(
+        external_ids=keys,
+        other_config=_free(params, "other_config"),
+        cms=cms_options.cms_wish(params),
+        bridges=br.bridge_wishes(params),
+        ssl=_ssl(params),
+        purge=params.get("purge") or False,
+        allow_rename=params.get("allow_rename") or False,
+    )
+
+
+def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.Wish]:
+    wishes = {}
+    for key, value in (params.get(option) or {}).items():
+        name = checked_text(option, str(key))
+        if not name:
+            raise InvalidInput(f"{option}: an empty key is not possible.")
+        wishes[name] = external_ids.Wish(None if value is None else stored_text(f"{option}.{shown(name)}", value))
+    return wishes
+
+
+def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
+    paths = {option: params.get(option) for option in SSL_COLUMNS}
+    if all(path is None for path in paths.values()):
+        return None
+    if all(path == "" for path in paths.values()):
+        return "absent"
+    for option, path in paths.items():
+        if not path:
+            raise InvalidInput(f"{option} is missing: private_key, certificate and ca_certificate go together.")
+        checked_text(option, path)
+    return Ssl(**{option: str(path) for option, path in paths.items()})
+
+
+def make_plan(wanted: Wanted, actual: Actual) -> Plan:
+    """What to write so that `actual` becomes `wanted`; `Refused` if a rule forbids it."""
+    record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
+    plan = Plan()
+    new_external, owned_external = _plan_keys(wanted.external_ids, actual.external_ids, record.external_ids, wanted.purge)
+    plan.other_config, owned_config = _plan_keys(wanted.other_config, actual.other_config, record.other_config, wanted.purge)
+    owned_tokens = sorted(record.cms_options)
+    if wanted.cms.given or (wanted.purge and owned_tokens):
+        stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
+        merged, owned_tokens = cms_options.merge(stored, record.cms_options, wanted.cms, wanted.purge)
+        if merged != stored:
+            new_external[external_ids.CMS_OPTIONS] = merged
+    _put_record(new_external, actual, ownership.Owned(owned_external, owned_config, frozenset(owned_tokens)))
+    plan.external_ids = new_external
+    if not wanted.allow_rename:
+        _refuse_rename(actual, new_external)
+    kind = {**actual.external_ids, **new_external}.get(external_ids.DATAPATH_TYPE)
+    plan.bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
+    plan.ssl = _plan_ssl(wanted, actual)
+    return plan
+
+
+def plan_absent(actual: Actual) -> Plan:
+    """Take away what is ours."""
+    record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
+    plan = Plan()
+    plan.external_ids = {key: None for key in record.external_ids if key in actual.external_ids}
+    plan.other_config = {key: None for key in record.other_config if key in actual.other_config}
+    stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
+    rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.CmsWish(), purge=True)
+    if rest != stored:
+        plan.external_ids[external_ids.CMS_OPTIONS] = rest
+    _put_record(plan.external_ids, actual, ownership.Owned())
+    plan.bridges, plan.kept = br.plan_removal(actual.bridges, actual.ports)
+    plan.ssl = "absent" if actual.ssl and actual.ssl.ours else None
+    return plan
+
+
+def _plan_keys(
+    wishes: t.Mapping[str, external_ids.Wish], stored: t.Mapping[str, str], owned: frozenset[str], purge: bool
+) -> tuple[dict[str, str | None], frozenset[str]]:
+    """Keys to write, and the keys that are ours afterwards."""
+    changes = {key: wish.text for key, wish in wishes.items() if not wish.met_by(stored.get(key))}
+    if purge:
+        changes.update({key: None for key in owned - wishes.keys() if key in stored})
+    named = {key for key, wish in wishes.items() if wish.text is not None}
+    removed = {key for key, value in changes.items() if value is None} | {key for key, wish in wishes.items() if wish.text is None}
+    return changes, frozenset((owned | named) - removed if not purge else named)
+
+
+def _put_record(changes: dict[str, str | None], actual: Actual, owned: ownership.Owned) -> None:
+    stored = actual.external_ids.get(ownership.KEY)
+    if stored != owned.to_text():
+        changes[ownership.KEY] = owned.to_text()
+
+
+def _refuse_rename(actual: Actual, changes: t.Mapping[str, str | None]) -> None:
+    """A live chassis that is renamed leaves its old row behind, which holds its tunnel addresses; ovn-controller 24.03.7 and later then crashes."""
+    old = actual.external_ids.get(external_ids.SYSTEM_ID)
+    if old is None or external_ids.SYSTEM_ID not in changes or external_ids.REMOTE not in actual.external_ids:
+        return
+    new = changes[external_ids.SYSTEM_ID]
+    raise Refused(
+        f'This host is the chassis "{shown(old)}" and is connected to a Southbound database: its system_id cannot become "{shown(new or "")}" while it runs. '
+        "Move its workload away, end ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
+        "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller."
+    )
+
+
+def _plan_ssl(wanted: Wanted, actual: Actual) -> Ssl | t.Literal["absent"] | None:
+    if wanted.ssl is None or wanted.ssl == "absent":
+        return "absent" if wanted.ssl and actual.ssl else None
+    if actual.ssl and dataclasses.replace(actual.ssl, ours=True) == wanted.ssl:
+        return None
+    return wanted.ssl
+
+
+def diff_of(plan: Plan, actual: Actual) -> dict[str, dict[str, t.Any]]:
+    """Before and after, with only what differs."""
+    before: dict[str, t.Any] = {}
+    after: dict[str, t.Any] = {}
+
+    def add(part: str, name: str, old: t.Any, new: t.Any) -> None:
+        for side, value in ((before, old), (after, new)):
+            if value is not None:
+                side.setdefault(part, {})[name] = value
+
+    for part, changes, stored in (
+        ("external_ids", plan.external_ids, actual.external_ids),
+        ("other_config", plan.other_config, actual.other_config),
+    ):
+        for key in sorted(changes):
+            add(part, key, stored.get(key), changes[key])
+    _diff_bridges(plan.bridges, actual, add)
+    if plan.ssl:
+        for option in SSL_COLUMNS:
+            old = getattr(actual.ssl, option, None)
+            new = getattr(plan.ssl, option, None)
+            if old != new:
+                add("ssl", option, old, new)
+    return {"before": before, "after": after}
+
+
+def _diff_bridges(plan: br.BridgePlan, actual: Actual, add: t.Callable[[str, str, t.Any, t.Any], None]) -> None:
+    changed = {*plan.new_bridges, *plan.datapath_types, *plan.old_bridges, *plan.new_ports.values(), *plan.old_ports.values()}
+    for name in sorted(changed):
+        bridge = actual.bridges.get(name)
+        new = sorted(port for port, place in plan.new_ports.items() if place == name)
+        old = sorted(port for port, place in plan.old_ports.items() if place == name)
+        if bridge is None:
+            add("bridges", name, None, {"datapath_type": plan.new_bridges[name], "ports": new})
+        elif name in plan.old_bridges:
+            ports = sorted(port for port in bridge.ports if port != name)
+            add("bridges", name, {"datapath_type": bridge.datapath_type or "system", "ports": ports}, None)
+        else:
+            before: dict[str, t.Any] = {"ports": old} if old or new else {}
+            after: dict[str, t.Any] = {"ports": new} if old or new else {}
+            if name in plan.datapath_types:
+                before["datapath_type"] = bridge.datapath_type or "system"
+                after["datapath_type"] = plan.datapath_types[name]
+            add("bridges", name, before, after)
