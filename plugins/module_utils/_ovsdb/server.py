@@ -18,7 +18,7 @@ from .wire import Connection, TlsFiles
 
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 
-_COLUMNS = ["name", "model", "connected", "leader", "cid", "sid", "index"]
+_COLUMNS = ["_uuid", "name", "model", "connected", "leader", "cid", "sid", "index"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,7 @@ class ServerRow:
     index: int | None
     certificate: dict[str, t.Any] | None = None
     other_names: tuple[str, ...] = ()
+    process: str = ""  # the row's UUID: another one after each start of the server
 
 
 def _optional(value: t.Any) -> t.Any:
@@ -43,26 +44,38 @@ def _optional(value: t.Any) -> t.Any:
     return value
 
 
+def query_databases(endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> dict[str, ServerRow]:
+    """The rows of all databases that the server hosts, by name, without `_Server` itself."""
+    with Connection(endpoint, tls, deadline) as connection:
+        result = connection.call(
+            "transact", ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}]
+        )
+        certificate = connection.peer_certificate
+    rows = result[0].get("rows") if isinstance(result, list) and result and isinstance(result[0], dict) else None
+    if rows is None:
+        raise Refused(
+            f"{endpoint} answered a query of _Server with {str(result)[:200]}: ovsdb-server 2.9 or later is needed."
+        )
+    names = {row["name"] for row in rows} - {"_Server"}
+    found = {}
+    for raw in rows:
+        row = {column: _optional(value) for column, value in raw.items()}
+        if row["name"] in names:
+            found[row["name"]] = ServerRow(
+                name=row["name"],
+                model=row["model"],
+                connected=row["connected"],
+                leader=row["leader"],
+                cluster_id=row["cid"],
+                server_id=row["sid"],
+                index=row["index"],
+                certificate=certificate,
+                other_names=tuple(sorted(names - {row["name"]})),
+                process=row["_uuid"],
+            )
+    return found
+
+
 def query_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> ServerRow | None:
     """The row of `database` (OVN_Northbound, OVN_Southbound, Open_vSwitch), None if this server does not host it."""
-    with Connection(endpoint, tls, deadline) as connection:
-        result = connection.call("transact", ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}])
-        certificate = connection.peer_certificate
-    rows = result[0].get("rows") if result and isinstance(result[0], dict) else None
-    if rows is None:
-        raise Refused(f"{endpoint} answered a query of _Server with {str(result)[:200]}: ovsdb-server 2.9 or later is needed.")
-    by_name = {row["name"]: row for row in rows}
-    if database not in by_name:
-        return None
-    row = {column: _optional(value) for column, value in by_name[database].items()}
-    return ServerRow(
-        name=row["name"],
-        model=row["model"],
-        connected=row["connected"],
-        leader=row["leader"],
-        cluster_id=row["cid"],
-        server_id=row["sid"],
-        index=row["index"],
-        certificate=certificate,
-        other_names=tuple(sorted(by_name.keys() - {database, "_Server"})),
-    )
+    return query_databases(endpoint, tls, deadline).get(database)

@@ -11,7 +11,6 @@ that a port serves is evidence, and this costs an unchanged task nothing. Tables
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import errno
 import functools
@@ -20,6 +19,7 @@ import json
 import os
 import socket
 import ssl
+import threading
 import typing as t
 
 from .._deadline import Deadline
@@ -46,7 +46,9 @@ class TlsFiles:
         """TLS client context. Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
         for option, path in dataclasses.asdict(self).items():
             if not path:
-                raise InvalidInput(f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate.")
+                raise InvalidInput(
+                    f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate."
+                )
             if not os.access(path, os.R_OK):
                 cause = "is not readable" if os.path.exists(path) else "does not exist"
                 raise CertificateProblem(f"{option} {path} {cause} on this host.")
@@ -56,11 +58,15 @@ class TlsFiles:
         try:
             context.load_verify_locations(cafile=self.ca_certificate)
         except ssl.SSLError as e:
-            raise CertificateProblem(f"ca_certificate {self.ca_certificate} holds no usable PEM certificate: {_tls_words(e)}.") from e
+            raise CertificateProblem(
+                f"ca_certificate {self.ca_certificate} holds no usable PEM certificate: {_tls_words(e)}."
+            ) from e
         try:
             context.load_cert_chain(str(self.certificate), self.private_key)
         except ssl.SSLError as e:
-            raise CertificateProblem(f"certificate {self.certificate} and private_key {self.private_key} do not work together: {_tls_words(e)}.") from e
+            raise CertificateProblem(
+                f"certificate {self.certificate} and private_key {self.private_key} do not work together: {_tls_words(e)}."
+            ) from e
         return context
 
 
@@ -98,19 +104,29 @@ class Connection:
         return left
 
     def _timed_out(self) -> TimedOut:
-        return TimedOut(f"{self.name} did not answer within {self.deadline.seconds:g} s. The process may hang, or a firewall drops the packets.")
+        return TimedOut(
+            f"{self.name} did not answer within {self.deadline.seconds:g} s. The process may hang, or a firewall drops the packets."
+        )
 
     def _failed(self, e: OSError) -> OvnError:
         if isinstance(e, TimeoutError):
             return self._timed_out()
         if isinstance(e, ssl.SSLCertVerificationError):
-            return CertificateProblem(f"{self.name} serves a certificate that ca_certificate does not trust: {_tls_words(e)}.")
+            return CertificateProblem(
+                f"{self.name} serves a certificate that ca_certificate does not trust: {_tls_words(e)}."
+            )
         if isinstance(e, ssl.SSLError):
             if e.reason and "ALERT" in e.reason:
-                return CertificateProblem(f"{self.name} refused our certificate: {_tls_words(e)}. Is it signed by the CA that the server trusts?")
-            return CertificateProblem(f"{self.name} does not speak TLS as expected: {_tls_words(e)}. Is it a tcp: endpoint?")
+                return CertificateProblem(
+                    f"{self.name} refused our certificate: {_tls_words(e)}. Is it signed by the CA that the server trusts?"
+                )
+            return CertificateProblem(
+                f"{self.name} does not speak TLS as expected: {_tls_words(e)}. Is it a tcp: endpoint?"
+            )
         if self.tls_client and e.errno in (errno.ECONNRESET, errno.EPIPE):
-            return CertificateProblem(f"{self.name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint.")
+            return CertificateProblem(
+                f"{self.name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint."
+            )
         cause = e.strerror or str(e)
         return Unreachable(f"{self.name} is not reachable: {cause}.", errno=e.errno)
 
@@ -146,7 +162,11 @@ class Connection:
             elif message.get("id") == request_id:
                 if message.get("error") is not None:
                     error = message["error"]
-                    words = error if isinstance(error, str) else " ".join(str(error.get(k, "")) for k in ("error", "details"))
+                    words = (
+                        error
+                        if isinstance(error, str)
+                        else " ".join(str(error.get(k, "")) for k in ("error", "details"))
+                    )
                     raise Refused(f"{self.name} refused {method}: {words.strip()}", error=words.strip())
                 return message.get("result")
 
@@ -166,7 +186,9 @@ class Connection:
                     message, end = self._decoder.raw_decode(self._buffer)
                 except json.JSONDecodeError as e:
                     if self._buffer[0] != "{":
-                        raise Refused(f"{self.name} does not speak JSON-RPC. Is it an OVSDB port, and is TLS used on both sides?") from e
+                        raise Refused(
+                            f"{self.name} does not speak JSON-RPC. Is it an OVSDB port, and is TLS used on both sides?"
+                        ) from e
                 else:
                     self._buffer = self._buffer[end:]
                     return t.cast("dict[str, t.Any]", message)
@@ -189,16 +211,40 @@ _Item = t.TypeVar("_Item")
 _Answer = t.TypeVar("_Answer")
 
 
-def ask_all(items: t.Sequence[_Item], ask: t.Callable[[_Item], _Answer]) -> list[_Answer | OvnError]:
-    """The answers of all items in order, asked at the same time; an `OvnError` stands in for the answer that it prevented."""
+def ask_all(
+    items: t.Sequence[_Item], ask: t.Callable[[_Item], _Answer], deadline: Deadline | None = None
+) -> list[_Answer | OvnError]:
+    """The answers of all items in order, asked at the same time; an `OvnError` stands in for the answer that it prevented.
 
-    def guarded(item: _Item) -> _Answer | OvnError:
+    With `deadline` nobody is waited for longer, not even a name server that does not answer (which no socket timeout ends).
+    Any other exception is a fault of ours and is raised here.
+    """
+    outcomes: dict[int, _Answer | BaseException] = {}
+
+    def run(position: int) -> None:
         try:
-            return ask(item)
-        except OvnError as e:
-            return e
+            outcomes[position] = ask(items[position])
+        except BaseException as e:  # told to the caller below
+            outcomes[position] = e
 
-    if len(items) < 2:
-        return [guarded(item) for item in items]
-    with concurrent.futures.ThreadPoolExecutor(max_workers=min(len(items), 16)) as pool:
-        return list(pool.map(guarded, items))
+    # Daemon threads: one that hangs in a name look-up must not keep the process from ending.
+    threads = [threading.Thread(target=run, args=(position,), daemon=True) for position in range(len(items))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        # Whoever keeps the deadline himself gets the time to say so in better words.
+        thread.join(None if deadline is None else deadline.left() + 0.25)
+    answers: list[_Answer | OvnError] = []
+    for position, item in enumerate(items):
+        if position not in outcomes:
+            seconds = deadline.seconds if deadline else 0
+            answers.append(
+                TimedOut(f"{item} gave no answer within {seconds:g} s: its name could not be looked up in time.")
+            )
+            continue
+        outcome = outcomes[position]
+        if isinstance(outcome, BaseException) and not isinstance(outcome, OvnError):
+            raise outcome
+        else:
+            answers.append(outcome)
+    return answers

@@ -17,14 +17,14 @@ from .._errors import BadAnswer
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """One Raft connection of the server that answers. `peer` is 4 digits, 0000 until the peer has said who it is."""
+    """One Raft connection of the server that answers. `sid` is 4 digits, 0000 until the peer has said who it is."""
 
-    peer: str
+    sid: str
     outgoing: bool
     connected: bool
 
     def __str__(self) -> str:
-        text = f"{'->' if self.outgoing else '<-'}{self.peer}"
+        text = f"{'->' if self.outgoing else '<-'}{self.sid}"
         return text if self.connected else f"({text})"
 
 
@@ -33,7 +33,7 @@ class Change:
     """A membership change in progress, known to the leader only."""
 
     kind: str  # adding | removing
-    peer: str
+    sid: str
     address: str
     phase: str
 
@@ -42,7 +42,7 @@ class Change:
 class ListedServer:
     """One line of `Servers:`, the configuration as the server that answers knows it."""
 
-    peer: str  # the first 4 digits of the server id; more are not printed
+    sid: str  # the first 4 digits; more are not printed
     address: str
     is_self: bool
     phase: str | None  # "adding: committing" and the like
@@ -82,8 +82,8 @@ class ClusterStatus:
     unknown_lines: tuple[str, ...]
 
     @property
-    def peer(self) -> str:
-        """How others call this server in their lists."""
+    def sid(self) -> str:
+        """How others call this server in their lists: the first 4 digits of its id."""
         return self.server_id[:4]
 
     @property
@@ -91,19 +91,19 @@ class ClusterStatus:
         return self.status == "joining cluster"
 
     @property
-    def leader_peer(self) -> str | None:
+    def leader_sid(self) -> str | None:
         """The leader's 4 digits, None while no leader is known."""
         if self.leader == "self":
-            return self.peer
+            return self.sid
         return None if self.leader == "unknown" else self.leader
 
-    def listed(self, peer: str) -> ListedServer | None:
-        return next((server for server in self.servers if server.peer == peer), None)
+    def listed(self, sid: str) -> ListedServer | None:
+        return next((server for server in self.servers if server.sid == sid), None)
 
-    def linked(self, peer: str) -> tuple[bool, bool]:
-        """Whether `peer` is connected (incoming, outgoing). An outgoing link to 0000 may be the missing one."""
-        up = {(link.peer, link.outgoing) for link in self.links if link.connected}
-        return (peer, False) in up, (peer, True) in up or ("0000", True) in up
+    def linked(self, sid: str) -> tuple[bool, bool]:
+        """Whether `sid` is connected (incoming, outgoing). An outgoing link to 0000 may be the missing one."""
+        up = {(link.sid, link.outgoing) for link in self.links if link.connected}
+        return (sid, False) in up, (sid, True) in up or ("0000", True) in up
 
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -147,7 +147,7 @@ def _number(text: str | None) -> int | None:
 
 def _listed_server(match: re.Match[str]) -> ListedServer:
     return ListedServer(
-        peer=match[1],
+        sid=match[1],
         address=match[2],
         is_self=bool(match[3]),
         phase=match[4],
@@ -213,7 +213,7 @@ def parse_cluster_status(text: str) -> ClusterStatus:
         not_committed=int(found["not_committed"][1]),
         not_applied=int(found["not_applied"][1]),
         links=tuple(
-            Link(peer=match[3], outgoing=match[2] == "->", connected=match[1] is None)
+            Link(sid=match[3], outgoing=match[2] == "->", connected=match[1] is None)
             for match in _LINK.finditer(found["connections"][1])
         ),
         disconnections=int(found["disconnections"][1]),

@@ -32,8 +32,8 @@ def test_no_line_of_a_real_status_is_unknown(path: pathlib.Path) -> None:
     status = parse_cluster_status(path.read_text())
     assert status.unknown_lines == ()
     assert status.name == "OVN_Northbound"
-    assert status.server_id.startswith(status.peer)
-    assert status.joining or status.listed(status.peer) is not None
+    assert status.server_id.startswith(status.sid)
+    assert status.joining or status.listed(status.sid) is not None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
@@ -53,10 +53,10 @@ def test_any_cut_parses_or_says_that_it_is_cut(path: pathlib.Path) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_leader(version: str) -> None:
     status = parse_cluster_status(capture(f"{version}/leader"))
-    assert (status.role, status.leader, status.leader_peer, status.status) == (
+    assert (status.role, status.leader, status.leader_sid, status.status) == (
         "leader",
         "self",
-        status.peer,
+        status.sid,
         "cluster member",
     )
     assert status.election_timer == 1000
@@ -69,14 +69,14 @@ def test_leader(version: str) -> None:
         if not server.is_self:
             assert server.last_message is not None
             assert server.last_message < 1000
-            assert status.linked(server.peer) == (True, True)
+            assert status.linked(server.sid) == (True, True)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_follower(version: str) -> None:
     status = parse_cluster_status(capture(f"{version}/follower"))
     assert status.role == "follower"
-    leader = status.listed(status.leader_peer or "")
+    leader = status.listed(status.leader_sid or "")
     assert leader is not None
     assert leader.last_message is not None
     assert [server.match_index for server in status.servers] == [None] * 3
@@ -88,14 +88,14 @@ def test_follower(version: str) -> None:
     [
         ("joining-nobody-there", {"status": "joining cluster", "cluster_id": None, "joining": True, "servers": ()}),
         ("joining-wrong-cluster", {"status": "joining cluster", "cluster_id": "00000000-0000-4000-8000-000000000000"}),
-        ("candidate", {"role": "candidate", "status": "cluster member", "leader_peer": None}),
+        ("candidate", {"role": "candidate", "status": "cluster member", "leader_sid": None}),
         ("disconnected", {"status": "disconnected from the cluster (election timeout)", "role": "candidate"}),
         ("leaving", {"status": "leaving cluster"}),
         ("leader-without-majority", {"role": "leader", "not_committed": 1}),
         ("leader-changing-timer", {"election_timer": 1000, "election_timer_target": 2000}),
         ("leader-after-transfer", {"role": "leader", "election_reason": "leadership_transfer"}),
-        ("restarted-without-quorum", {"status": "cluster member", "leader_peer": None, "role": "follower"}),
-        ("zombie", {"status": "disconnected from the cluster (election timeout)", "leader_peer": None}),
+        ("restarted-without-quorum", {"status": "cluster member", "leader_sid": None, "role": "follower"}),
+        ("zombie", {"status": "disconnected from the cluster (election timeout)", "leader_sid": None}),
     ],
 )
 def test_states(version: str, name: str, expected: dict[str, object]) -> None:
@@ -125,14 +125,14 @@ def test_joining_remotes() -> None:
 def test_a_joiner_whose_peer_has_not_said_who_it_is_counts_as_linked() -> None:
     status = parse_cluster_status(capture("ovs-3.1/follower"))
     assert Link("0000", outgoing=True, connected=True) in status.links
-    assert status.linked(status.leader_peer or "") == (True, True)
+    assert status.linked(status.leader_sid or "") == (True, True)
 
 
 def test_lost_link() -> None:
     status = parse_cluster_status(capture("ovs-3.1/leader-follower-killed"))
     (lost,) = [link for link in status.links if not link.connected]
-    assert str(lost) == f"(->{lost.peer})"
-    assert status.linked(lost.peer) == (False, False)
+    assert str(lost) == f"(->{lost.sid})"
+    assert status.linked(lost.sid) == (False, False)
 
 
 def test_ipv6_address() -> None:

@@ -1,0 +1,159 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What one asked place said about one Raft database, or why it said nothing. Answers are plain data, so that those of several hosts can
+be brought together and judged as one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing as t
+
+from .._errors import InvalidInput
+from .parse import ClusterStatus, parse_cluster_status, parse_version
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerView:
+    """The `_Server` row of the database: what the server itself thinks. `process` differs from one server process to the next."""
+
+    model: str  # clustered | standalone | relay
+    connected: bool
+    leader: bool
+    cluster_id: str | None = None
+    server_id: str | None = None
+    index: int | None = None  # None until it has joined
+    process: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Why a source said nothing. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, not_asked."""
+
+    code: str
+    message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """One member as asked through its control socket (`cluster_status`, `version`), a database socket or port (`server`), or both."""
+
+    member: str  # inventory name, host of the endpoint or control socket
+    database: str  # OVN_Northbound | OVN_Southbound
+    cluster_status: str | None = None  # the text, so that answers of all versions travel unharmed
+    earlier_status: str | None = None  # the same a moment before, where two samples were wanted
+    server: ServerView | None = None
+    version: str | None = None  # what the command `version` printed
+    certificate_days: float | None = None  # until the certificate that the port serves ends
+    other_databases: dict[str, str | None] = dataclasses.field(default_factory=dict)  # name -> cluster id
+    problems: tuple[Problem, ...] = ()
+    taken: float = 0.0  # seconds since 1970 on the machine that asked
+
+    @functools.cached_property
+    def status(self) -> ClusterStatus | None:
+        return parse_cluster_status(self.cluster_status) if self.cluster_status is not None else None
+
+    @property
+    def spoke(self) -> bool:
+        """Whether the member told anything about the database itself."""
+        return self.cluster_status is not None or self.server is not None
+
+    @property
+    def server_id(self) -> str | None:
+        return (self.status.server_id if self.status else None) or (self.server.server_id if self.server else None)
+
+    @property
+    def cluster_id(self) -> str | None:
+        return (self.status.cluster_id if self.status else None) or (self.server.cluster_id if self.server else None)
+
+    @property
+    def version_numbers(self) -> tuple[int, int, int] | None:
+        return parse_version(self.version or "")
+
+    def earlier(self) -> Answer:
+        """The earlier sample, this one if there is none."""
+        return (
+            dataclasses.replace(self, cluster_status=self.earlier_status, earlier_status=None)
+            if self.earlier_status
+            else self
+        )
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: t.Any) -> Answer:
+        """The inverse of `as_dict`, also after a way through JSON; anything else is `InvalidInput`."""
+        try:
+            server = data.get("server")
+            answer = cls(
+                **{
+                    **data,
+                    "server": ServerView(**server) if server else None,
+                    "problems": tuple(Problem(**problem) for problem in data.get("problems", ())),
+                }
+            )
+            texts = (
+                answer.member,
+                answer.database,
+                answer.cluster_status or "",
+                answer.earlier_status or "",
+                answer.version or "",
+            )
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("a text is expected")
+        except (TypeError, AttributeError) as e:
+            raise InvalidInput(f"{str(data)[:200]} is not an answer of ovn_raft_status: {e}.") from e
+        return answer
+
+
+def silent(member: str, database: str, code: str, message: str) -> Answer:
+    """A member that said nothing."""
+    return Answer(member, database, problems=(Problem(code, message),))
+
+
+def merge(answers: t.Iterable[Answer]) -> list[Answer]:
+    """One answer for each member: those with the same server id, or of the same name where one of them does not tell its id.
+
+    Two processes with the same server id are never merged: one is a copy of the other's file.
+    """
+    merged: list[Answer] = []
+    # Those with an id first: the silent ones may belong to them by name.
+    for answer in sorted(answers, key=lambda answer: answer.server_id is None):
+        for position, other in enumerate(merged):
+            if _same_member(other, answer):
+                merged[position] = _together(other, answer)
+                break
+        else:
+            merged.append(answer)
+    return merged
+
+
+def _same_member(one: Answer, two: Answer) -> bool:
+    if one.database != two.database:
+        return False
+    if one.server_id is None or two.server_id is None:
+        return one.member == two.member
+    if one.server_id != two.server_id:
+        return False
+    return not (one.server and two.server and one.server.process != two.server.process)
+
+
+def _together(one: Answer, two: Answer) -> Answer:
+    """`one` completed by `two`."""
+    days = [days for days in (one.certificate_days, two.certificate_days) if days is not None]
+    return dataclasses.replace(
+        one,
+        cluster_status=one.cluster_status if one.cluster_status is not None else two.cluster_status,
+        earlier_status=one.earlier_status if one.earlier_status is not None else two.earlier_status,
+        server=one.server or two.server,
+        version=one.version or two.version,
+        certificate_days=min(days) if days else None,
+        other_databases={**two.other_databases, **one.other_databases},
+        problems=tuple(dict.fromkeys((*one.problems, *two.problems))),
+        taken=max(one.taken, two.taken),
+    )

@@ -1,0 +1,194 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The edge of the Raft view: asks control sockets and OVSDB endpoints, all at once, and writes down what each said or why it did not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import ServerRow, query_databases
+from .._ovsdb.wire import Connection, TlsFiles, ask_all
+from .answer import Answer, Problem, ServerView, merge
+from .parse import parse_cluster_status
+
+_CODES: tuple[tuple[type[OvnError], str], ...] = (
+    (TimedOut, "timeout"),
+    (CertificateProblem, "certificate"),
+    (Unreachable, "unreachable"),
+    (BadAnswer, "bad_answer"),
+    (Refused, "refused"),
+)
+
+# Between the two samples of a leader, where two are wanted: long enough for heartbeats of a fast timer.
+_SAMPLE_PAUSE = 0.1
+
+
+def _problem(error: OvnError) -> Problem:
+    return Problem(next((code for kind, code in _CODES if isinstance(error, kind)), "error"), str(error))
+
+
+def database_socket(control_socket: str) -> Endpoint | None:
+    """The database socket that lies beside a control socket, in the layout of the distributions and of this collection."""
+    path = os.path.splitext(control_socket)[0] + ".sock"
+    return Endpoint("unix", path) if os.path.exists(path) else None
+
+
+def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: bool) -> dict[str, t.Any]:
+    with Connection(Endpoint("unix", control_socket), TlsFiles(), deadline) as connection:
+        try:
+            text = str(connection.call("cluster/status", [database]))
+        except Refused as e:
+            if "unknown cluster" in str(e):
+                words = (
+                    f"{control_socket} knows no cluster {database}: the server left it, or it serves another database."
+                )
+                return {"problems": (Problem("no_database", words),), "version": str(connection.call("version", []))}
+            raise
+        status = parse_cluster_status(text)
+        found: dict[str, t.Any] = {"cluster_status": text, "version": str(connection.call("version", []))}
+        if twice and status.role == "leader" and deadline.left() > 2 * _SAMPLE_PAUSE:
+            time.sleep(_SAMPLE_PAUSE)
+            found["earlier_status"] = text
+            found["cluster_status"] = str(connection.call("cluster/status", [database]))
+            parse_cluster_status(found["cluster_status"])
+        return found
+
+
+def _days_left(certificate: dict[str, t.Any] | None) -> float | None:
+    if not certificate or "notAfter" not in certificate:
+        return None
+    import ssl
+
+    return round((ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) / 86400, 1)
+
+
+def _ask_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> dict[str, t.Any]:
+    rows = query_databases(endpoint, tls, deadline)
+    found: dict[str, t.Any] = {
+        "certificate_days": next((_days_left(row.certificate) for row in rows.values()), None),
+        "other_databases": {name: row.cluster_id for name, row in rows.items() if name != database},
+    }
+    row: ServerRow | None = rows.get(database)
+    if row is None:
+        hosted = ", ".join(sorted(rows)) or "no database"
+        words = f"{endpoint} serves {hosted}, not {database}. Is it the right port, and does the server still belong to its cluster?"
+        return {**found, "problems": (Problem("no_database", words),)}
+    found["server"] = ServerView(
+        model=row.model,
+        connected=row.connected,
+        leader=row.leader,
+        cluster_id=row.cluster_id,
+        server_id=row.server_id,
+        index=row.index,
+        process=row.process,
+    )
+    return found
+
+
+def ask_member(
+    member: str,
+    database: str,
+    *,
+    control_socket: str | None = None,
+    endpoint: Endpoint | None = None,
+    tls: TlsFiles | None = None,
+    deadline: Deadline,
+    twice: bool = False,
+) -> Answer:
+    """One member through its control socket, its endpoint, or both; `twice` takes a second sample from a leader.
+
+    Whatever goes wrong is a problem in the answer; only options that can never work raise `InvalidInput`.
+    """
+    questions: list[t.Callable[[], dict[str, t.Any]]] = []
+    if control_socket is not None:
+        path = control_socket
+        questions.append(lambda: _ask_control(path, database, deadline, twice))
+    if endpoint is not None:
+        place = endpoint
+        questions.append(lambda: _ask_server(place, database, tls or TlsFiles(), deadline))
+    found: dict[str, t.Any] = {}
+    problems: list[Problem] = []
+    for question in questions:
+        try:
+            part = question()
+        except InvalidInput:
+            raise
+        except OvnError as e:
+            part = {"problems": (_problem(e),)}
+        problems.extend(part.pop("problems", ()))
+        found.update(part)
+    return Answer(member, database, **found, problems=tuple(problems), taken=time.time())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Question:
+    member: str
+    control_socket: str | None
+    endpoint: Endpoint | None
+
+    def __str__(self) -> str:
+        return str(self.control_socket or self.endpoint)
+
+
+def ask(
+    database: str,
+    *,
+    control_sockets: t.Mapping[str, str],
+    endpoints: t.Sequence[Endpoint] = (),
+    tls: TlsFiles,
+    timeout: float,
+    twice: bool = False,
+) -> list[Answer]:
+    """All members at once: `control_sockets` maps a member's name to the path, endpoints are named by their host.
+
+    However many of them hang, it takes `timeout` seconds. Answers of the same member through several places are merged.
+    """
+    deadline = Deadline(timeout)
+    hosts = [endpoint.host for endpoint in endpoints]
+    names = [host if hosts.count(host) == 1 else str(endpoint) for host, endpoint in zip(hosts, endpoints)]
+    questions = [_Question(member, path, database_socket(path)) for member, path in control_sockets.items()]
+    questions += [_Question(name, None, endpoint) for name, endpoint in zip(names, endpoints)]
+    if any(endpoint.scheme == "ssl" for endpoint in endpoints):
+        _prepare(tls)
+
+    def one(question: _Question) -> Answer:
+        return ask_member(
+            question.member,
+            database,
+            control_socket=question.control_socket,
+            endpoint=question.endpoint,
+            tls=tls,
+            deadline=deadline,
+            twice=twice,
+        )
+
+    if len(questions) == 1 and not endpoints:
+        return [one(questions[0])]  # a unix socket: no name to look up, so no thread is needed to stay in time
+    answers: list[Answer] = []
+    for question, outcome in zip(questions, ask_all(questions, one, deadline)):
+        if isinstance(outcome, InvalidInput):
+            raise outcome
+        if isinstance(outcome, OvnError):
+            outcome = Answer(question.member, database, problems=(_problem(outcome),), taken=time.time())
+        answers.append(outcome)
+    return merge(answers)
+
+
+def _prepare(tls: TlsFiles) -> None:
+    """Build the TLS context once, before threads need it. Missing options are the caller's fault; bad files are told by each answer."""
+    try:
+        _ = tls.context
+    except InvalidInput:
+        raise
+    except OvnError:
+        return
