@@ -14,7 +14,9 @@ import typing as t
 
 from .._errors import InvalidInput
 
-_NETWORK = re.compile(r"(?P<scheme>tcp|ssl):(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[^\[\]:\s,]+)):(?P<port>\d{1,5})")
+_NETWORK = re.compile(
+    r"(?P<scheme>tcp|ssl):(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[^\[\]:\s,]+)):(?P<port>\d{1,5})"
+)
 
 
 @dataclasses.dataclass(frozen=True)

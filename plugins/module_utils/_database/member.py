@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The member of one database on this host, through its two sockets.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import InvalidInput, Refused
+from .._ovsdb.endpoint import parse_endpoint
+from .._ovsdb.rows import Operation, as_optional, select, write
+from .._ovsdb.server import query_server
+from .._ovsdb.unixctl import appctl
+from .._ovsdb.wire import Connection, TlsFiles
+from .._raft.parse import ClusterStatus, parse_cluster_status
+from .converge import MemberState
+from .settings import Actual, Layout
+
+
+def member_state(status: ClusterStatus) -> MemberState:
+    """Who this member is for a writer. A leader without a majority still calls itself leader: its view of the others decides."""
+    role: t.Literal["leader", "follower", "none"] = "none"
+    leader = next((f"{s.sid} at {s.address}" for s in status.servers if s.sid == status.leader_sid), "")
+    if status.status != "cluster member":
+        reason = f'the member at {status.address} is in state "{status.status}"'
+    elif status.role == "leader":
+        voters = [server for server in status.servers if not (server.phase or "").startswith("adding")]
+        limit = max(2 * status.election_timer, 3000)
+        silent = [
+            s
+            for s in voters
+            if not s.is_self and (s.last_message is None or s.last_message >= limit or not any(status.linked(s.sid)))
+        ]
+        needed = len(voters) // 2 + 1
+        if len(voters) - len(silent) >= needed:
+            # What is not committed yet may wait for a majority that is gone: a write on top would only add to it.
+            waiting = status.not_committed
+            role, reason = ("none", f"{waiting} earlier writes wait for a majority") if waiting else ("leader", "")
+        else:
+            names = ", ".join(sorted(server.address for server in silent))
+            reason = f"the leader hears only {len(voters) - len(silent)} of {len(voters)} members, {needed} are needed; silent: {names}"
+    elif status.leader_sid and status.role == "follower":
+        role, reason = "follower", ""
+    else:
+        reason = f"the member at {status.address} knows no leader (quorum lost, or an election is going on)"
+    return MemberState(role, reason, leader, status.election_timer, status.election_timer_target)
+
+
+class LocalMember:
+    """Each question is a connection of its own that lives no longer than `timeout` seconds."""
+
+    def __init__(self, layout: Layout, control_socket: str, socket: str, timeout: float) -> None:
+        self.layout = layout
+        self.control_socket = control_socket
+        self.endpoint = parse_endpoint(socket)
+        if self.endpoint.scheme != "unix":
+            raise InvalidInput(f"socket {socket} is remote. Give the socket of the member on this host, unix:FILE.")
+        self.timeout = timeout
+
+    def _connect(self) -> Connection:
+        return Connection(self.endpoint, TlsFiles(), Deadline(self.timeout))
+
+    def _served(self) -> list[str]:
+        with self._connect() as connection:
+            return [str(name) for name in connection.call("list_dbs", []) if name != "_Server"]
+
+    def examine(self) -> MemberState:
+        server = query_server(self.endpoint, self.layout.name, TlsFiles(), Deadline(self.timeout))
+        if server is None:
+            others = ", ".join(self._served()) or "none"
+            raise Refused(
+                f"{self.endpoint} does not serve {self.layout.name} (databases there: {others}). "
+                "Is it the other database's socket, or has the member left its cluster?"
+            )
+        if server.model == "relay":
+            raise Refused(f"{self.endpoint} is a relay of {self.layout.name}: set this on the members of the cluster.")
+        if server.model == "standalone":
+            return MemberState("standalone")
+        text = appctl(self.control_socket, "cluster/status", self.layout.name, deadline=Deadline(self.timeout))
+        state = member_state(parse_cluster_status(text))
+        if state.role == "follower" and not server.connected:
+            return MemberState("none", "this member has lost its cluster", state.leader, state.election_timer)
+        return state
+
+    def read(self) -> Actual:
+        tables = {self.layout.global_table: ["_uuid", "options"], "Connection": ["_uuid", *self.layout.columns]}
+        with self._connect() as connection:
+            rows = select(connection, self.layout.name, tables)
+        first = next(iter(rows[self.layout.global_table]), None)
+        optional = ("inactivity_probe", "max_backoff")
+        connections = {
+            row["target"]: {column: as_optional(value) if column in optional else value for column, value in row.items()}
+            for row in rows["Connection"]
+        }
+        return Actual(first["_uuid"] if first else None, connections, first["options"] if first else {})
+
+    def write(self, operations: t.Sequence[Operation]) -> None:
+        with self._connect() as connection:
+            write(connection, self.layout.name, operations, "c5c3.ovn.ovn_database")
+
+    def change_timer(self, milliseconds: int) -> None:
+        deadline = Deadline(self.timeout)
+        arguments = ("cluster/change-election-timer", self.layout.name, str(milliseconds))
+        appctl(self.control_socket, *arguments, deadline=deadline)

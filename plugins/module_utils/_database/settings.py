@@ -1,0 +1,225 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Settings that live inside a Northbound or Southbound database: wanted and actual state to a plan. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from .._errors import InvalidInput
+from .._ovsdb.rows import Operation, encode_map, encode_optional, expect, expect_empty
+
+TIMER_MINIMUM, TIMER_MAXIMUM = 100, 600_000  # milliseconds; OVSDB's own limits
+
+# passive: ptcp:PORT[:HOST], pssl:PORT[:HOST], punix:FILE; active ones make the server call out.
+_TARGET = re.compile(r"p(?:tcp|ssl):\d{1,5}(?::(?:\[[^\]\s]+\]|[^\[\]:\s]+))?|(?:tcp|ssl):(?:\[[^\]\s]+\]|[^\[\]:\s]+):\d{1,5}|p?unix:\S+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where one database keeps its settings."""
+
+    name: str
+    global_table: str
+    columns: tuple[str, ...]  # of Connection; never `status` and `is_connected`: every member writes them into the same row
+    service: str  # how the distribution names its sockets
+    title: str
+
+
+LAYOUTS = {
+    "northbound": Layout(
+        "OVN_Northbound", "NB_Global", ("target", "inactivity_probe", "max_backoff"), "ovnnb_db", "Northbound"
+    ),
+    "southbound": Layout(
+        "OVN_Southbound",
+        "SB_Global",
+        ("target", "role", "read_only", "inactivity_probe", "max_backoff"),
+        "ovnsb_db",
+        "Southbound",
+    ),
+}
+
+_DEFAULTS = {"role": "", "read_only": False, "inactivity_probe": None, "max_backoff": None}
+_OPTIONAL = {"inactivity_probe", "max_backoff"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """`connections` maps a target to the columns that the user named, `options` a key to its value (None: no such key)."""
+
+    election_timer: int | None = None
+    connections: t.Mapping[str, t.Mapping[str, t.Any]] | None = None
+    purge_connections: bool = False
+    options: t.Mapping[str, str | None] | None = None
+
+    @property
+    def needs_rows(self) -> bool:
+        return self.connections is not None or self.options is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Actual:
+    """`connections` maps a target to all columns and `_uuid`; `global_uuid` is None in a fresh database."""
+
+    global_uuid: str | None = None
+    connections: t.Mapping[str, t.Mapping[str, t.Any]] = dataclasses.field(default_factory=dict)
+    options: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Plan:
+    """One transaction, the same in words, and the values that differ."""
+
+    operations: list[Operation] = dataclasses.field(default_factory=list)
+    actions: list[str] = dataclasses.field(default_factory=list)
+    before: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    after: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+
+    def note(self, action: str, group: str, key: str, before: t.Any, after: t.Any) -> None:
+        self.actions.append(action)
+        self.before.setdefault(group, {})[key] = before
+        self.after.setdefault(group, {})[key] = after
+
+
+def wanted_settings(params: t.Mapping[str, t.Any]) -> Wanted:
+    """The module's options, checked; `InvalidInput` names the one that can never work."""
+    layout = LAYOUTS[params["database"]]
+    timer = params["election_timer"]
+    if timer is not None and not TIMER_MINIMUM <= timer <= TIMER_MAXIMUM:
+        raise InvalidInput(f"election_timer {timer} is out of range: {TIMER_MINIMUM} to {TIMER_MAXIMUM} milliseconds.")
+    connections: dict[str, dict[str, t.Any]] | None = None
+    if params["connections"] is not None:
+        connections = {}
+        for item in params["connections"]:
+            target = item["target"].strip()
+            if target in connections:
+                raise InvalidInput(f"connections names {target} twice: a target is one row of the Connection table.")
+            connections[target] = _wanted_connection(layout, target, item)
+    elif params["purge_connections"]:
+        raise InvalidInput("purge_connections needs connections: the list of those that stay.")
+    options = params["options"]
+    return Wanted(
+        election_timer=timer,
+        connections=connections,
+        purge_connections=params["purge_connections"],
+        options=None if options is None else {str(key): _text(value) for key, value in options.items()},
+    )
+
+
+def _wanted_connection(layout: Layout, target: str, item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    if not _TARGET.fullmatch(target):
+        raise InvalidInput(
+            f'"{target[:200]}" is no target of a connection. Listen with pssl:PORT:[::] or ptcp:PORT:[::] (all addresses), '
+            "so that the same row works on every member."
+        )
+    columns = {column: item[column] for column in _DEFAULTS if item.get(column) is not None}
+    for column in set(columns) - set(layout.columns):
+        if columns.pop(column):
+            raise InvalidInput(f"{target}: {column} does not exist in the {layout.title} database, only the Southbound one has it.")
+    if columns.get("inactivity_probe", 0) < 0:
+        raise InvalidInput(f"{target}: inactivity_probe is negative. Give milliseconds, 0 switches it off.")
+    if columns.get("max_backoff", 1000) < 1000:
+        raise InvalidInput(f"{target}: max_backoff {columns['max_backoff']} is too short: 1000 milliseconds at least.")
+    return columns
+
+
+def _text(value: t.Any) -> str | None:
+    """As the database stores it: everything is a string there, and booleans are `true` and `false`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def _encode(columns: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {column: encode_optional(value) if column in _OPTIONAL else value for column, value in columns.items()}
+
+
+def plan_rows(wanted: Wanted, actual: Actual, layout: Layout) -> Plan:
+    """The one transaction that makes the rows as wanted; empty if they are. Each write expects the value that was compared."""
+    plan = Plan()
+    if actual.global_uuid is None:
+        if wanted.needs_rows:
+            _plan_first_row(plan, wanted, layout)
+        return plan
+    added = _plan_connections(plan, wanted, actual)
+    gone = _plan_purge(plan, wanted, actual)
+    here = [["_uuid", "==", ["uuid", actual.global_uuid]]]
+    mutations: list[t.Any] = []
+    if gone:
+        mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in gone]]])
+    if added:
+        mutations.append(["connections", "insert", ["set", [["named-uuid", name] for name in added]]])
+    changed = {key: value for key, value in (wanted.options or {}).items() if actual.options.get(key) != value}
+    if changed:
+        plan.operations.append(expect(layout.global_table, actual.global_uuid, {"options": encode_map(actual.options)}))
+        mutations.append(["options", "delete", ["set", sorted(changed)]])  # inserting a key that exists would keep its old value
+        mutations.append(["options", "insert", encode_map({key: value for key, value in changed.items() if value is not None})])
+        _note_options(plan, changed, actual.options)
+    if mutations:
+        plan.operations.append({"op": "mutate", "table": layout.global_table, "where": here, "mutations": mutations})
+    return plan
+
+
+def _plan_first_row(plan: Plan, wanted: Wanted, layout: Layout) -> None:
+    """northd makes this row, too, as soon as it runs: the table has one row at most, so the slower one starts over."""
+    plan.operations.append(expect_empty(layout.global_table))
+    plan.note(f"create the row of {layout.global_table}", layout.global_table, "exists", False, True)
+    added = _plan_connections(plan, wanted, Actual())
+    options = {key: value for key, value in (wanted.options or {}).items() if value is not None}
+    _note_options(plan, options, {})
+    row = {"connections": ["set", [["named-uuid", name] for name in added]], "options": encode_map(options)}
+    plan.operations.append({"op": "insert", "table": layout.global_table, "row": row})
+
+
+def _plan_connections(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
+    """Names of the new rows; rows that differ are updated in place, rows of others are not looked at."""
+    added: list[str] = []
+    for target, columns in (wanted.connections or {}).items():
+        row = actual.connections.get(target)
+        if row is None:
+            name = f"connection{len(added)}"
+            added.append(name)
+            values = {**columns, "target": target}
+            plan.operations.append({"op": "insert", "table": "Connection", "uuid-name": name, "row": _encode(values)})
+            plan.note(f"add connection {target}", "connections", target, None, dict(columns))
+            continue
+        differing = {column: value for column, value in columns.items() if row.get(column, _DEFAULTS[column]) != value}
+        if differing:
+            old = {column: row.get(column, _DEFAULTS[column]) for column in differing}
+            where = [["_uuid", "==", ["uuid", row["_uuid"]]]]
+            plan.operations.append(expect("Connection", row["_uuid"], _encode(old)))
+            plan.operations.append({"op": "update", "table": "Connection", "where": where, "row": _encode(differing)})
+            words = ", ".join(f"{column} {old[column]!r} to {value!r}" for column, value in sorted(differing.items()))
+            plan.note(f"change connection {target}: {words}", "connections", target, old, differing)
+    return added
+
+
+def _plan_purge(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
+    gone: list[str] = []
+    if wanted.purge_connections:
+        for target in sorted(actual.connections.keys() - (wanted.connections or {}).keys()):
+            row = actual.connections[target]
+            gone.append(row["_uuid"])
+            plan.note(f"remove connection {target}", "connections", target, {k: v for k, v in row.items() if k not in ("_uuid", "target")}, None)
+    return gone
+
+
+def _note_options(plan: Plan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:
+    for key, value in sorted(changed.items()):
+        words = f"remove option {key}" if value is None else f"set option {key} to {value}"
+        plan.note(words, "options", key, old.get(key), value)
+
+
+def timer_steps(current: int, wanted: int) -> list[int]:
+    """The values that the timer takes one after another: at most twice the one before on the way up, one step down."""
+    steps: list[int] = []
+    while current != wanted:
+        current = min(2 * current, wanted)
+        steps.append(current)
+    return steps

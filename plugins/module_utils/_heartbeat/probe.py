@@ -1,0 +1,149 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The heartbeat: count NB_Global.nb_cfg up, and see northd and then every chassis repeat the number. Sessions only, no decisions.
+
+Any connected member will do, it need not lead: whoever repeats a number has seen it, however late the replica shows it.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Refused, TimedOut
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.session import Session
+from .._ovsdb.wire import TlsFiles
+from .chassis import ChassisRow, PrivateRow, describe_chassis, late_names
+
+_NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
+_SOUTHBOUND = {
+    "SB_Global": ["nb_cfg", "options"],
+    "Chassis": ["name", "hostname", "encaps", "other_config", "external_ids", "transport_zones", "nb_cfg"],
+    "Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"],
+    "Encap": ["type", "ip"],
+}
+
+
+class Heartbeat:
+    """One round trip through an OVN installation, or only the traces of the last one."""
+
+    def __init__(
+        self, northbound: t.Sequence[Endpoint], southbound: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
+    ) -> None:
+        self.deadline = deadline
+        self.nb = Session(
+            northbound, "OVN_Northbound", _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
+        )
+        self.sb = Session(
+            southbound, "OVN_Southbound", _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False
+        )
+        self.warnings: list[str] = []
+
+    def close(self) -> None:
+        self.nb.idl.close()
+        self.sb.idl.close()
+
+    def _nb_global(self) -> t.Any:
+        rows = self.nb.rows("NB_Global")
+        if not rows:
+            raise Refused(
+                "The Northbound database has no row in NB_Global: it is fresh and northd has never worked on it. "
+                "Start northd, then run again."
+            )
+        return rows[0]
+
+    def _sb_nb_cfg(self) -> int:
+        return max((row.nb_cfg for row in self.sb.rows("SB_Global")), default=0)
+
+    def _entries(self, expected: int | None) -> list[dict[str, t.Any]]:
+        chassis = [
+            ChassisRow(
+                name=row.name,
+                hostname=row.hostname,
+                encapsulations=tuple((encap.type, encap.ip) for encap in row.encaps),
+                settings={**row.external_ids, **row.other_config},
+                transport_zones=tuple(row.transport_zones),
+                nb_cfg=row.nb_cfg,
+            )
+            for row in self.sb.rows("Chassis")
+        ]
+        private = None
+        if ("Chassis_Private", "name") not in self.sb.missing:
+            private = [
+                PrivateRow(row.name, row.nb_cfg, row.nb_cfg_timestamp) for row in self.sb.rows("Chassis_Private")
+            ]
+        return describe_chassis(chassis, private, expected)
+
+    def _bump(self) -> int:
+        """The new number. Two at once get two numbers: the slower one sees the change and counts on."""
+
+        target = 0
+
+        def count_up(_transaction: t.Any) -> None:
+            nonlocal target
+            row = self._nb_global()
+            row.verify("nb_cfg")
+            target = row.nb_cfg = row.nb_cfg + 1
+
+        self.nb.transact(count_up, "c5c3.ovn.ovn_sync")
+        return target
+
+    def run(self, wait_for: str) -> dict[str, t.Any]:
+        """`wait_for` is none, sb or hv, as the module's option."""
+        asked = wait_for != "none"
+        before = self._sb_nb_cfg()
+        target = self._bump() if asked else int(self._nb_global().nb_cfg)
+        started = time.monotonic()
+        sb_ms: float | None = None
+        hv_ms: float | None = None
+        reason = ""
+        if asked:
+            try:
+                self.nb.wait_until(lambda: self._nb_global().sb_cfg >= target, f"northd to answer heartbeat {target}")
+                sb_ms = _milliseconds(started)
+            except TimedOut:
+                pass
+        northd_alive = self._nb_global().sb_cfg >= target
+        if not northd_alive:
+            reason = (
+                f"northd has not answered heartbeat {target}, the last one that it answered is {self._nb_global().sb_cfg}. "
+                "It may be paused or stopped on all hosts, or have lost the Southbound database."
+            )
+        reports = self._nb_global().options.get("enable_chassis_nb_cfg_update", "true").lower() != "false"
+        if not reports:
+            self.warnings.append(
+                "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats, nobody can tell who is alive."
+            )
+        probed = wait_for == "hv" and northd_alive and reports
+        # Chassis that are not waited for, or that the number never reaches, can only be measured by the one before.
+        expected = (target if probed else before) if reports else None
+        if probed:
+            try:
+                self.sb.wait_until(lambda: not late_names(self._entries(expected)), "every chassis to answer")
+                hv_ms = _milliseconds(started)
+            except TimedOut:
+                pass
+        entries = self._entries(expected)
+        options = next((row.options for row in self.sb.rows("SB_Global")), {})
+        return {
+            "nb_cfg": target,
+            "probed": probed,
+            "northd_alive": northd_alive,
+            "reason": reason,
+            "sb_ms": sb_ms,
+            "hv_ms": hv_ms,
+            "chassis": entries,
+            "alive_count": sum(entry["alive"] is True for entry in entries),
+            "late": late_names(entries),
+            "northd_version": options.get("northd_internal_version", ""),
+            "schema_versions": {"northbound": self.nb.schema_version, "southbound": self.sb.schema_version},
+        }
+
+
+def _milliseconds(started: float) -> float:
+    return round((time.monotonic() - started) * 1000, 1)

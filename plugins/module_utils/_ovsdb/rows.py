@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Rows without a replica: a few selects and one guarded transaction over one connection (RFC 7047 section 5.2).
+
+For the handful of rows that are settings of a database. `session.py` is for tables that grow and for waiting on events.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Conflict, Refused
+from .wire import Connection
+
+Operation = dict[str, t.Any]
+
+
+def decode(value: t.Any) -> t.Any:
+    """A column's value as Python has it: sets are lists, maps are dicts, UUIDs are strings, a set of one may be bare."""
+    if isinstance(value, list) and len(value) == 2:
+        kind, content = value
+        if kind == "set":
+            return [decode(item) for item in content]
+        if kind == "map":
+            return {decode(key): decode(item) for key, item in content}
+        if kind in ("uuid", "named-uuid"):
+            return content
+    return value
+
+
+def as_list(value: t.Any) -> list[t.Any]:
+    """A decoded set; a bare value is a set of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def as_optional(value: t.Any) -> t.Any:
+    """A decoded set of at most one, None if it is empty."""
+    return next(iter(as_list(value)), None)
+
+
+def encode_map(value: t.Mapping[str, str]) -> list[t.Any]:
+    return ["map", [[key, item] for key, item in sorted(value.items())]]
+
+
+def encode_optional(value: t.Any) -> t.Any:
+    return ["set", []] if value is None else value
+
+
+def expect(table: str, uuid: str, columns: t.Mapping[str, t.Any]) -> Operation:
+    """The rest of the transaction happens only if the row still has these (encoded) values."""
+    return {
+        "op": "wait",
+        "timeout": 0,
+        "table": table,
+        "where": [["_uuid", "==", ["uuid", uuid]]],
+        "columns": sorted(columns),
+        "until": "==",
+        "rows": [dict(columns)],
+    }
+
+
+def expect_empty(table: str) -> Operation:
+    """The rest of the transaction happens only if the table has no row."""
+    return {"op": "wait", "timeout": 0, "table": table, "where": [], "columns": ["_uuid"], "until": "==", "rows": []}
+
+
+def select(
+    connection: Connection, database: str, tables: t.Mapping[str, t.Sequence[str]]
+) -> dict[str, list[dict[str, t.Any]]]:
+    """All rows of `tables` with the named columns, decoded; one request, so one state of the database."""
+    operations = [
+        {"op": "select", "table": table, "where": [], "columns": list(columns)} for table, columns in tables.items()
+    ]
+    answers = _results(connection, database, operations)
+    return {
+        table: [{column: decode(value) for column, value in row.items()} for row in answer["rows"]]
+        for table, answer in zip(tables, answers)
+    }
+
+
+def write(connection: Connection, database: str, operations: t.Sequence[Operation], comment: str) -> None:
+    """Commit all operations or none; `Conflict` if an expectation failed. A time-out leaves it open whether it is done."""
+    _results(
+        connection, database, [*operations, {"op": "comment", "comment": comment}, {"op": "commit", "durable": True}]
+    )
+
+
+def _results(connection: Connection, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
+    answers = connection.call("transact", [database, *operations])
+    for answer in answers:
+        if answer and answer.get("error"):
+            words = f"{answer['error']}: {answer.get('details', '')}".rstrip(": ")
+            # "transaction causes …" is a duplicate index value or a second row of a table of one: somebody was faster.
+            if answer["error"] == "timed out" or answer.get("details", "").lower().startswith("transaction causes"):
+                raise Conflict(
+                    f"{connection.name}: somebody else changed {database} at the same time ({words}). Nothing was written."
+                )
+            raise Refused(f"{connection.name} refused a request to {database}: {words}.", error=answer["error"])
+    return t.cast("list[dict[str, t.Any]]", answers)

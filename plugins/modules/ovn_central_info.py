@@ -1,0 +1,180 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_central_info
+short_description: What a central host tells of northd, versions and certificates
+version_added: "0.1.0"
+description:
+  - Asks the daemons of one central host through their control sockets, and looks at the certificates that its ports serve.
+  - Whatever does not answer is a result with its reason, not a failure. The state of the Raft clusters comes from M(c5c3.ovn.ovn_raft_status).
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.info_module
+  - c5c3.ovn._ovsdb
+attributes:
+  platform:
+    support: full
+    platforms: posix
+options:
+  run_directory:
+    description: Where the daemons have their sockets.
+    type: path
+    default: /run/ovn
+  northd_control_socket:
+    description: Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory).
+    type: path
+  endpoints:
+    description: Ports of this host whose certificates are looked at, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
+    type: list
+    elements: str
+    default: []
+  timeout:
+    description: Time for each daemon and port, in seconds. All are asked at the same time.
+    type: float
+    default: 5
+seealso:
+  - module: c5c3.ovn.ovn_raft_status
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: State of northd, and days until a certificate ends
+  c5c3.ovn.ovn_central_info:
+    endpoints: ["ssl:192.0.2.11:6641", "ssl:192.0.2.11:6642"]
+    private_key: /etc/ovn/tls/central-key.pem
+    certificate: /etc/ovn/tls/central-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+  register: central
+  failed_when: central.northd.state == "paused"
+"""
+
+RETURN = r"""
+northd:
+  description: The northd of this host.
+  returned: success
+  type: dict
+  contains:
+    state:
+      description: One northd of an installation is V(active), the others are V(standby). A V(paused) one was told not to work.
+      type: str
+      choices: [active, standby, paused, unreachable]
+      sample: active
+    northbound_connected:
+      description: Whether it is connected to the Northbound database, V(none) if it cannot be asked.
+      type: bool
+      sample: true
+    southbound_connected:
+      description: The same for the Southbound database.
+      type: bool
+      sample: true
+    version:
+      description: Version of OVN.
+      type: str
+      sample: 23.03.1
+    reason:
+      description: Why it cannot be asked, otherwise empty.
+      type: str
+      sample: ""
+databases:
+  description: The database servers of this host, by V(northbound) and V(southbound).
+  returned: success
+  type: dict
+  sample:
+    northbound: {"version": "3.1.0", "schema_version": "7.0.0", "reason": ""}
+    southbound: {"version": "3.1.0", "schema_version": "20.27.0", "reason": ""}
+certificates:
+  description: One entry for each of O(endpoints), in order.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    endpoint:
+      description: The port.
+      type: str
+      sample: ssl:192.0.2.11:6641
+    subject:
+      description: Common name in the certificate, V(none) without TLS.
+      type: str
+      sample: central1
+    not_after:
+      description: End of the certificate.
+      type: str
+      sample: Nov 21 16:00:00 2027 GMT
+    days_left:
+      description: Whole days until then.
+      type: int
+      sample: 364
+    problem:
+      description: Why the port could not be used, in words; otherwise empty.
+      type: str
+      sample: ""
+"""
+
+import functools
+import time
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._central import ask_certificate, ask_database, ask_northd
+from ..module_utils._errors import OvnError
+from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
+from ..module_utils._ovsdb.wire import TlsFiles, ask_all
+
+_SERVICES = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(
+        argument_spec={
+            "run_directory": {"type": "path", "default": "/run/ovn"},
+            "northd_control_socket": {"type": "path"},
+            "endpoints": {"type": "list", "elements": "str", "default": []},
+            "timeout": {"type": "float", "default": 5},
+            "private_key": {"type": "path"},
+            "certificate": {"type": "path"},
+            "ca_certificate": {"type": "path"},
+        },
+        required_together=[("private_key", "certificate", "ca_certificate")],
+        supports_check_mode=True,
+    )
+    params = module.params
+    directory, seconds = params["run_directory"], params["timeout"]
+    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    northd_socket = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
+    try:
+        endpoints = parse_endpoints(params["endpoints"])
+        questions: list[t.Callable[[], dict[str, t.Any]]] = [
+            functools.partial(ask_northd, northd_socket, seconds),
+            *(
+                functools.partial(
+                    ask_database,
+                    database,
+                    f"{directory}/{service}.ctl",
+                    Endpoint("unix", f"{directory}/{service}.sock"),
+                    seconds,
+                )
+                for database, service in _SERVICES.items()
+            ),
+            *(functools.partial(ask_certificate, endpoint, tls, seconds, time.time()) for endpoint in endpoints),
+        ]
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+    northd, northbound, southbound, *certificates = ask_all(questions, lambda question: question())
+    module.exit_json(
+        changed=False,
+        northd=northd,
+        databases={"northbound": northbound, "southbound": southbound},
+        certificates=certificates,
+    )
+
+
+if __name__ == "__main__":
+    main()
