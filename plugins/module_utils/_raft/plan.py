@@ -312,7 +312,7 @@ class _Maintenance:
         lost = ", ".join(f"{o.member} ({o.file_class})" for o in self.seen.values() if not o.running) or "none"
         raise Refused(
             f"{self.run.database} has no quorum: {len(running)} of {len(self.record.members)} members can run, {quorum} are needed; lost: {lost}. "
-            "Nothing is created or dropped by itself. Bring back a member with its file, or rebuild from a survivor or a backup as the documentation on recovery says."
+            "Nothing is created or dropped by itself. Bring back a member with its file, or rebuild from a survivor or a backup."
         )
 
     def _gated(self, gate: str, member: str | None, step: Step) -> Step:
