@@ -117,7 +117,7 @@ def silent(member: str, database: str, code: str, message: str) -> Answer:
 
 
 def merge(answers: t.Iterable[Answer]) -> list[Answer]:
-    """One answer for each member: those with the same server id, or of the same name where one of them does not tell its id.
+    """One answer for each member: those with the same server id, or of the same name or host where one of them is silent.
 
     Two processes with the same server id are never merged: one is a copy of the other's file.
     """
@@ -137,10 +137,19 @@ def _same_member(one: Answer, two: Answer) -> bool:
     if one.database != two.database:
         return False
     if one.server_id is None or two.server_id is None:
-        return one.member == two.member
+        return one.member == two.member or host_of(two.member) == _raft_host(one)
     if one.server_id != two.server_id:
         return False
     return not (one.server and two.server and one.server.process != two.server.process)
+
+
+def host_of(place: str) -> str:
+    """`192.0.2.11` of `ssl:192.0.2.11:6643`, without the brackets of IPv6; anything else as it is."""
+    return place[4:].rpartition(":")[0].strip("[]") if place.startswith(("ssl:", "tcp:")) else place
+
+
+def _raft_host(answer: Answer) -> str | None:
+    return host_of(answer.status.address) if answer.status is not None else None
 
 
 def _together(one: Answer, two: Answer) -> Answer:

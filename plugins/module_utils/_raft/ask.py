@@ -125,7 +125,8 @@ def ask_member(
             raise
         except OvnError as e:
             part = {"problems": (_problem(e),)}
-        problems.extend(part.pop("problems", ()))
+        # A dead or frozen process is told once, not for each of its sockets.
+        problems.extend(p for p in part.pop("problems", ()) if p.code not in {known.code for known in problems})
         found.update(part)
     return Answer(member, database, **found, problems=tuple(problems), taken=time.time())
 

@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Known Raft faults of Open vSwitch versions. Distributions backport fixes without a new number, so this warns and never refuses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+Version = tuple[int, int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it."""
+
+    words: str
+    fixed: tuple[Version, ...]
+
+    def in_version(self, version: Version) -> bool:
+        for first in self.fixed:
+            if version[:2] == first[:2]:
+                return version < first
+        return version < max(self.fixed)
+
+
+FAULTS = (
+    Fault(
+        "a member may never finish to join, or lead while it joins",
+        ((2, 17, 10), (3, 0, 7), (3, 1, 5), (3, 2, 3), (3, 3, 1), (3, 4, 0)),
+    ),
+    Fault(
+        "the cluster breaks when two members leave while a third is down",
+        ((3, 3, 5), (3, 4, 3), (3, 5, 1), (3, 6, 0)),
+    ),
+    Fault("without pre-vote an isolated member raises the term and forces an election when it returns", ((3, 3, 0),)),
+)
+
+
+def faults(version: Version) -> list[str]:
+    """What is known to be wrong with a version, in words."""
+    return [fault.words for fault in FAULTS if fault.in_version(version)]

@@ -1,0 +1,200 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the answers of all members say together: which cluster, who leads, who is in the configuration, whom the leader hears.
+Verdict and gates read the same view, so that they never disagree about a fact.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import typing as t
+
+from .answer import Answer, merge
+from .parse import ClusterStatus, ListedServer
+
+# Milliseconds. Heartbeats come every third of the election timer; the floor is for fast timers on slow machines.
+MINIMUM_FRESHNESS = 3000
+DEFAULT_TIMER = 1000
+# Log entries that a member may be behind and still count as caught up.
+MAXIMUM_LAG = 50
+
+
+def clustered(answer: Answer) -> bool:
+    return answer.cluster_status is not None or (answer.server is not None and answer.server.model == "clustered")
+
+
+def joined(answer: Answer) -> bool:
+    """Whether it is past the join: a joiner has no log yet, and may print the id of a cluster that never takes it in."""
+    if answer.status is not None:
+        return not answer.status.joining
+    return answer.server is not None and answer.server.index is not None
+
+
+def connected(answer: Answer) -> bool:
+    """Whether the member thinks that it takes part. `_Server` knows better: after a restart cluster/status says `cluster member` at once."""
+    if answer.server is not None:
+        return answer.server.connected
+    status = answer.status
+    return status is not None and status.status == "cluster member" and status.leader_sid is not None
+
+
+def leads(answer: Answer) -> bool:
+    """Whether the member claims to lead."""
+    if answer.status is not None:
+        return answer.status.role == "leader"
+    return answer.server is not None and answer.server.leader
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """All properties are about the cluster `cluster_id`; answers of other clusters are in `foreign`."""
+
+    answers: tuple[Answer, ...]  # merged: one for each member
+    expected_cluster_id: str | None = None
+
+    @functools.cached_property
+    def voices(self) -> list[Answer]:
+        """Members of any Raft cluster that said something."""
+        return [answer for answer in self.answers if answer.spoke and clustered(answer)]
+
+    @functools.cached_property
+    def silent(self) -> list[Answer]:
+        """Asked in vain, or not a Raft server of this database."""
+        return [answer for answer in self.answers if not (answer.spoke and clustered(answer))]
+
+    @functools.cached_property
+    def joining(self) -> list[Answer]:
+        return [answer for answer in self.voices if not joined(answer)]
+
+    @functools.cached_property
+    def cluster_ids(self) -> dict[str, list[Answer]]:
+        """Who answers for which cluster, the largest first; joiners do not count."""
+        found: dict[str, list[Answer]] = {}
+        for answer in self.voices:
+            if joined(answer) and answer.cluster_id:
+                found.setdefault(answer.cluster_id, []).append(answer)
+        return dict(
+            sorted(found.items(), key=lambda item: (-sum(connected(a) for a in item[1]), -len(item[1]), item[0]))
+        )
+
+    @functools.cached_property
+    def cluster_id(self) -> str | None:
+        """The expected cluster if it answers, else the one with most members."""
+        if self.expected_cluster_id in self.cluster_ids:
+            return self.expected_cluster_id
+        return next(iter(self.cluster_ids), None)
+
+    @functools.cached_property
+    def members(self) -> list[Answer]:
+        """The joined members of the cluster that answer."""
+        return self.cluster_ids.get(self.cluster_id or "", [])
+
+    @functools.cached_property
+    def foreign(self) -> dict[str, list[Answer]]:
+        return {cid: answers for cid, answers in self.cluster_ids.items() if cid != self.cluster_id}
+
+    @functools.cached_property
+    def claims(self) -> list[Answer]:
+        """All who claim to lead, the most credible first: the highest term, then the one whose followers answered it last."""
+
+        def credibility(answer: Answer) -> tuple[int, int]:
+            status = answer.status
+            return (-status.term, -fresh_count(status)) if status else (0, 0)
+
+        return sorted((answer for answer in self.members if leads(answer)), key=credibility)
+
+    @functools.cached_property
+    def leader(self) -> Answer | None:
+        return self.claims[0] if self.claims else None
+
+    @functools.cached_property
+    def configuration(self) -> ClusterStatus | None:
+        """The status whose list of servers counts: the leader's; without one the latest that anybody has."""
+        if self.leader is not None:
+            return self.leader.status
+        known = [answer.status for answer in self.members if answer.status is not None]
+        return max(known, key=lambda status: (status.log_next - status.not_committed, status.term)) if known else None
+
+    @property
+    def listed(self) -> tuple[ListedServer, ...]:
+        return self.configuration.servers if self.configuration else ()
+
+    @property
+    def election_timer(self) -> int | None:
+        return self.configuration.election_timer if self.configuration else None
+
+    @property
+    def freshness(self) -> int:
+        """A last message younger than this many milliseconds shows that a member is alive."""
+        return freshness(self.election_timer)
+
+    def voice(self, server: ListedServer) -> Answer | None:
+        """The answer of a listed server; a list holds four digits, so the address has to fit as well where it is known."""
+        for answer in self.voices:
+            if (
+                answer.server_id
+                and answer.server_id[:4] == server.sid
+                and (answer.status is None or answer.status.address == server.address)
+            ):
+                return answer
+        return None
+
+    def entry(self, answer: Answer) -> ListedServer | None:
+        """The line of the list that is this member."""
+        return next((server for server in self.listed if self.voice(server) is answer), None)
+
+    def lag(self, server: ListedServer) -> int | None:
+        """Log entries that the leader has and the member has not, None if nobody knows."""
+        if self.leader is None or self.leader.status is None:
+            return None
+        if server.is_self:
+            return 0
+        return None if server.match_index is None else max(0, self.leader.status.log_next - 1 - server.match_index)
+
+    def heard(self, server: ListedServer) -> bool:
+        """Whether the leader hears this member (or is it)."""
+        return server.is_self or (server.last_message is not None and server.last_message < self.freshness)
+
+    def live(self, server: ListedServer) -> bool:
+        """The leader hears it, and it says itself that it takes part in this cluster."""
+        voice = self.voice(server)
+        return (
+            self.leader is not None
+            and self.heard(server)
+            and voice is not None
+            and voice.server is not None
+            and voice.server.connected
+            and voice.cluster_id == self.cluster_id
+        )
+
+    def name(self, server: ListedServer) -> str:
+        voice = self.voice(server)
+        return voice.member if voice else server.address
+
+
+def freshness(election_timer: int | None) -> int:
+    return max(2 * (election_timer or DEFAULT_TIMER), MINIMUM_FRESHNESS)
+
+
+def fresh_count(status: ClusterStatus) -> int:
+    """How many servers of its list this member hears, itself included."""
+    limit = freshness(status.election_timer)
+    return sum(1 for s in status.servers if s.is_self or (s.last_message is not None and s.last_message < limit))
+
+
+def majority(members: int) -> int:
+    return members // 2 + 1
+
+
+def duplicates(values: t.Iterable[str]) -> set[str]:
+    return {value for value, count in collections.Counter(values).items() if count > 1}
+
+
+def look(answers: t.Iterable[Answer], expected_cluster_id: str | None = None) -> View:
+    """The view of one sample."""
+    return View(tuple(merge(answers)), expected_cluster_id)

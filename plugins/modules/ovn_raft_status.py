@@ -1,0 +1,529 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_raft_status
+short_description: The honest state of a Northbound or Southbound Raft cluster
+version_added: "0.1.0"
+description:
+  - Asks members of one Raft cluster at the same time and returns one verdict about the cluster, with the reasons.
+  - A member's own word never counts as the state of the cluster. An isolated leader calls itself leader for several seconds, a restarted member
+    calls itself a cluster member without any quorum, and two clusters made by mistake both look healthy to themselves.
+  - A bad verdict is a result, not a failure. The task fails only when O(wait_for) was not reached in time, or when its options can never work.
+  - Members that hang or are dead cost one O(timeout), not one each.
+  - Only a control socket shows term, member list, lag and election timer, and only locally. OVSDB endpoints can be asked from anywhere and tell
+    cluster id, leader and whether a member takes part. Both kinds may be given; what is learned about the same member is put together.
+  - To judge a whole cluster from the control sockets of several hosts, run the task on each of them and
+    bring the results together with P(c5c3.ovn.raft_verdict#filter).
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.info_module
+  - c5c3.ovn._ovsdb
+attributes:
+  platform:
+    support: full
+    platforms: posix
+options:
+  database:
+    description: The database.
+    type: str
+    choices: [northbound, southbound]
+    required: true
+  control_sockets:
+    description:
+      - Control sockets (unixctl) of C(ovsdb-server) processes on the managed host.
+      - By default the distribution's socket, C(/run/ovn/ovnnb_db.ctl) or C(/run/ovn/ovnsb_db.ctl), unless O(endpoints) is given.
+      - The database socket beside each (same name, ending in C(.sock)) is asked as well when it exists.
+    type: list
+    elements: path
+  endpoints:
+    description:
+      - OVSDB endpoints of the members, C(ssl:HOST:PORT), C(tcp:HOST:PORT) or C(unix:FILE); IPv6 addresses in brackets. An item may be a comma list.
+      - The members are named by their host in the results.
+    type: list
+    elements: str
+  member:
+    description:
+      - What the member behind a single control socket is called in the results, for example C({{ inventory_hostname }}).
+      - By default the host's own name. Several control sockets are named by their paths.
+    type: str
+  expected_members:
+    description:
+      - How many members the cluster should have. Without it a cluster that lost a member by a removal cannot be told from a smaller one.
+    type: int
+  expected_cluster_id:
+    description:
+      - Cluster id (UUID) that the members should have. Any other is the verdict V(split).
+    type: str
+  certificate_days:
+    description:
+      - Served certificates that end in fewer days than this are told in RV(reasons).
+    type: int
+    default: 14
+  timeout:
+    description:
+      - How long to wait for answers, in seconds. It is the time for each member, and all are asked at the same time.
+    type: float
+    default: 3
+  wait_for:
+    description:
+      - Ask again until the cluster can be written to (V(quorum)) or nothing is wrong with it (V(healthy)).
+      - Nothing announces a change of a Raft cluster, so this looks again in growing intervals from 0.1 to 1 second.
+    type: str
+    choices: [none, quorum, healthy]
+    default: none
+  wait_timeout:
+    description:
+      - How long O(wait_for) waits, in seconds. For an election allow three election timers and two seconds.
+    type: float
+    default: 30
+seealso:
+  - plugin: c5c3.ovn.raft_verdict
+    plugin_type: filter
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Ask the member on this host
+  c5c3.ovn.ovn_raft_status:
+    database: southbound
+
+- name: Ask every member from anywhere
+  c5c3.ovn.ovn_raft_status:
+    database: southbound
+    endpoints:
+      - ssl:192.0.2.11:6642
+      - ssl:192.0.2.12:6642
+      - ssl:192.0.2.13:6642
+    private_key: /etc/ovn/tls/central-key.pem
+    certificate: /etc/ovn/tls/central-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+    expected_members: 3
+  register: southbound
+
+- name: Stop here unless nothing is wrong
+  ansible.builtin.assert:
+    that: southbound.healthy
+    fail_msg: "{{ southbound.reasons | map(attribute='message') | join(' ') }}"
+
+- name: Wait until the database can be written to again
+  c5c3.ovn.ovn_raft_status:
+    database: northbound
+    endpoints: ssl:192.0.2.11:6641,ssl:192.0.2.12:6641,ssl:192.0.2.13:6641
+    private_key: /etc/ovn/tls/central-key.pem
+    certificate: /etc/ovn/tls/central-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+    wait_for: quorum
+    wait_timeout: 60
+
+# The full view: every host asks its own control socket, one host judges.
+- name: Ask each member on its own host
+  c5c3.ovn.ovn_raft_status:
+    database: northbound
+    member: "{{ inventory_hostname }}"
+  register: northbound
+
+- name: Show the verdict about the whole cluster
+  ansible.builtin.debug:
+    msg: "{{ dict(ansible_play_hosts_all | zip(ansible_play_hosts_all | map('extract', hostvars, 'northbound')))
+             | c5c3.ovn.raft_verdict(expected_members=3) }}"
+  run_once: true
+"""
+
+RETURN = r"""
+verdict:
+  description:
+    - V(healthy), one leader, every member takes part and is caught up.
+    - V(degraded), the database can be written to, but a member is missing, lagging, unknown or differs.
+    - V(no_quorum), nothing can be written. Members that answer still serve old data to raw reads, see RV(raw_read_only).
+    - V(split), members answer for different clusters, or two of them lead in the same term.
+    - V(forming), nothing is wrong except that members are still joining.
+    - V(unreachable), no member of a cluster answered.
+  returned: always
+  type: str
+  sample: degraded
+healthy:
+  description: Whether the verdict is V(healthy).
+  returned: always
+  type: bool
+  sample: false
+writable:
+  description:
+    - Whether a majority with a leader takes writes, as far as the answers prove it.
+    - Always V(false) in a split, because nobody should write then.
+  returned: always
+  type: bool
+  sample: true
+raw_read_only:
+  description: Whether the members that are left serve (possibly old) data to raw reads such as C(ovsdb-client dump) only.
+  returned: always
+  type: bool
+  sample: false
+reasons:
+  description: Why the verdict is what it is. A V(problem) spoils RV(healthy), a V(warning) does not.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    code:
+      description:
+        - No answer - V(unreachable), V(timeout), V(certificate), V(refused), V(bad_answer), V(no_database), V(not_clustered), V(error).
+        - The cluster - V(two_clusters), V(foreign_cluster), V(two_leaders), V(stale_leader), V(no_quorum), V(no_leader), V(writes_blocked),
+          V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing).
+        - One member - V(member_missing), V(disconnected), V(unheard), V(not_listed), V(joining), V(leaving), V(lagging), V(wrong_name), V(one_way),
+          V(election_timer_differs), V(certificate_expires), V(version), V(unknown_status).
+        - What was not seen - V(partial_view), V(size_unknown).
+      type: str
+      returned: always
+      sample: lagging
+    member:
+      description: The member it is about, by its name or else its Raft address; empty if it is about the cluster.
+      type: str
+      returned: always
+      sample: central3
+    message:
+      description: What was seen and what to do.
+      type: str
+      returned: always
+      sample: central3 is 412 log entries behind the leader. Look for a full disk or a slow network before anything is restarted.
+    severity:
+      description: V(problem) or V(warning).
+      type: str
+      returned: always
+      sample: problem
+cluster_id:
+  description: Cluster id (UUID) of the members that answered; empty if nobody knows.
+  returned: always
+  type: str
+  sample: a0b739a1-2c38-479b-9e0d-605e9da30330
+leader:
+  description: Name of the leader, or its Raft address if only others heard it; empty if there is none.
+  returned: always
+  type: str
+  sample: central1
+term:
+  description: The highest Raft term among the members; empty if no control socket was asked.
+  returned: always
+  type: int
+  sample: 7
+election_timer:
+  description: Election timer in milliseconds; empty if no control socket was asked.
+  returned: always
+  type: int
+  sample: 4000
+members:
+  description:
+    - The members in the leader's list, then whoever was asked and is not in it. What a source did not tell is empty.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    member:
+      description: Name, host or socket that was asked; the Raft address of a member that was not asked.
+      type: str
+      returned: always
+      sample: central2
+    address:
+      description: Raft address.
+      type: str
+      returned: always
+      sample: ssl:192.0.2.12:6644
+    server_id:
+      description: Server id (UUID), or its first four digits if the member did not answer.
+      type: str
+      returned: always
+      sample: cdfb3fa1-d7ad-46fd-a7ad-918fd58ad205
+    cluster_id:
+      description: Cluster id that this member names.
+      type: str
+      returned: always
+      sample: a0b739a1-2c38-479b-9e0d-605e9da30330
+    reachable:
+      description: Whether it answered.
+      type: bool
+      returned: always
+      sample: true
+    listed:
+      description: Whether it is in the member list.
+      type: bool
+      returned: always
+      sample: true
+    role:
+      description: V(leader), V(follower) or V(candidate), in its own words.
+      type: str
+      returned: always
+      sample: follower
+    status:
+      description: Its own status line, for example V(cluster member) or V(joining cluster).
+      type: str
+      returned: always
+      sample: cluster member
+    connected:
+      description: Whether it says that it takes part in the cluster.
+      type: bool
+      returned: always
+      sample: true
+    term:
+      description: Its Raft term.
+      type: int
+      returned: always
+      sample: 7
+    leader:
+      description: First four digits of the server id that it takes for the leader.
+      type: str
+      returned: always
+      sample: 81d3
+    vote:
+      description: Whom it voted for in this term, four digits, V(self) or V(unknown).
+      type: str
+      returned: always
+      sample: unknown
+    election_timer:
+      description: Its election timer in milliseconds.
+      type: int
+      returned: always
+      sample: 4000
+    log_start:
+      description: First entry that its log still holds after the snapshot.
+      type: int
+      returned: always
+      sample: 2
+    log_next:
+      description: Index of the next entry of its log.
+      type: int
+      returned: always
+      sample: 418
+    not_committed:
+      description: Entries of its log that are not committed yet.
+      type: int
+      returned: always
+      sample: 0
+    not_applied:
+      description: Entries of its log that are not applied yet.
+      type: int
+      returned: always
+      sample: 0
+    index:
+      description: Index that it has applied and shows to clients.
+      type: int
+      returned: always
+      sample: 417
+    match_index:
+      description: Index up to which the leader knows that it has stored the log.
+      type: int
+      returned: always
+      sample: 417
+    lag:
+      description: Log entries that it is behind the leader.
+      type: int
+      returned: always
+      sample: 0
+    last_message:
+      description: How long ago the leader heard it, in milliseconds.
+      type: int
+      returned: always
+      sample: 214
+    incoming:
+      description: Whether it is connected to the leader.
+      type: bool
+      returned: always
+      sample: true
+    outgoing:
+      description: Whether the leader is connected to it.
+      type: bool
+      returned: always
+      sample: true
+    connections:
+      description: Its own Raft connections as C(cluster/status) prints them; in parentheses if down.
+      type: list
+      elements: str
+      returned: always
+      sample: ["->81d3", "<-81d3", "(->ee2f)"]
+    disconnections:
+      description: How often its Raft connections broke since the process started.
+      type: int
+      returned: always
+      sample: 1
+    version:
+      description: Its version of Open vSwitch.
+      type: str
+      returned: always
+      sample: 3.5.0
+    certificate_days:
+      description: Days until the certificate ends that its endpoint serves.
+      type: float
+      returned: always
+      sample: 211.4
+    problems:
+      description: Why it did not answer, or not everything.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+ghosts:
+  description: Servers in the member list that are nobody's. Each counts against the quorum.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    server_id:
+      description: First four digits of the server id.
+      type: str
+      returned: always
+      sample: a46d
+    address:
+      description: Raft address.
+      type: str
+      returned: always
+      sample: ssl:192.0.2.13:6644
+    match_index:
+      description: Last log entry that it has confirmed.
+      type: int
+      returned: always
+      sample: 21
+    last_message:
+      description: How long ago the leader heard it, in milliseconds; empty if never.
+      type: int
+      returned: always
+      sample: 15544
+answers:
+  description: What each asked place said, as plain data for P(c5c3.ovn.raft_verdict#filter). The form may change at any time.
+  returned: always
+  type: list
+  elements: dict
+  sample: []
+"""
+
+import os
+import time
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._deadline import Deadline
+from ..module_utils._errors import InvalidInput, OvnError, TimedOut
+from ..module_utils._ovsdb.endpoint import parse_endpoints
+from ..module_utils._ovsdb.server import DATABASE_NAMES
+from ..module_utils._ovsdb.wire import TlsFiles
+from ..module_utils._raft.answer import Answer
+from ..module_utils._raft.ask import ask
+from ..module_utils._raft.verdict import Verdict, assess
+
+_CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/ovn/ovnsb_db.ctl"}
+
+# What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
+_SAMPLES, _SAMPLE_PAUSE = 3, 0.3
+
+
+def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
+    """Member name to path."""
+    paths = params["control_sockets"]
+    if paths is None and not params["endpoints"]:
+        paths = [_CONTROL_SOCKETS[params["database"]]]
+    if len(paths or ()) == 1:
+        return {params["member"] or os.uname().nodename: paths[0]}
+    return {path: path for path in paths or ()}
+
+
+def examine(params: dict[str, t.Any], limit: float | None = None) -> tuple[Verdict, list[Answer]]:
+    """One verdict, from several samples where the first one may pass by itself; `limit` bounds the time for each answer."""
+    endpoints = parse_endpoints(params["endpoints"] or ())
+    sockets = _control_sockets(params)
+    if not endpoints and not sockets:
+        raise InvalidInput("control_sockets and endpoints are empty: give at least one place to ask.")
+    timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
+    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    samples: list[list[Answer]] = []
+    while True:
+        samples.append(
+            ask(
+                DATABASE_NAMES[params["database"]],
+                control_sockets=sockets,
+                endpoints=endpoints,
+                tls=tls,
+                timeout=timeout,
+            )
+        )
+        verdict = assess(
+            samples[-1],
+            params["expected_members"],
+            params["expected_cluster_id"],
+            earlier=samples[:-1],
+            certificate_days=params["certificate_days"],
+        )
+        if not verdict.passing or len(samples) == _SAMPLES:
+            return verdict, samples[-1]
+        time.sleep(_SAMPLE_PAUSE)
+
+
+def _reached(verdict: Verdict, wait_for: str) -> bool:
+    return verdict.healthy if wait_for == "healthy" else verdict.writable
+
+
+def _result(verdict: Verdict, answers: list[Answer]) -> dict[str, t.Any]:
+    return {**verdict.as_dict(), "answers": [answer.as_dict() for answer in answers]}
+
+
+def wait(params: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The result once `wait_for` holds. Raft state has no event to wait on, so this looks again, less and less often."""
+    deadline, pause = Deadline(params["wait_timeout"]), 0.1
+    while True:
+        verdict, answers = examine(params, deadline.left())
+        if _reached(verdict, params["wait_for"]):
+            return _result(verdict, answers)
+        if deadline.expired:
+            wanted = "healthy" if params["wait_for"] == "healthy" else "writable"
+            raise TimedOut(
+                f"The {params['database']} cluster was not {wanted} within {deadline.seconds:g} s. Last verdict {verdict.words()}",
+                **_result(verdict, answers),
+            )
+        time.sleep(min(pause, deadline.left()))
+        pause = min(pause * 1.5, 1.0)
+
+
+def _check(params: dict[str, t.Any]) -> None:
+    for option in ("timeout", "wait_timeout"):
+        if params[option] <= 0:
+            raise InvalidInput(f"{option} is {params[option]:g}: it must be more than 0 seconds.")
+    if params["expected_members"] is not None and params["expected_members"] < 1:
+        raise InvalidInput(f"expected_members is {params['expected_members']}: a cluster has at least one.")
+    if params["member"] and len(params["control_sockets"] or ()) > 1:
+        raise InvalidInput("member names one control socket, but several are given.")
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(
+        argument_spec={
+            "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
+            "control_sockets": {"type": "list", "elements": "path"},
+            "endpoints": {"type": "list", "elements": "str"},
+            "member": {"type": "str"},
+            "expected_members": {"type": "int"},
+            "expected_cluster_id": {"type": "str"},
+            "certificate_days": {"type": "int", "default": 14},
+            "timeout": {"type": "float", "default": 3},
+            "wait_for": {"type": "str", "choices": ["none", "quorum", "healthy"], "default": "none"},
+            "wait_timeout": {"type": "float", "default": 30},
+            "private_key": {"type": "path"},
+            "certificate": {"type": "path"},
+            "ca_certificate": {"type": "path"},
+        },
+        required_together=[("private_key", "certificate", "ca_certificate")],
+        supports_check_mode=True,
+    )
+    try:
+        _check(module.params)
+        result = _result(*examine(module.params)) if module.params["wait_for"] == "none" else wait(module.params)
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()
