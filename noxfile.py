@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nox
@@ -22,7 +23,10 @@ COLLECTION = COLLECTIONS / "ansible_collections" / "c5c3" / "ovn"
 ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
 BIN = Path(sys.executable).parent
 
-os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+# Shims of version managers answer for every Python and fail for most: ansible-test would trust them.
+os.environ["PATH"] = os.pathsep.join(
+    [str(BIN), *(p for p in os.environ["PATH"].split(os.pathsep) if Path(p).name != "shims")]
+)
 os.environ["ANSIBLE_HOME"] = str(HERE / ".nox" / "ansible")  # settings and caches of the user have no say here
 os.environ["PY_COLORS"] = os.environ["ANSIBLE_FORCE_COLOR"] = "0"
 nox.options.default_venv_backend = "none"
@@ -47,6 +51,8 @@ def copy_of_collection() -> Path:
 
     Beside it stand the collections it depends on, and no others: reading the documentation of all takes minutes.
     """
+    if not (COLLECTION / ".git").exists():  # or tools ask the repository above, which ignores this folder
+        subprocess.run(["git", "init", "--quiet", str(COLLECTION)], check=True)
     wanted = files_of_the_repository()
     for name in wanted:
         source, target = HERE / name, COLLECTION / name
@@ -63,6 +69,10 @@ def copy_of_collection() -> Path:
             link.symlink_to(site_packages(sys.executable).joinpath("ansible_collections", *dependency.split(".")))
     keep = {COLLECTION / name for name in wanted}
     for path in sorted(COLLECTION.rglob("*"), reverse=True):
+        if {".git", "output"} & set(
+            path.relative_to(COLLECTION).parts
+        ):  # ansible-test keeps an environment in tests/output
+            continue
         if path.is_dir():
             if not any(path.iterdir()):
                 path.rmdir()
@@ -184,8 +194,10 @@ def docs(session: nox.Session) -> None:
             *("--check-extra-docs-refs", "--skip-rstcheck", "."),
             env=ONLY_THESE,
         )
-        dump = session.run("ansible-doc", "--metadata-dump", "c5c3.ovn", env=ONLY_THESE, silent=True)
-    documented = {name for plugins in json.loads(str(dump))["all"].values() for name in plugins}
+        with tempfile.TemporaryFile("w+") as dump:
+            session.run("ansible-doc", "--metadata-dump", "c5c3.ovn", env=ONLY_THESE, stdout=dump)
+            dump.seek(0)
+            documented = {name for plugins in json.load(dump)["all"].values() for name in plugins}
     missing = sorted(set(names_to_document()) - documented)
     if missing:
         session.error(f"ansible-doc shows nothing for {', '.join(missing)}")
