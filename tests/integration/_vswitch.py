@@ -51,7 +51,9 @@ class Vswitch:
     def _start(self, name: str, *command: str) -> Daemon:
         variables = ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR", "OVS_SYSCONFDIR", "OVN_RUNDIR", "OVN_LOGDIR", "OVN_SYSCONFDIR")
         environment = [f"{variable}={self.directory}" for variable in variables]
-        options = ["--no-chdir", "-vconsole:off", "-vfile:info", "--log-file", f"--unixctl={self.directory}/{name}.ctl"]
+        options = ["--no-chdir", "-vconsole:off", "-vfile:info", "--log-file"]
+        if name != "ovn-controller":  # before 24.03 it names its own socket
+            options.append(f"--unixctl={self.directory}/{name}.ctl")
         daemon = Daemon([*self.prefix, "env", *environment, *command, *options], self.directory / f"{name}.out")
         self.daemons[name] = daemon
         return daemon

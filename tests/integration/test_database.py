@@ -12,9 +12,7 @@ import time
 import typing as t
 
 import pytest
-
-if t.TYPE_CHECKING:
-    from .conftest import MakeCluster, Member, Ran, RaftCluster, RunModule
+from conftest import MakeCluster, Member, RaftCluster, Ran, RunModule
 
 
 def settings(member: Member, **options: t.Any) -> dict[str, t.Any]:

@@ -22,8 +22,16 @@ from .converge import MemberState
 from .settings import Actual, Layout
 
 
-def member_state(status: ClusterStatus) -> MemberState:
-    """Who this member is for a writer. A leader without a majority still calls itself leader: its view of the others decides."""
+def committed(status: ClusterStatus) -> int:
+    """Index of the last log entry that a majority has."""
+    return status.log_next - 1 - status.not_committed
+
+
+def member_state(status: ClusterStatus, committed_before: int | None = None) -> MemberState:
+    """Who this member is for a writer. A leader without a majority still calls itself leader: its view of the others decides.
+
+    `committed_before` is the last committed entry of an earlier look.
+    """
     role: t.Literal["leader", "follower", "none"] = "none"
     leader = next((f"{s.sid} at {s.address}" for s in status.servers if s.sid == status.leader_sid), "")
     if status.status != "cluster member":
@@ -38,9 +46,10 @@ def member_state(status: ClusterStatus) -> MemberState:
         ]
         needed = len(voters) // 2 + 1
         if len(voters) - len(silent) >= needed:
-            # What is not committed yet may wait for a majority that is gone: a write on top would only add to it.
-            waiting = status.not_committed
-            role, reason = ("none", f"{waiting} earlier writes wait for a majority") if waiting else ("leader", "")
+            # Entries may wait for a majority that is gone: a write on top would only add to them. A busy leader commits in between.
+            stuck = status.not_committed and (committed_before is None or committed(status) <= committed_before)
+            reason = f"{status.not_committed} earlier writes wait for a majority" if stuck else ""
+            role = "none" if stuck else "leader"
         else:
             names = ", ".join(sorted(server.address for server in silent))
             reason = f"the leader hears only {len(voters) - len(silent)} of {len(voters)} members, {needed} are needed; silent: {names}"
@@ -61,6 +70,7 @@ class LocalMember:
         if self.endpoint.scheme != "unix":
             raise InvalidInput(f"socket {socket} is remote. Give the socket of the member on this host, unix:FILE.")
         self.timeout = timeout
+        self._committed: int | None = None
 
     def _connect(self) -> Connection:
         return Connection(self.endpoint, TlsFiles(), Deadline(self.timeout))
@@ -82,7 +92,9 @@ class LocalMember:
         if server.model == "standalone":
             return MemberState("standalone")
         text = appctl(self.control_socket, "cluster/status", self.layout.name, deadline=Deadline(self.timeout))
-        state = member_state(parse_cluster_status(text))
+        status = parse_cluster_status(text)
+        state = member_state(status, self._committed)
+        self._committed = committed(status)
         if state.role == "follower" and not server.connected:
             return MemberState("none", "this member has lost its cluster", state.leader, state.election_timer)
         return state
