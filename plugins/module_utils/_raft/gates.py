@@ -1,0 +1,216 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The gates that a change of a Raft cluster has to pass. Evaluate them right before each single step, from fresh answers of all members.
+A gate that cannot be evaluated is closed.
+
+Live means here: the leader hears the member, and the member itself says (`_Server`) that it takes part in this cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .answer import Answer
+from .parse import ClusterStatus, ListedServer
+from .view import MAXIMUM_LAG, View, look, majority
+
+Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "may_add"]
+
+# In how many of the last samples an entry that is not committed yet is looked for.
+_COMMIT_SAMPLES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class GateResult:
+    """`reason` says why a gate is closed; it is empty when `ok`."""
+
+    ok: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+class _Closed(Exception):
+    """Carries the reason."""
+
+
+class _Observed(t.Protocol):
+    """What the host backend saw of one member: the answer as plain data, and its copy of the state record."""
+
+    @property
+    def answer(self) -> dict[str, t.Any]: ...
+
+    @property
+    def record(self) -> dict[str, t.Any] | None: ...
+
+
+def gate(
+    name: str,
+    samples: t.Sequence[t.Sequence[Answer]],
+    member: str | None = None,
+    cluster_id: str | None = None,
+) -> GateResult:
+    """Whether the gate is open in the last of `samples`.
+
+    A sample holds the answers of all members. An answer that carries an earlier status counts as two samples.
+    `member` is a name as in the answers, a Raft address or a server id (full, or its first four digits).
+    `cluster_id` is the recorded one. `may_remove` without a member asks for one that is not live anyway, such as a ghost.
+    """
+    spread: list[list[Answer]] = []
+    for sample in samples:
+        if any(answer.earlier_status for answer in sample):
+            spread.append([answer.earlier() for answer in sample])
+        spread.append(list(sample))
+    try:
+        _Gates([look(sample, cluster_id) for sample in spread], cluster_id).check(name, member)
+    except _Closed as e:
+        return GateResult(False, str(e))
+    return GateResult(True)
+
+
+def gate_reason(name: str, observations: t.Sequence[_Observed], member: str | None) -> str:
+    """Why the gate is closed by what the hosts saw in one round, empty if it is open."""
+    recorded = {o.record["cid"] for o in observations if o.record and o.record.get("cid")}
+    if len(recorded) > 1:
+        return f"the copies of the state record name different clusters: {', '.join(sorted(recorded))}"
+    answers = [Answer.from_dict(o.answer) for o in observations if o.answer]
+    return gate(name, [answers], member, next(iter(recorded), None)).reason
+
+
+class _Gates:
+    def __init__(self, views: list[View], cluster_id: str | None) -> None:
+        if not views:
+            raise _Closed("no member was asked")
+        self.views = views
+        self.now = views[-1]
+        if cluster_id is not None and self.now.cluster_id != cluster_id:
+            raise _Closed(f"nobody answers for the recorded cluster {cluster_id}")
+
+    def check(self, name: str, member: str | None) -> None:
+        checks: dict[str, t.Callable[[], None]] = {
+            "one_leader": self.one_leader,
+            "quiet": self.quiet,
+            "caught_up": lambda: self.caught_up(self._listed(member)),
+            "may_stop": lambda: self.may_stop(self._listed(member)),
+            "may_remove": lambda: self.may_remove(self._find(member)),
+            "may_add": self.may_add,
+        }
+        if name not in checks:
+            raise ValueError(f"no gate is called {name}")
+        checks[name]()
+
+    # --- the gates ----------------------------------------------------------------------------------------------------
+
+    def one_leader(self) -> None:
+        status = self._leader_status()
+        if self.now.foreign:
+            raise _Closed(f"another cluster answers, too: {', '.join(self.now.foreign)}")
+        if len(self.now.claims) != 1:
+            raise _Closed(f"{len(self.now.claims)} members call themselves leader")
+        row = self.now.claims[0].server
+        if row is None or not row.leader:
+            raise _Closed(f"{self.now.claims[0].member} is not shown as leader in its _Server database")
+        for server in self._live():
+            voice = self.now.voice(server)
+            seen = voice.status.leader_sid if voice and voice.status else None
+            if seen != status.sid:
+                raise _Closed(f"{self.now.name(server)} does not follow {self.now.claims[0].member}")
+        recent = [view.leader.status for view in self.views[-_COMMIT_SAMPLES:] if view.leader and view.leader.status]
+        if all(sample.not_committed for sample in recent):
+            raise _Closed(f"{status.not_committed} log entries are not committed")
+
+    def quiet(self) -> None:
+        status = self._leader_status()
+        if status.changes or any(server.phase for server in status.servers):
+            raise _Closed("members are being added or removed")
+        if status.election_timer_target is not None:
+            raise _Closed(f"the election timer is changing to {status.election_timer_target} ms")
+        needed = 2 * status.election_timer
+        if status.election_won is not None and status.election_won > needed:
+            return
+        leader = self.now.leader
+        assert leader is not None
+        for view in self.views[:-1]:
+            before = view.leader
+            same = before is not None and before.status is not None and before.status.term == status.term
+            if same and before is not None and (leader.taken - before.taken) * 1000 >= needed:
+                return
+        raise _Closed(f"the last election is not {needed / 1000:g} s old yet")
+
+    def caught_up(self, server: ListedServer) -> None:
+        if server.is_self:
+            return
+        if len(self.views) < 2:
+            raise _Closed("two samples are needed to tell whether a member is caught up")
+        for view in self.views[-2:]:
+            known = next((s for s in view.listed if (s.sid, s.address) == (server.sid, server.address)), None)
+            lag = view.lag(known) if known is not None else None
+            if lag is None:
+                raise _Closed(f"nobody knows how far {self.now.name(server)} is behind")
+            if lag > MAXIMUM_LAG:
+                raise _Closed(f"{self.now.name(server)} is {lag} log entries behind")
+
+    def may_stop(self, server: ListedServer) -> None:
+        self.one_leader()
+        self.quiet()
+        size = len(self.now.listed)
+        others = [other for other in self._live() if other is not server]
+        if len(others) < majority(size):
+            raise _Closed(
+                f"without {self.now.name(server)} only {len(others)} of {size} members are left, {majority(size)} are needed"
+            )
+        for other in others:
+            self.caught_up(other)
+
+    def may_remove(self, server: ListedServer | None) -> None:
+        self.one_leader()
+        self.quiet()
+        size = len(self.now.listed) - 1
+        others = [other for other in self._live() if other is not server]
+        if len(others) < majority(size):
+            raise _Closed(
+                f"after the removal {len(others)} of {size} members would be live, {majority(size)} are needed"
+            )
+
+    def may_add(self) -> None:
+        self.one_leader()
+        self.quiet()
+        live = self._live()
+        absent = [self.now.name(server) for server in self.now.listed if server not in live]
+        if absent:
+            raise _Closed(f"not live: {', '.join(absent)}")
+
+    # --- facts --------------------------------------------------------------------------------------------------------
+
+    def _leader_status(self) -> ClusterStatus:
+        if self.now.leader is None:
+            raise _Closed("no member leads")
+        if self.now.leader.status is None:
+            raise _Closed(f"the control socket of the leader {self.now.leader.member} was not asked")
+        return self.now.leader.status
+
+    def _live(self) -> list[ListedServer]:
+        return [server for server in self.now.listed if self.now.live(server)]
+
+    def _find(self, member: str | None) -> ListedServer | None:
+        """The listed server of that name, address or id; None if it is not listed, or does not tell its id."""
+        if member is None:
+            return None
+        self._leader_status()
+        found = [server for server in self.now.listed if member in (self.now.name(server), server.address, server.sid)]
+        if not found and len(member) == 36:
+            found = [server for server in self.now.listed if server.sid == member[:4]]
+        if len(found) > 1:
+            raise _Closed(f"{member} is listed {len(found)} times")
+        return found[0] if found else None
+
+    def _listed(self, member: str | None) -> ListedServer:
+        server = self._find(member)
+        if server is None:
+            raise _Closed(f"{member} is not in the leader's list, or does not answer")
+        return server
