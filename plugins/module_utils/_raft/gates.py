@@ -130,6 +130,8 @@ class _Gates:
             raise _Closed("members are being added or removed")
         if status.election_timer_target is not None:
             raise _Closed(f"the election timer is changing to {status.election_timer_target} ms")
+        if len(status.servers) == 1:
+            return  # nobody else could be elected
         needed = 2 * status.election_timer
         if status.election_won is not None and status.election_won > needed:
             return
