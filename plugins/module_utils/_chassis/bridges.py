@@ -8,7 +8,6 @@ Bridges and their ports: what is missing, what is wrong, what can never work.
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .._errors import InvalidInput, Refused
@@ -16,17 +15,15 @@ from .external_ids import checked_datapath_type
 from .text import checked_device
 
 
-@dataclasses.dataclass(frozen=True)
-class Bridge:
-    """A bridge of the database. `ports` are those that were asked for, or all of them for `state: absent`."""
+class Bridge(t.NamedTuple):
+    """A bridge of the database. `ports` are known for `state: absent` only."""
 
     datapath_type: str = ""
     ports: frozenset[str] = frozenset()
     ours: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Port:
+class Port(t.NamedTuple):
     """A port of the database. `bridge` is empty if an interface of another port (a bond) has the name."""
 
     bridge: str
@@ -34,25 +31,27 @@ class Port:
     ovn: bool = False  # a patch port of ovn-controller: it comes and goes with the bridge mapping
 
 
-@dataclasses.dataclass(frozen=True)
-class BridgeWish:
+class BridgeWish(t.NamedTuple):
     """`datapath_type` None leaves an existing bridge alone; a new one gets the one that fits br-int."""
 
     datapath_type: str | None = None
     ports: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass
-class BridgePlan:
-    new_bridges: dict[str, str] = dataclasses.field(default_factory=dict)  # name: datapath type
-    datapath_types: dict[str, str] = dataclasses.field(default_factory=dict)
-    new_ports: dict[str, str] = dataclasses.field(default_factory=dict)  # port: bridge
-    old_bridges: list[str] = dataclasses.field(default_factory=list)
-    old_ports: dict[str, str] = dataclasses.field(default_factory=dict)
+class BridgePlan(t.NamedTuple):
+    new_bridges: dict[str, str]  # name: datapath type
+    datapath_types: dict[str, str]
+    new_ports: dict[str, str]  # port: bridge
+    old_bridges: list[str]
+    old_ports: dict[str, str]
+
+    @classmethod
+    def nothing(cls) -> BridgePlan:
+        return cls({}, {}, {}, [], {})
 
     @property
     def empty(self) -> bool:
-        return not (self.new_bridges or self.datapath_types or self.new_ports or self.old_bridges or self.old_ports)
+        return not any(self)
 
 
 def bridge_wishes(params: t.Mapping[str, t.Any]) -> dict[str, BridgeWish]:
@@ -84,7 +83,7 @@ def plan_bridges(
     wanted: t.Mapping[str, BridgeWish], bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port], default_type: str
 ) -> BridgePlan:
     """`default_type` is the datapath type of a new bridge whose wish names none."""
-    plan = BridgePlan()
+    plan = BridgePlan.nothing()
     for name, wish in wanted.items():
         bridge = bridges.get(name)
         if bridge is None:
@@ -115,7 +114,7 @@ def _whereabouts(name: str, port: Port) -> str:
 
 def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port]) -> tuple[BridgePlan, list[str]]:
     """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
-    plan = BridgePlan()
+    plan = BridgePlan.nothing()
     kept = []
     for name, bridge in bridges.items():
         foreign = sorted(p for p in bridge.ports if p != name and not (ports[p].ours or ports[p].ovn))

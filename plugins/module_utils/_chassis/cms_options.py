@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
@@ -19,8 +18,7 @@ GATEWAY = "enable-chassis-as-gw"
 ZONES = "availability-zones="
 
 
-@dataclasses.dataclass(frozen=True)
-class CmsWish:
+class CmsWish(t.NamedTuple):
     """None means "leave alone". Tokens that tell of the gateway or of zones are ours as soon as their option is given."""
 
     gateway: bool | None = None
@@ -29,7 +27,7 @@ class CmsWish:
 
     @property
     def given(self) -> bool:
-        return any(value is not None for value in (self.gateway, self.zones, self.tokens))
+        return any(value is not None for value in self)
 
     @property
     def named(self) -> list[str]:

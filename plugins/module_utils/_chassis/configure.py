@@ -19,7 +19,6 @@ from . import external_ids, ownership
 from .database import LocalDatabase, missing_devices
 from .plan import Actual, Plan, Wanted, diff_of, make_plan, plan_absent, wanted_of
 from .registration import Me, address_conflict, duplicate_id, unregistered
-from .southbound import Southbound
 
 Params = t.Mapping[str, t.Any]
 
@@ -38,21 +37,21 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     def plan_for(actual: Actual) -> Plan:
         return make_plan(wanted, actual)
 
-    with LocalDatabase(endpoint, tls, Deadline(params["timeout"]), wanted.bridges) as database:
-        actual = database.read()
+    with LocalDatabase(endpoint, tls, params["timeout"], wanted.bridges) as database:
+        actual, rows = database.read()
         plan = plan_for(actual)
         _refuse_missing_devices(params, endpoint, plan)
         me = _me(plan, actual)
         registered = _look_for_clashes(params, southbound, tls, me) if southbound else None
         next_cfg = None
-        if not plan.empty and not check_mode:
-            plan, actual, next_cfg = database.write(plan_for)
+        if not check_mode:
+            plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
         result = _result(plan, actual, next_cfg)
         result["registered"] = registered
         if check_mode or params["wait_for"] == "none":
             return result
         try:
-            _wait(params, database, wanted, result, Deadline(params["wait_timeout"]), southbound, tls, me)
+            _wait(params, database, wanted, result, actual, Deadline(params["wait_timeout"]), southbound, tls, me)
         except OvnError as e:
             e.details = {**result, **e.details}
             raise
@@ -60,12 +59,12 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
 
 
 def _absent(params: Params, check_mode: bool, endpoint: Endpoint, tls: TlsFiles) -> dict[str, t.Any]:
-    with LocalDatabase(endpoint, tls, Deadline(params["timeout"]), None) as database:
-        actual = database.read()
+    with LocalDatabase(endpoint, tls, params["timeout"], None) as database:
+        actual, rows = database.read()
         plan = plan_absent(actual)
         next_cfg = None
-        if not plan.empty and not check_mode:
-            plan, actual, next_cfg = database.write(plan_absent)
+        if not check_mode:
+            plan, actual, next_cfg = database.write(plan, actual, rows, plan_absent)
         result = _result(plan, actual, next_cfg)
         if next_cfg is not None and params["wait_for"] != "none":
             try:
@@ -123,6 +122,8 @@ def _look_for_clashes(params: Params, southbound: t.Sequence[Endpoint], tls: Tls
     """Refuse a chassis that would fight with another one; True if it is registered already as wanted."""
     if params["wait_for"] == "registered" and not (me.name and me.encapsulations):
         raise InvalidInput("wait_for: registered needs system_id and encapsulation (type and ip), here or set earlier.")
+    from .southbound import Southbound  # loads the library ovs, which costs more time than the rest of the task
+
     with Southbound(southbound, tls, Deadline(params["timeout"]), me) as view:
         chassis = view.chassis()
     reason = address_conflict(me, chassis)
@@ -138,19 +139,21 @@ def _wait(
     database: LocalDatabase,
     wanted: Wanted,
     result: dict[str, t.Any],
+    actual: Actual,
     deadline: Deadline,
     southbound: t.Sequence[Endpoint],
     tls: TlsFiles,
     me: Me,
 ) -> None:
-    database.wait_applied(result["next_cfg"] or database.root.next_cfg, deadline)
-    errors = database.port_errors()
+    errors = database.wait_applied(result["next_cfg"] or actual.next_cfg, deadline)
     result["port_errors"] = errors
     fatal = {name: error for name, error in errors.items() if name in wanted.bridges or not params["allow_missing_ports"]}
     if fatal:
         words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
         raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
     if params["wait_for"] == "registered" and not result["registered"]:
+        from .southbound import Southbound
+
         with Southbound(southbound, tls, deadline, me) as view:
             view.wait_registered(deadline)
         result["registered"] = True

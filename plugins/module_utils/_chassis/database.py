@@ -4,6 +4,8 @@
 """PRIVATE to the collection: may change at any time.
 
 The edge: reads the settings of one chassis from its Open_vSwitch database and writes a plan in one transaction.
+
+One connection and a handful of selects by name: thousands of ports of others cost nothing, and no replica has to be kept.
 """
 
 from __future__ import annotations
@@ -12,211 +14,196 @@ import socket
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut
+from .._errors import Conflict, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.session import Condition, NO_ROWS, Row, Session
+from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
 from .._ovsdb.wire import Connection, TlsFiles
 from . import ownership
 from .bridges import Bridge, BridgeWish, Port
+from .operations import ROOT, Rows, operations
 from .plan import SSL_COLUMNS, Actual, Plan, Ssl
 
 DATABASE = "Open_vSwitch"
 
 _OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
-_TABLES = {
-    "Open_vSwitch": ["external_ids", "other_config", "bridges", "ssl", "next_cfg", "cur_cfg"],
-    "SSL": [*SSL_COLUMNS.values(), "bootstrap_ca_cert", "external_ids"],
-    "Bridge": ["name", "ports", "datapath_type", "external_ids"],
-    "Port": ["name", "interfaces", "external_ids"],
-    "Interface": ["name", "type", "error"],
+_COLUMNS = {
+    ROOT: ["_uuid", "external_ids", "other_config", "next_cfg", "cur_cfg"],
+    "SSL": ["_uuid", *SSL_COLUMNS.values(), "external_ids"],
+    "Bridge": ["_uuid", "name", "datapath_type", "external_ids"],
+    "Port": ["_uuid", "name", "external_ids"],
+    "Interface": ["name"],
 }
+_MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for item in ownership.MARK.items()]]]]
+
+Row = dict[str, t.Any]
 
 
 class LocalDatabase:
-    """One Open_vSwitch database. Only rows that can matter are replicated: thousands of foreign ports cost nothing."""
+    """The Open_vSwitch database of one host, with one connection that is used step by step."""
 
-    def __init__(self, endpoint: Endpoint, tls: TlsFiles, deadline: Deadline, wanted: t.Mapping[str, BridgeWish] | None) -> None:
-        """`wanted` None looks at all ports and our bridges, for `state: absent`."""
-        self.endpoint = endpoint
-        self.tls = tls
-        self.deadline = deadline
+    def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish] | None) -> None:
+        """`wanted` None looks at everything that is ours, for `state: absent`. `timeout` seconds count for each step."""
+        self.timeout = timeout
         self.wanted = wanted
-        self.session = Session([endpoint], DATABASE, _TABLES, tls=tls, deadline=deadline, conditions=_conditions(wanted))
-        if not self.session.rows(DATABASE):
-            self.close()
-            raise Refused(f"{endpoint} has no Open_vSwitch row yet. Start Open vSwitch first (ovs-vsctl init makes the row).")
+        self.connection = Connection(endpoint, tls, Deadline(timeout))
 
     def __enter__(self) -> LocalDatabase:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.connection.close()
 
-    def close(self) -> None:
-        self.session.idl.close()
+    def _select(self, *wants: tuple[str, list[t.Any]], columns: t.Sequence[str] = ()) -> list[list[Row]]:
+        """The raw rows of each (table, where), of one state of the database; no request if nothing is wanted."""
+        if not wants:
+            return []
+        selects: list[Operation] = [
+            {"op": "select", "table": table, "where": where, "columns": list(columns) or _COLUMNS[table]} for table, where in wants
+        ]
+        return [answer["rows"] for answer in self._transact(selects)]
 
-    @property
-    def root(self) -> Row:
-        return self.session.rows(DATABASE)[0]
+    def _transact(self, requests: list[Operation]) -> list[dict[str, t.Any]]:
+        try:
+            return transact(self.connection, DATABASE, requests)
+        except Refused as e:
+            if "unknown database" not in str(e):
+                raise
+            served = [name for name in self.connection.call("list_dbs", []) if name != "_Server"]
+            raise Refused(
+                f"{self.connection.name} serves {', '.join(served) or 'no database'}, not {DATABASE}. "
+                "The option database names the Open vSwitch database of the chassis, by default unix:/run/openvswitch/db.sock."
+            ) from e
 
-    def read(self) -> Actual:
-        """The settings as the replica holds them now."""
-        root = self.root
-        bridges: dict[str, Bridge] = {}
-        places: dict[str, str] = {}
-        by_row = {row.uuid: row for row in self.session.rows("Port")}
-        for row in self.session.rows("Bridge"):
-            names = frozenset(by_row[port.uuid].name for port in row.ports if port.uuid in by_row)
-            places.update({name: row.name for name in names})
-            bridges[row.name] = Bridge(row.datapath_type, names, _marked(row))
-        ports = {}
-        for row in by_row.values():
-            place = places.get(row.name) or self._bridge_of(row)
-            ports[row.name] = Port(place, _marked(row), any(key in row.external_ids for key in _OVN_PORT_KEYS))
-        for row in self.session.rows("Interface"):
-            ports.setdefault(row.name, Port(""))
-        ssl = root.ssl[0] if root.ssl else None
-        return Actual(
-            external_ids=root.external_ids,
-            other_config=root.other_config,
-            bridges=bridges,
-            ports=ports,
-            ssl=Ssl(*(getattr(ssl, column) for column in SSL_COLUMNS.values()), ours=_marked(ssl)) if ssl else None,
-        )
-
-    def _bridge_of(self, port: Row) -> str:
-        """The bridge that holds a port. Asked only when none of the wanted bridges does, which ends the task."""
+    def read(self) -> tuple[Actual, Rows]:
+        """The settings, and where they are."""
+        self.connection.deadline = Deadline(self.timeout)
         if self.wanted is None:
-            return ""
-        with Connection(self.endpoint, self.tls, self.deadline) as connection:
-            where = [["ports", "includes", ["uuid", str(port.uuid)]]]
-            result = connection.call("transact", [DATABASE, {"op": "select", "table": "Bridge", "where": where, "columns": ["name"]}])
-        return next((row["name"] for row in result[0].get("rows", [])), "")
+            return self._read_ours()
+        names = sorted({*self.wanted, *(port for wish in self.wanted.values() for port in wish.ports)})
+        wants = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
+        wants += [("Bridge", _named(name)) for name in self.wanted]
+        roots, ssls, *rest = self._select((ROOT, []), ("SSL", []), *wants)
+        found = {table: [row for (kind, _where), rows in zip(wants, rest) for row in rows if kind == table] for table in _COLUMNS}
+        ports = {row["name"]: row for row in found["Port"]}
+        places = self._places(ports)
+        actual_ports = {name: Port(places.get(name, ""), _marked(row)) for name, row in ports.items()}
+        for row in found["Interface"]:
+            actual_ports.setdefault(row["name"], Port(""))
+        bridges = {row["name"]: row for row in found["Bridge"]}
+        return self._state(roots, ssls, bridges, ports, actual_ports, {}, {})
 
-    def write(self, plan_for: t.Callable[[Actual], Plan]) -> tuple[Plan, Actual, int | None]:
-        """The plan that was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was written.
+    def _places(self, ports: t.Mapping[str, Row]) -> dict[str, str]:
+        """The bridge of each port. The server looks it up: the port list of an integration bridge is long."""
+        answers = self._select(*(("Bridge", [["ports", "includes", row["_uuid"]]]) for row in ports.values()), columns=["name"])
+        return {name: rows[0]["name"] for name, rows in zip(ports, answers) if rows}
+
+    def _read_ours(self) -> tuple[Actual, Rows]:
+        roots, ssls, marked_ports = self._select((ROOT, []), ("SSL", []), ("Port", _MARKED))
+        columns = [*_COLUMNS["Bridge"], "ports"]
+        places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
+        ours, *holders = self._select(("Bridge", _MARKED), *places, columns=columns)
+        bridges = {row["name"]: row for rows in (ours, *holders) for row in rows}
+        uuids = [uuid for row in ours for uuid in as_list(decode(row["ports"]))]
+        others = self._select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
+        rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
+        ports = {row["name"]: row for row in rows.values()}
+        names = {
+            name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows) for name, row in bridges.items()
+        }
+        actual_ports = {}
+        for bridge, members in names.items():
+            for port in members:
+                keys = decode(ports[port]["external_ids"])
+                actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
+        return self._state(roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()})
+
+    def _state(
+        self,
+        roots: list[Row],
+        ssls: list[Row],
+        bridges: t.Mapping[str, Row],
+        ports: t.Mapping[str, Row],
+        actual_ports: t.Mapping[str, Port],
+        names: t.Mapping[str, frozenset[str]],
+        bridge_ports: t.Mapping[str, t.Any],
+    ) -> tuple[Actual, Rows]:
+        if not roots:
+            raise Refused(f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it makes the row.")
+        root = roots[0]
+        ssl = ssls[0] if ssls else None
+        actual = Actual(
+            external_ids=decode(root["external_ids"]),
+            other_config=decode(root["other_config"]),
+            bridges={name: Bridge(row["datapath_type"], names.get(name, frozenset()), _marked(row)) for name, row in bridges.items()},
+            ports=actual_ports,
+            ssl=Ssl(*(ssl[column] for column in SSL_COLUMNS.values()), _marked(ssl)) if ssl else None,
+            next_cfg=root["next_cfg"],
+        )
+        rows = Rows(
+            root=decode(root["_uuid"]),
+            maps=root,
+            bridges={name: decode(row["_uuid"]) for name, row in bridges.items()},
+            ports={name: decode(row["_uuid"]) for name, row in ports.items()},
+            bridge_ports=bridge_ports,
+            ssl=decode(ssl["_uuid"]) if ssl else None,
+        )
+        return actual, rows
+
+    def write(self, plan: Plan, actual: Actual, rows: Rows, plan_for: t.Callable[[Actual], Plan]) -> tuple[Plan, Actual, int | None]:
+        """What was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was left to do.
 
         The plan is made anew from fresh rows whenever somebody else was faster.
         """
-        done: list[t.Any] = []
+        deadline = Deadline(self.timeout)
+        while not plan.empty:
+            self.connection.deadline = Deadline(self.timeout)
+            try:
+                answers = self._transact(operations(plan, rows))
+            except Conflict:
+                if deadline.expired:
+                    raise
+                actual, rows = self.read()
+                plan = plan_for(actual)
+            else:
+                return plan, actual, answers[-1]["rows"][0]["next_cfg"]
+        return plan, actual, None
 
-        def build(transaction: t.Any) -> None:
-            actual = self.read()
-            plan = plan_for(actual)
-            done[:] = [plan, actual, transaction]
-            if not plan.empty:
-                self._write(transaction, plan)
+    def wait_applied(self, next_cfg: int, deadline: Deadline) -> dict[str, str]:
+        """Return when ovs-vswitchd has taken over the configuration with that number: the errors of bridges and ports that it cannot open.
 
-        comment = "c5c3.ovn.ovn_chassis"
+        The server itself waits for the change (operation `wait`) and answers at once when it comes.
+        """
+        reached = {
+            "op": "wait",
+            "timeout": int(deadline.left() * 1000),
+            "table": ROOT,
+            "where": [["cur_cfg", ">=", next_cfg]],
+            "columns": ["cur_cfg"],
+            "until": "!=",
+            "rows": [],
+        }
+        names = {*(self.wanted or ()), *(port for wish in (self.wanted or {}).values() for port in wish.ports)}
+        errors = [{"op": "select", "table": "Interface", "where": _named(name), "columns": ["name", "error"]} for name in sorted(names)]
+        self.connection.deadline = Deadline(deadline.left() + self.timeout)
         try:
-            changed = self.session.transact(build, comment)
-        except Refused as e:
-            if "constraint violation" not in str(e):
-                raise
-            # Somebody else created a row of that name in between, out of sight of our conditions: look again, then plan again or tell.
-            self.session.idl.run()
-            changed = self.session.transact(build, comment)
-        plan, actual, transaction = done
-        return plan, actual, transaction.get_increment_new_value() if changed else None
-
-    def _write(self, transaction: t.Any, plan: Plan) -> None:
-        root = self.root
-        for column, changes in (("external_ids", plan.external_ids), ("other_config", plan.other_config)):
-            if changes:
-                root.verify(column)
-            for key, value in changes.items():
-                if value is None:
-                    root.delkey(column, key)
-                else:
-                    root.setkey(column, key, value)
-        self._write_bridges(transaction, plan)
-        self._write_ssl(transaction, plan)
-        root.increment("next_cfg")
-
-    def _write_bridges(self, transaction: t.Any, plan: Plan) -> None:
-        todo = plan.bridges
-        root = self.root
-        rows = {row.name: row for row in self.session.rows("Bridge")}
-        ports = {row.name: row for row in self.session.rows("Port")}
-        if todo.new_bridges or todo.old_bridges:
-            root.verify("bridges")
-        for name, kind in todo.new_bridges.items():
-            bridge = self._insert(transaction, "Bridge", name=name, datapath_type=kind, external_ids=ownership.MARK)
-            new = [self._new_port(transaction, name, "internal", {})]
-            new += [self._new_port(transaction, port, "", ownership.MARK) for port, place in todo.new_ports.items() if place == name]
-            bridge.ports = new
-            root.addvalue("bridges", bridge)
-        for name in todo.old_bridges:
-            rows[name].verify("ports")
-            root.delvalue("bridges", rows[name])
-        for name, kind in todo.datapath_types.items():
-            rows[name].verify("datapath_type")
-            rows[name].datapath_type = kind
-        for port, name in todo.new_ports.items():
-            if name in rows:
-                rows[name].verify("ports")
-                rows[name].addvalue("ports", self._new_port(transaction, port, "", ownership.MARK))
-        for port, name in todo.old_ports.items():
-            rows[name].verify("ports")
-            rows[name].delvalue("ports", ports[port])
-
-    def _write_ssl(self, transaction: t.Any, plan: Plan) -> None:
-        if plan.ssl is None:
-            return
-        root = self.root
-        root.verify("ssl")
-        if plan.ssl == "absent":
-            root.ssl = []
-            return
-        values = {column: getattr(plan.ssl, option) for option, column in SSL_COLUMNS.items()}
-        if not root.ssl:
-            root.ssl = [self._insert(transaction, "SSL", **values, bootstrap_ca_cert=False, external_ids=ownership.MARK)]
-            return
-        for column, value in values.items():
-            root.ssl[0].verify(column)
-            setattr(root.ssl[0], column, value)
-        root.ssl[0].setkey("external_ids", ownership.KEY, "true")
-
-    def _new_port(self, transaction: t.Any, name: str, kind: str, external_ids: dict[str, str]) -> Row:
-        interface = self._insert(transaction, "Interface", name=name, type=kind)
-        return self._insert(transaction, "Port", name=name, interfaces=[interface], external_ids=external_ids)
-
-    def _insert(self, transaction: t.Any, table: str, **values: t.Any) -> Row:
-        row = transaction.insert(self.session.idl.tables[table])
-        for column, value in values.items():
-            setattr(row, column, value)
-        return row
-
-    def wait_applied(self, next_cfg: int, deadline: Deadline) -> None:
-        """Return when ovs-vswitchd has taken over the configuration with that number."""
-        try:
-            self.session.wait_until(lambda: bool(self.session.rows(DATABASE)) and self.root.cur_cfg >= next_cfg, "ovs-vswitchd", deadline)
-        except TimedOut as e:
+            answers = self._transact([reached, *errors])
+        except Conflict as e:
+            root = self._select((ROOT, []))[0][0]
             raise TimedOut(
                 f"The settings are written, but ovs-vswitchd did not apply them within {deadline.seconds:g} s: "
-                f"cur_cfg is {self.root.cur_cfg}, {next_cfg} is needed. ovs-vswitchd does not run or hangs: "
+                f"cur_cfg is {root['cur_cfg']}, {next_cfg} is needed. ovs-vswitchd does not run or hangs: "
                 "look at `systemctl status ovs-vswitchd` and /var/log/openvswitch/ovs-vswitchd.log, then run again."
             ) from e
+        found = [row for answer in answers[1:] for row in answer["rows"]]
+        return {row["name"]: error for row in found if (error := as_optional(decode(row["error"])))}
 
-    def port_errors(self) -> dict[str, str]:
-        """What ovs-vswitchd says of the wanted bridges and ports that it could not open."""
-        return {row.name: row.error[0] for row in self.session.rows("Interface") if row.error}
+
+def _named(name: str) -> list[t.Any]:
+    return [["name", "==", name]]
 
 
 def _marked(row: Row) -> bool:
-    return ownership.KEY in row.external_ids
-
-
-def _conditions(wanted: t.Mapping[str, BridgeWish] | None) -> dict[str, Condition]:
-    if wanted is None:
-        return {"Interface": NO_ROWS}
-    ports = sorted({*wanted, *(port for wish in wanted.values() for port in wish.ports)})
-    by_name: dict[str, Condition] = {
-        "Bridge": [["name", "==", name] for name in wanted] or NO_ROWS,
-        "Port": [["name", "==", name] for name in ports] or NO_ROWS,
-        "Interface": [["name", "==", name] for name in ports] or NO_ROWS,
-    }
-    return by_name
+    return ownership.KEY in decode(row["external_ids"])
 
 
 def missing_devices(names: t.Iterable[str]) -> list[str]:

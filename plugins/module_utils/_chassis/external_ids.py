@@ -8,7 +8,6 @@ The keys of `Open_vSwitch.external_ids` that have an option of their own: how th
 
 from __future__ import annotations
 
-import dataclasses
 import ipaddress
 import re
 import typing as t
@@ -34,8 +33,7 @@ def _same_text(value: str) -> t.Hashable:
     return value
 
 
-@dataclasses.dataclass(frozen=True)
-class Wish:
+class Wish(t.NamedTuple):
     """What a key shall hold: `text`, or None for "the key shall not exist". `meaning` makes equal what OVN takes as equal."""
 
     text: str | None

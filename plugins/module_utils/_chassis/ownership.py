@@ -10,7 +10,6 @@ Rows carry the same name as a mark in their own external_ids: bridges, ports and
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import typing as t
 
@@ -18,8 +17,7 @@ KEY = "c5c3-ovn-owned"
 MARK = {KEY: "true"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Owned:
+class Owned(t.NamedTuple):
     """What earlier runs named. A key is ours once a task has named it, whoever wrote it first."""
 
     external_ids: frozenset[str] = frozenset()
@@ -28,7 +26,7 @@ class Owned:
 
     def to_text(self) -> str | None:
         """The value of KEY; None if nothing is ours."""
-        parts = {name: sorted(value) for name, value in dataclasses.asdict(self).items() if value}
+        parts = {name: sorted(value) for name, value in self._asdict().items() if value}
         return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False) if parts else None
 
 

@@ -8,7 +8,7 @@ Wanted against actual settings of one chassis: the plan, and its diff.
 
 from __future__ import annotations
 
-import dataclasses
+import types
 import typing as t
 
 from .._errors import InvalidInput, Refused
@@ -16,11 +16,12 @@ from . import bridges as br
 from . import cms_options, external_ids, ownership
 from .text import checked_text, shown, stored_text
 
+_NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
+
 SSL_COLUMNS = {"private_key": "private_key", "certificate": "certificate", "ca_certificate": "ca_cert"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Ssl:
+class Ssl(t.NamedTuple):
     """The SSL row: paths on the chassis."""
 
     private_key: str
@@ -29,39 +30,37 @@ class Ssl:
     ours: bool = True
 
 
-@dataclasses.dataclass(frozen=True)
-class Actual:
+class Actual(t.NamedTuple):
     """What the database holds of everything that the plan looks at."""
 
-    external_ids: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
-    other_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
-    bridges: t.Mapping[str, br.Bridge] = dataclasses.field(default_factory=dict)
-    ports: t.Mapping[str, br.Port] = dataclasses.field(default_factory=dict)
+    external_ids: t.Mapping[str, str] = _NOTHING
+    other_config: t.Mapping[str, str] = _NOTHING
+    bridges: t.Mapping[str, br.Bridge] = _NOTHING
+    ports: t.Mapping[str, br.Port] = _NOTHING
     ssl: Ssl | None = None
+    next_cfg: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(t.NamedTuple):
     """The task's options, checked. None and missing keys mean "leave alone"."""
 
-    external_ids: t.Mapping[str, external_ids.Wish] = dataclasses.field(default_factory=dict)
-    other_config: t.Mapping[str, external_ids.Wish] = dataclasses.field(default_factory=dict)
-    cms: cms_options.CmsWish = dataclasses.field(default_factory=cms_options.CmsWish)
-    bridges: t.Mapping[str, br.BridgeWish] = dataclasses.field(default_factory=dict)
+    external_ids: t.Mapping[str, external_ids.Wish] = _NOTHING
+    other_config: t.Mapping[str, external_ids.Wish] = _NOTHING
+    cms: cms_options.CmsWish = cms_options.CmsWish()
+    bridges: t.Mapping[str, br.BridgeWish] = _NOTHING
     ssl: Ssl | t.Literal["absent"] | None = None
     purge: bool = False
     allow_rename: bool = False
 
 
-@dataclasses.dataclass
-class Plan:
+class Plan(t.NamedTuple):
     """Everything to write, in the database's own words. A value None removes the key."""
 
-    external_ids: dict[str, str | None] = dataclasses.field(default_factory=dict)
-    other_config: dict[str, str | None] = dataclasses.field(default_factory=dict)
-    bridges: br.BridgePlan = dataclasses.field(default_factory=br.BridgePlan)
-    ssl: Ssl | t.Literal["absent"] | None = None
-    kept: list[str] = dataclasses.field(default_factory=list)
+    external_ids: dict[str, str | None]
+    other_config: dict[str, str | None]
+    bridges: br.BridgePlan
+    ssl: Ssl | t.Literal["absent"] | None
+    kept: list[str]  # why something of ours stays
 
     @property
     def empty(self) -> bool:
@@ -116,39 +115,35 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
 def make_plan(wanted: Wanted, actual: Actual) -> Plan:
     """What to write so that `actual` becomes `wanted`; `Refused` if a rule forbids it."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
-    plan = Plan()
-    new_external, owned_external = _plan_keys(wanted.external_ids, actual.external_ids, record.external_ids, wanted.purge)
-    plan.other_config, owned_config = _plan_keys(wanted.other_config, actual.other_config, record.other_config, wanted.purge)
-    owned_tokens = sorted(record.cms_options)
+    keys, owned_keys = _plan_keys(wanted.external_ids, actual.external_ids, record.external_ids, wanted.purge)
+    config, owned_config = _plan_keys(wanted.other_config, actual.other_config, record.other_config, wanted.purge)
+    owned_tokens = record.cms_options
     if wanted.cms.given or (wanted.purge and owned_tokens):
         stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
-        merged, owned_tokens = cms_options.merge(stored, record.cms_options, wanted.cms, wanted.purge)
+        merged, ours = cms_options.merge(stored, record.cms_options, wanted.cms, wanted.purge)
+        owned_tokens = frozenset(ours)
         if merged != stored:
-            new_external[external_ids.CMS_OPTIONS] = merged
-    _put_record(new_external, actual, ownership.Owned(owned_external, owned_config, frozenset(owned_tokens)))
-    plan.external_ids = new_external
+            keys[external_ids.CMS_OPTIONS] = merged
+    _put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens))
     if not wanted.allow_rename:
-        _refuse_rename(actual, new_external)
-    kind = {**actual.external_ids, **new_external}.get(external_ids.DATAPATH_TYPE)
-    plan.bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
-    plan.ssl = _plan_ssl(wanted, actual)
-    return plan
+        _refuse_rename(actual, keys)
+    kind = {**actual.external_ids, **keys}.get(external_ids.DATAPATH_TYPE)
+    bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
+    return Plan(keys, config, bridges, _plan_ssl(wanted, actual), [])
 
 
 def plan_absent(actual: Actual) -> Plan:
     """Take away what is ours."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
-    plan = Plan()
-    plan.external_ids = {key: None for key in record.external_ids if key in actual.external_ids}
-    plan.other_config = {key: None for key in record.other_config if key in actual.other_config}
+    keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
+    config: dict[str, str | None] = {key: None for key in record.other_config if key in actual.other_config}
     stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
     rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.CmsWish(), purge=True)
     if rest != stored:
-        plan.external_ids[external_ids.CMS_OPTIONS] = rest
-    _put_record(plan.external_ids, actual, ownership.Owned())
-    plan.bridges, plan.kept = br.plan_removal(actual.bridges, actual.ports)
-    plan.ssl = "absent" if actual.ssl and actual.ssl.ours else None
-    return plan
+        keys[external_ids.CMS_OPTIONS] = rest
+    _put_record(keys, actual, ownership.Owned())
+    bridges, kept = br.plan_removal(actual.bridges, actual.ports)
+    return Plan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
 
 
 def _plan_keys(
@@ -185,7 +180,7 @@ def _refuse_rename(actual: Actual, changes: t.Mapping[str, str | None]) -> None:
 def _plan_ssl(wanted: Wanted, actual: Actual) -> Ssl | t.Literal["absent"] | None:
     if wanted.ssl is None or wanted.ssl == "absent":
         return "absent" if wanted.ssl and actual.ssl else None
-    if actual.ssl and dataclasses.replace(actual.ssl, ours=True) == wanted.ssl:
+    if actual.ssl and actual.ssl._replace(ours=True) == wanted.ssl:
         return None
     return wanted.ssl
 

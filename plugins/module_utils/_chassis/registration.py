@@ -8,14 +8,12 @@ A chassis as the Southbound database sees it: does it clash with another one, is
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 Encapsulation = tuple[str, str]  # (type, ip)
 
 
-@dataclasses.dataclass(frozen=True)
-class Registered:
+class Registered(t.NamedTuple):
     """One chassis of the Southbound database."""
 
     name: str
@@ -23,8 +21,7 @@ class Registered:
     encapsulations: frozenset[Encapsulation]
 
 
-@dataclasses.dataclass(frozen=True)
-class Me:
+class Me(t.NamedTuple):
     """The chassis that this task makes."""
 
     name: str
