@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates
 
@@ -18,7 +19,9 @@ from cryptography.x509.oid import NameOID
 NOW = datetime.datetime.now(datetime.timezone.utc)
 
 
-def make_ca(name: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey) -> x509.Certificate:
+def make_ca(
+    name: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+) -> x509.Certificate:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     return (
         x509.CertificateBuilder()
@@ -94,15 +97,11 @@ def test_a_bundle_keeps_order_and_drops_repetitions() -> None:
     assert certificates.load_bundle(text, "bundle") == [two, one]
 
 
-@pytest.mark.parametrize("cut", range(1, 500, 37))
+@pytest.mark.parametrize("cut", range(2, 400, 37))
 def test_a_cut_bundle_is_an_error_not_a_traceback(cut: int) -> None:
     pem = certificates.to_pem([make_ca("CA", ec.generate_private_key(ec.SECP256R1()))])
-    try:
-        found = certificates.load_bundle(pem[:-cut], "bundle")
-    except InvalidInput as error:
-        assert "Certificate 1 of bundle cannot be read" in str(error)
-    else:
-        assert len(found) <= 1
+    with pytest.raises(InvalidInput, match="Certificate 1 of bundle cannot be read"):
+        certificates.load_bundle(pem[:-cut], "bundle")
 
 
 def test_a_leaf_is_no_authority() -> None:

@@ -7,6 +7,7 @@ import datetime
 import typing as t
 
 import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import decision
 
@@ -33,9 +34,13 @@ def with_leaf(**changes: t.Any) -> decision.Pair:
     [
         pytest.param(GOOD, [], id="a good pair stays"),
         pytest.param(decision.Pair("missing", "missing"), ["missing"], id="nothing there"),
-        pytest.param(dataclasses.replace(GOOD, private_key="missing", matches=False), ["private_key_missing"], id="key lost"),
         pytest.param(
-            dataclasses.replace(GOOD, private_key="unreadable", matches=False), ["private_key_unreadable"], id="key broken"
+            dataclasses.replace(GOOD, private_key="missing", matches=False), ["private_key_missing"], id="key lost"
+        ),
+        pytest.param(
+            dataclasses.replace(GOOD, private_key="unreadable", matches=False),
+            ["private_key_unreadable"],
+            id="key broken",
         ),
         pytest.param(decision.Pair("usable", "missing"), ["certificate_missing"], id="certificate lost"),
         pytest.param(decision.Pair("usable", "unreadable"), ["certificate_unreadable"], id="certificate broken"),

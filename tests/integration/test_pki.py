@@ -1,0 +1,443 @@
+"""The role ovn_pki as ansible-playbook runs it, against directories of its own, and one real ovsdb-server."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import typing as t
+
+import pytest
+
+pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+PLAYBOOK = """
+- name: Databases
+  hosts: ovn_central
+  gather_facts: false
+  roles:
+    - role: c5c3.ovn.ovn_pki
+      vars: {ovn_pki_certificate: central}
+- name: Chassis
+  hosts: ovn_hypervisors
+  gather_facts: false
+  roles:
+    - role: c5c3.ovn.ovn_pki
+      vars: {ovn_pki_certificate: chassis}
+"""
+
+
+@dataclasses.dataclass
+class Outcome:
+    code: int
+    output: str
+
+    @property
+    def message(self) -> str:
+        """The output as one line: Ansible breaks long messages."""
+        return re.sub(r"\s+", " ", self.output)
+
+    def changed(self, host: str | None = None) -> int:
+        found = re.findall(r"^(\S+)\s*: ok=\d+\s+changed=(\d+)", self.output, re.MULTILINE)
+        return sum(int(count) for name, count in found if host in (None, name))
+
+
+class Site:
+    """Two machines that are directories: c1 is database host and chassis, h1 is a chassis."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.ca = root / "inventory" / "ovn-pki"
+        (root / "inventory").mkdir(parents=True)
+        (root / "playbook.yml").write_text(PLAYBOOK)
+        self.variables: dict[str, dict[str, t.Any]] = {"c1": {}, "h1": {}}
+        python = shutil.which("python3", path="/usr/bin:/bin")
+        if (
+            python
+            and not subprocess.run([python, "-c", "import cryptography"], capture_output=True, check=False).returncode
+        ):
+            # What a Debian machine brings, usually years older than the control node's.
+            self.variables["h1"]["ansible_python_interpreter"] = python
+
+    def tls(self, host: str) -> pathlib.Path:
+        return self.root / "machines" / host / "tls"
+
+    def command(self, *arguments: str, **variables: t.Any) -> tuple[list[str], dict[str, str]]:
+        inventory = {
+            "all": {
+                "vars": {
+                    "ansible_connection": "local",
+                    "ansible_python_interpreter": sys.executable,
+                    "ovn_pki_directory": f"{self.root}/machines/{{{{ inventory_hostname }}}}/tls",
+                    "ovn_address": "127.0.0.1",
+                },
+                "children": {
+                    "ovn_central": {"hosts": {"c1": self.variables["c1"]}},
+                    "ovn_hypervisors": {"hosts": {"h1": self.variables["h1"], "c1": {}}},
+                },
+            }
+        }
+        # JSON is YAML, too.
+        (self.root / "inventory" / "hosts.yml").write_text(json.dumps(inventory))
+        program = pathlib.Path(sys.executable).with_name("ansible-playbook")
+        command = [str(program), "-i", "inventory/hosts.yml", "playbook.yml", "-e", json.dumps(variables), *arguments]
+        return command, {
+            **os.environ,
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PIPELINING": "1",
+            "ANSIBLE_LOCAL_TEMP": str(self.root / "tmp"),
+        }
+
+    def run(self, *arguments: str, **variables: t.Any) -> Outcome:
+        command, environment = self.command(*arguments, **variables)
+        done = subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert "Traceback" not in done.stdout + done.stderr
+        assert "PRIVATE KEY" not in done.stdout + done.stderr
+        return Outcome(done.returncode, done.stdout + done.stderr)
+
+    def apply(self, *arguments: str, **variables: t.Any) -> Outcome:
+        outcome = self.run(*arguments, **variables)
+        assert outcome.code == 0, outcome.output
+        return outcome
+
+    def refuse(self, *arguments: str, **variables: t.Any) -> Outcome:
+        """A run that has to fail and to leave every installed file as it is."""
+        before = self.files()
+        outcome = self.run(*arguments, **variables)
+        assert outcome.code != 0, outcome.output
+        assert self.files() == before
+        return outcome
+
+    def files(self) -> dict[str, tuple[bytes, int, int]]:
+        """Content, mode and modification time of everything installed; hidden files are unfinished business."""
+        return {
+            str(path): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
+            for path in sorted(self.root.glob("machines/*/tls/[!.]*"))
+        }
+
+    def pair(self, host: str, name: str) -> x509.Certificate:
+        """The installed certificate, after checks that hold always."""
+        key_path, certificate_path = (self.tls(host) / f"{name}-{part}.pem" for part in ("key", "cert"))
+        assert key_path.stat().st_mode & 0o777 == 0o600
+        assert key_path.stat().st_mtime_ns == certificate_path.stat().st_mtime_ns
+        certificate = x509.load_pem_x509_certificate(certificate_path.read_bytes())
+        key = serialization.load_pem_private_key(key_path.read_bytes(), None)
+        form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+        assert key.public_key().public_bytes(*form) == certificate.public_key().public_bytes(*form)
+        assert any(self.signed(certificate, authority) for authority in self.bundle(host)), (
+            "its own host does not trust it"
+        )
+        return certificate
+
+    @staticmethod
+    def signed(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+        try:
+            certificate.verify_directly_issued_by(authority)
+        except Exception:  # several kinds, all mean no
+            return False
+        return True
+
+    def bundle(self, host: str) -> list[x509.Certificate]:
+        return x509.load_pem_x509_certificates((self.tls(host) / "ca.pem").read_bytes())
+
+    def authority(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
+
+    def serials(self) -> dict[tuple[str, str], int]:
+        return {(host, name): self.pair(host, name).serial_number for host, name in PAIRS}
+
+
+PAIRS = [("c1", "central"), ("c1", "chassis"), ("h1", "chassis")]
+
+
+@pytest.fixture
+def site(short_dir: pathlib.Path) -> Site:
+    return Site(short_dir)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A finished installation; copied for each test, because making one takes a while."""
+    site = Site(tmp_path_factory.mktemp("installed") / "site")
+    site.apply()
+    return site
+
+
+@pytest.fixture
+def ready(installed: Site, short_dir: pathlib.Path) -> Site:
+    site = Site(short_dir / "site")
+    shutil.rmtree(site.root)
+    shutil.copytree(installed.root, site.root)
+    return site
+
+
+def test_first_run_then_the_same_again(site: Site) -> None:
+    predicted = site.apply("--check", "--diff")
+    assert predicted.changed("c1") > 0
+    assert predicted.changed("h1") > 0
+    assert "no private key and no certificate are installed" in predicted.message
+    assert not (site.root / "machines").exists()
+    assert not site.ca.exists()
+
+    site.apply()
+    assert (site.ca / "ca-key.pem").stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(site.ca)) == ["ca-key.pem", "ca.pem"]
+    assert sorted(os.listdir(site.tls("c1"))) == [
+        "ca.pem",
+        "central-cert.pem",
+        "central-key.pem",
+        "chassis-cert.pem",
+        "chassis-key.pem",
+    ]
+    for host, name in PAIRS:
+        certificate = site.pair(host, name)
+        assert site.bundle(host) == [site.authority()]
+        assert certificate.subject.rfc4514_string() == f"CN={host}"
+        usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert names.get_values_for_type(x509.DNSName) == [host]
+        assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+        assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+
+    before = site.files()
+    assert site.apply().changed() == 0
+    assert site.apply("--check", "--diff").changed() == 0
+    assert site.files() == before
+
+
+def test_renewal_replaces_key_and_certificate_together(ready: Site) -> None:
+    before = ready.serials()
+    keys = {path: path.read_bytes() for path in ready.root.glob("machines/*/tls/*-key.pem")}
+    options = {"ovn_pki_renew_before_days": 366, "ovn_pki_validity_days": 730}
+
+    predicted = ready.apply("--check", "--diff", **options)
+    assert predicted.changed("h1") > 0
+    assert "it is renewed 366 days before" in predicted.message
+    assert ready.serials() == before
+
+    ready.apply(**options)
+    assert not set(ready.serials().values()) & set(before.values())
+    assert all(path.read_bytes() != old for path, old in keys.items())
+    assert ready.apply(**options).changed() == 0
+
+
+def test_renewal_without_end_is_refused(ready: Site) -> None:
+    message = ready.refuse(ovn_pki_renew_before_days=365, ovn_pki_validity_days=365).message
+    assert "every run would make new certificates" in message
+
+
+def test_names_and_addresses_that_change(ready: Site) -> None:
+    before = ready.serials()
+    ready.variables["h1"].update(ovn_system_id="Rechner ä 1", ovn_address="2001:db8::7")
+    ready.apply()
+    after = ready.serials()
+    assert {pair for pair in PAIRS if after[pair] != before[pair]} == {("h1", "chassis")}
+    subject = ready.pair("h1", "chassis").subject
+    assert [name.value for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)] == ["Rechner ä 1"]
+    assert ready.apply().changed() == 0
+
+    ready.variables["h1"]["ovn_system_id"] = "x" * 65
+    assert "X.520 allows 64" in ready.refuse().message
+
+
+def test_damage_is_repaired(ready: Site) -> None:
+    before = ready.serials()
+    (ready.tls("h1") / "chassis-key.pem").write_text("nonsense")
+    (ready.tls("c1") / "chassis-cert.pem").unlink()
+    (ready.tls("c1") / "central-key.pem").chmod(0o644)
+    ready.apply()
+    after = ready.serials()
+    assert {pair for pair in PAIRS if after[pair] != before[pair]} == {("c1", "chassis"), ("h1", "chassis")}
+    assert ready.apply().changed() == 0
+
+
+def test_a_lost_ca_is_never_replaced_silently(ready: Site) -> None:
+    """An execution environment that is thrown away forgets the CA; the installation must not get a second one."""
+    before = ready.serials()
+    former = ready.authority()
+    shutil.rmtree(ready.ca)
+    for arguments in ((), ("--check",), ("--limit", "h1")):
+        message = ready.refuse(*arguments).message
+        assert "c1" in message
+        assert "ovn_pki_ca_certificate" in message
+        assert "ovn_pki_new_ca" in message
+        assert not (ready.ca / "ca.pem").exists()
+
+    # Declared: the new CA becomes known first, certificates follow in the next run.
+    ready.apply(ovn_pki_new_ca=True)
+    assert ready.serials() == before
+    for host in ("c1", "h1"):
+        assert ready.bundle(host) == [ready.authority(), former]
+    ready.apply()
+    assert not set(ready.serials().values()) & set(before.values())
+    for host, name in PAIRS:
+        assert ready.signed(ready.pair(host, name), ready.authority())
+    assert ready.apply().changed() == 0
+
+
+def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathlib.Path) -> None:
+    other = Site(short_dir / "other")
+    other.apply()
+    message = ready.refuse(ovn_pki_ca_directory=str(other.ca)).message
+    assert "ovn_pki_ca_bundle_extra" in message
+    assert "ovn_pki_ca_rotation: finish" in message
+
+    # Given as content, with the former CA in the bundle: phase by phase.
+    options = {
+        "ovn_pki_ca_certificate": (other.ca / "ca.pem").read_text(),
+        "ovn_pki_ca_private_key": (other.ca / "ca-key.pem").read_text(),
+        "ovn_pki_ca_bundle_extra": (ready.ca / "ca.pem").read_text(),
+    }
+    before = ready.serials()
+    ready.apply(**options, ovn_pki_ca_rotation="prepare")
+    assert ready.serials() == before
+    ready.apply(**options)
+    assert not set(ready.serials().values()) & set(before.values())
+    assert ready.apply(**options).changed() == 0
+    del options["ovn_pki_ca_bundle_extra"]
+    ready.refuse(**options)
+    ready.apply(**options, ovn_pki_ca_rotation="finish")
+    assert ready.bundle("h1") == [other.authority()]
+    assert ready.apply(**options).changed() == 0
+
+
+def test_rotation_of_the_ca(ready: Site) -> None:
+    before, former = ready.serials(), ready.authority()
+    assert "ovn_pki_ca_rotation=prepare" in ready.refuse(ovn_pki_ca_rotation="switch").message
+
+    ready.apply("--limit", "c1", ovn_pki_ca_rotation="prepare")
+    message = ready.refuse(ovn_pki_ca_rotation="switch").message
+    assert "h1 do not trust the new CA yet" in message
+    assert "ovn_pki_ca_rotation=switch" in ready.refuse(ovn_pki_ca_rotation="finish").message
+
+    ready.apply(ovn_pki_ca_rotation="prepare")
+    assert ready.apply(ovn_pki_ca_rotation="prepare").changed() == 0
+    assert ready.apply().changed() == 0
+    assert ready.serials() == before
+    assert ready.authority() == former
+
+    assert ready.apply("--check", ovn_pki_ca_rotation="switch").changed("h1") > 0
+    ready.apply("--limit", "c1", ovn_pki_ca_rotation="switch")
+    assert ready.authority() != former
+    assert "h1 still use certificates of the former CA" in ready.refuse(ovn_pki_ca_rotation="finish").message
+    ready.apply(ovn_pki_ca_rotation="switch")
+    assert not set(ready.serials().values()) & set(before.values())
+    assert ready.apply(ovn_pki_ca_rotation="switch").changed() == 0
+    assert ready.bundle("h1") == [ready.authority(), former]
+
+    ready.apply(ovn_pki_ca_rotation="finish")
+    assert ready.bundle("c1") == ready.bundle("h1") == [ready.authority()]
+    assert ready.apply(ovn_pki_ca_rotation="finish").changed() == 0
+    assert ready.apply().changed() == 0
+
+
+def test_a_run_that_ended_between_request_and_installation(ready: Site) -> None:
+    before = ready.serials()
+    key = ready.ca / "ca-key.pem"
+    key.rename(ready.ca / "elsewhere")
+    options = {"ovn_pki_renew_before_days": 366, "ovn_pki_validity_days": 730}
+    assert "not ca-key.pem" in ready.refuse(**options).message
+    waiting = ready.tls("c1") / ".central-key.pem.pending"
+    assert waiting.stat().st_mode & 0o777 == 0o600
+    content = waiting.read_bytes()
+    assert ready.serials() == before
+
+    (ready.ca / "elsewhere").rename(key)
+    ready.apply(**options)
+    assert (ready.tls("c1") / "central-key.pem").read_bytes() == content
+    assert not list(ready.root.glob("machines/*/tls/.*"))
+
+
+def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
+    runs = []
+    for _number in range(2):
+        command, environment = site.command()
+        runs.append(
+            subprocess.Popen(
+                command, cwd=site.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+        )
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
+    for run, output in zip(runs, outputs):
+        # The slower run may find its key replaced; then it says so and changed nothing that works.
+        assert run.returncode == 0 or "run again" in output.lower(), output
+    site.apply()
+    site.serials()
+    assert sorted(os.listdir(site.ca)) == ["ca-key.pem", "ca.pem"]
+    assert site.bundle("c1") == site.bundle("h1") == [site.authority()]
+    assert site.apply().changed() == 0
+
+
+def served_serial(port: int, site: Site) -> int:
+    """Serial number of the certificate that the port shows right now."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(site.tls("h1") / "ca.pem")
+    context.load_cert_chain(site.tls("h1") / "chassis-cert.pem", site.tls("h1") / "chassis-key.pem")
+    with socket.create_connection(("127.0.0.1", port), 5) as raw, context.wrap_socket(raw) as secure:
+        certificate = secure.getpeercert(binary_form=True)
+    assert certificate is not None
+    return x509.load_der_x509_certificate(certificate).serial_number
+
+
+def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Site) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    tls = ready.tls("c1")
+    subprocess.run(
+        ["ovsdb-tool", "create", str(ready.root / "db"), "/usr/share/ovn/ovn-sb.ovsschema"], check=True, timeout=30
+    )
+    server = subprocess.Popen(
+        [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "ovsdb-server",
+            "-vconsole:off",
+            "--no-chdir",
+            f"--log-file={ready.root / 'db.log'}",
+            f"--unixctl={ready.root / 'db.ctl'}",
+            f"--remote=pssl:{port}:127.0.0.1",
+            f"--private-key={tls / 'central-key.pem'}",
+            f"--certificate={tls / 'central-cert.pem'}",
+            f"--ca-cert={tls / 'ca.pem'}",
+            str(ready.root / "db"),
+        ],
+    )
+    try:
+        end = time.monotonic() + 20
+        first = None
+        while first is None and time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                first = served_serial(port, ready)
+            time.sleep(0.05)
+        assert first == ready.pair("c1", "central").serial_number
+
+        ready.apply(ovn_pki_renew_before_days=366, ovn_pki_validity_days=730)
+        second = ready.pair("c1", "central").serial_number
+        assert second != first
+        while served_serial(port, ready) != second and time.monotonic() < end + 300:
+            time.sleep(0.2)
+        assert served_serial(port, ready) == second
+        assert server.poll() is None
+    finally:
+        server.send_signal(signal.SIGKILL)
+        server.wait(10)
