@@ -74,7 +74,7 @@ def select(
     operations = [
         {"op": "select", "table": table, "where": [], "columns": list(columns)} for table, columns in tables.items()
     ]
-    answers = _results(connection, database, operations)
+    answers = transact(connection, database, operations)
     return {
         table: [{column: decode(value) for column, value in row.items()} for row in answer["rows"]]
         for table, answer in zip(tables, answers)
@@ -83,12 +83,13 @@ def select(
 
 def write(connection: Connection, database: str, operations: t.Sequence[Operation], comment: str) -> None:
     """Commit all operations or none; `Conflict` if an expectation failed. A time-out leaves it open whether it is done."""
-    _results(
+    transact(
         connection, database, [*operations, {"op": "comment", "comment": comment}, {"op": "commit", "durable": True}]
     )
 
 
-def _results(connection: Connection, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
+def transact(connection: Connection, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
+    """One answer per operation, all of one transaction; the first error of any is raised."""
     answers = connection.call("transact", [database, *operations])
     for answer in answers:
         if answer and answer.get("error"):

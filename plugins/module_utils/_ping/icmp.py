@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+ICMP echo packets (RFC 792): built, recognised and summed up. No socket here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+import typing as t
+
+ECHO_REPLY = 0
+ECHO_REQUEST = 8
+HEADER = 8  # octets of an ICMP echo header
+IP_HEADER = 20  # octets of an IPv4 header without options
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071)."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(word for (word,) in struct.iter_unpack("!H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def echo_request(identifier: int, sequence: int, packet_size: int) -> bytes:
+    """An echo request that makes an IPv4 packet of `packet_size` octets."""
+    payload = bytes(index & 0xFF for index in range(max(0, packet_size - IP_HEADER - HEADER)))
+    header = struct.pack("!BBHHH", ECHO_REQUEST, 0, 0, identifier, sequence)
+    return struct.pack("!BBHHH", ECHO_REQUEST, 0, checksum(header + payload), identifier, sequence) + payload
+
+
+def echo_reply_sequence(packet: bytes, identifier: int) -> int | None:
+    """The sequence number if the IPv4 packet answers one of our requests, else None."""
+    if not packet:
+        return None
+    icmp = packet[(packet[0] & 0x0F) * 4 :]
+    if len(icmp) < HEADER:
+        return None
+    kind, code, _checksum, its_identifier, sequence = struct.unpack("!BBHHH", icmp[:HEADER])
+    if (kind, code, its_identifier) != (ECHO_REPLY, 0, identifier) or checksum(icmp) != 0:
+        return None
+    return int(sequence)
+
+
+@dataclasses.dataclass
+class Tally:
+    """What one target answered. Round trips in milliseconds."""
+
+    sent: int = 0
+    round_trips: list[float] = dataclasses.field(default_factory=list)
+
+    @property
+    def loss(self) -> float:
+        """Percent of the requests without an answer."""
+        return round(100.0 * (self.sent - len(self.round_trips)) / self.sent, 1) if self.sent else 100.0
+
+    def as_result(self) -> dict[str, t.Any]:
+        times = self.round_trips
+        return {
+            "sent": self.sent,
+            "received": len(times),
+            "loss": self.loss,
+            "rtt_min": round(min(times), 3) if times else None,
+            "rtt_avg": round(sum(times) / len(times), 3) if times else None,
+            "rtt_max": round(max(times), 3) if times else None,
+        }
+
+
+def report_line(source: str, result: t.Mapping[str, t.Any], packet_size: int) -> str:
+    """One target in one line, for people."""
+    where = f"{source} -> {result['name']}"
+    answers = f"{result['received']} of {result['sent']} answers"
+    if not result["received"]:
+        return f"{where}: no answer at all ({result['sent']} requests of {packet_size} octets)"
+    way = "same host, no tunnel"
+    if result["tunnel"]:
+        way = f"{result['tunnel']['type']} tunnel to {result['tunnel']['remote_ip']}"
+    return f"{where}: {answers}, {result['rtt_avg']:.2f} ms ({result['rtt_min']:.2f} to {result['rtt_max']:.2f}), {packet_size} octets, {way}"

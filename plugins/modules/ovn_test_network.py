@@ -1,0 +1,176 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_test_network
+short_description: Keep a small logical switch for connectivity tests
+version_added: "0.1.0"
+description:
+  - Makes one logical switch with ports in the Northbound database, in one transaction, or takes it away.
+  - Together with M(c5c3.ovn.ovn_test_port) and M(c5c3.ovn.ovn_ping) it proves that packets travel between hypervisors.
+  - Its rows carry a mark in their C(external_ids). Rows without it are never touched, so it can live beside Neutron's networks.
+  - The switch is connected to nothing, so its addresses may be in use elsewhere.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._ovsdb
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options:
+  state:
+    description: V(present) makes what is missing, V(absent) removes the switch and all of its ports.
+    type: str
+    choices: [present, absent]
+    default: present
+  name:
+    description: Name of the logical switch.
+    type: str
+    default: c5c3-ping
+  ports:
+    description: Ports that have to exist. Other ports of the switch stay, so a run for a part of the hypervisors does no harm.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the logical port, unique in the whole database.
+        type: str
+        required: true
+      mac:
+        description: MAC address, six pairs of hexadecimal digits.
+        type: str
+        required: true
+      ip:
+        description: IPv4 address without prefix length.
+        type: str
+        required: true
+  northbound:
+    description:
+      - Endpoints of the Northbound database, C(unix:FILE), C(ssl:HOST:PORT) or C(tcp:HOST:PORT), IPv6 in brackets. The first one that answers is used.
+      - The default is the distribution's socket of the member on this host.
+    type: list
+    elements: str
+    default: ["unix:/run/ovn/ovnnb_db.sock"]
+  timeout:
+    description: Time for the whole task, in seconds.
+    type: int
+    default: 30
+seealso:
+  - module: c5c3.ovn.ovn_test_port
+  - module: c5c3.ovn.ovn_ping
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Make the test network
+  c5c3.ovn.ovn_test_network:
+    ports:
+      - {name: c5c3-ping-hypervisor1, mac: "02:c5:c3:00:00:01", ip: 198.18.0.1}
+      - {name: c5c3-ping-hypervisor2, mac: "02:c5:c3:00:00:02", ip: 198.18.0.2}
+
+- name: Remove it
+  c5c3.ovn.ovn_test_network:
+    state: absent
+"""
+
+RETURN = r"""
+written:
+  description: What was made, corrected or removed, in words. In check mode, what would be.
+  returned: success
+  type: list
+  elements: str
+  sample: ["switch c5c3-ping", "port c5c3-ping-hypervisor1 (02:c5:c3:00:00:01 198.18.0.1)"]
+"""
+
+import ipaddress
+import re
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._deadline import Deadline
+from ..module_utils._errors import InvalidInput, OvnError, Unreachable
+from ..module_utils._ovsdb.endpoint import parse_endpoints
+from ..module_utils._ovsdb.rows import transact
+from ..module_utils._ovsdb.wire import Connection, TlsFiles
+from ..module_utils._ping import network
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+
+
+def _port(entry: t.Mapping[str, str]) -> network.Port:
+    mac = entry["mac"].lower()
+    if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
+        raise InvalidInput(f'ports: "{entry["mac"]}" is not a unicast MAC address like 02:c5:c3:00:00:01.')
+    try:
+        address = ipaddress.IPv4Address(entry["ip"])
+    except ValueError as e:
+        raise InvalidInput(f'ports: "{entry["ip"]}" is not an IPv4 address.') from e
+    return network.Port(entry["name"], f"{mac} {address}")
+
+
+def _connect(params: t.Mapping[str, t.Any], deadline: Deadline) -> Connection:
+    """The first endpoint that answers."""
+    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    problems: list[OvnError] = []
+    endpoints = parse_endpoints(params["northbound"])
+    for endpoint in endpoints:
+        try:
+            return Connection(endpoint, tls, deadline)
+        except InvalidInput:
+            raise
+        except OvnError as e:
+            problems.append(e)
+    raise Unreachable(f"No Northbound database can be used. {' '.join(str(e) for e in problems) or 'No endpoint is given.'}")
+
+
+def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    name = params["name"]
+    ports = [_port(entry) for entry in params["ports"]] if params["state"] == "present" else []
+    with _connect(params, Deadline(params["timeout"])) as connection:
+        actual = network.actual_of(name, transact(connection, network.DATABASE, network.queries(name, ports)))
+        if params["state"] == "present":
+            todo, words = network.operations(name, ports, actual)
+        else:
+            todo, words = network.removal(name, actual)
+        if todo and not check_mode:
+            transact(connection, network.DATABASE, [*todo, {"op": "comment", "comment": "c5c3.ovn.ovn_test_network"}])
+    return {"changed": bool(todo), "written": words}
+
+
+def main() -> t.NoReturn:
+    port = {"name": {"type": "str", "required": True}, "mac": {"type": "str", "required": True}, "ip": {"type": "str", "required": True}}
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "name": {"type": "str", "default": "c5c3-ping"},
+            "ports": {"type": "list", "elements": "dict", "options": port, "default": []},
+            "northbound": {"type": "list", "elements": "str", "default": ["unix:/run/ovn/ovnnb_db.sock"]},
+            "timeout": {"type": "int", "default": 30},
+            "private_key": {"type": "path", "no_log": False},
+            "certificate": {"type": "path"},
+            "ca_certificate": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**_run(module.params, module.check_mode))
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+
+
+if __name__ == "__main__":
+    main()
