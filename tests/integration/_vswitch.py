@@ -49,7 +49,15 @@ class Vswitch:
         return f"unix:{self.directory}/db.sock"
 
     def _start(self, name: str, *command: str) -> Daemon:
-        variables = ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR", "OVS_SYSCONFDIR", "OVN_RUNDIR", "OVN_LOGDIR", "OVN_SYSCONFDIR")
+        variables = (
+            "OVS_RUNDIR",
+            "OVS_DBDIR",
+            "OVS_LOGDIR",
+            "OVS_SYSCONFDIR",
+            "OVN_RUNDIR",
+            "OVN_LOGDIR",
+            "OVN_SYSCONFDIR",
+        )
         environment = [f"{variable}={self.directory}" for variable in variables]
         options = ["--no-chdir", "-vconsole:off", "-vfile:info", "--log-file"]
         if name != "ovn-controller":  # before 24.03 it names its own socket
@@ -88,7 +96,9 @@ class Vswitch:
 
     def transact(self, *operations: dict[str, t.Any]) -> list[dict[str, t.Any]]:
         text = json.dumps(["Open_vSwitch", *operations])
-        return t.cast("list[dict[str, t.Any]]", json.loads(run("ovsdb-client", "-t", "20", "transact", self.endpoint, text)))
+        return t.cast(
+            "list[dict[str, t.Any]]", json.loads(run("ovsdb-client", "-t", "20", "transact", self.endpoint, text))
+        )
 
     def root(self) -> dict[str, t.Any]:
         """The Open_vSwitch row: maps as dicts."""

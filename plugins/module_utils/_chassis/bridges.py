@@ -88,7 +88,9 @@ def plan_bridges(
         bridge = bridges.get(name)
         if bridge is None:
             if name in ports:
-                raise Refused(f"Bridge {name} cannot be created: {_whereabouts(name, ports[name])}. Remove that port or choose another name.")
+                raise Refused(
+                    f"Bridge {name} cannot be created: {_whereabouts(name, ports[name])}. Remove that port or choose another name."
+                )
             plan.new_bridges[name] = wish.datapath_type or default_type
         elif wish.datapath_type and (bridge.datapath_type or "system") != wish.datapath_type:
             plan.datapath_types[name] = wish.datapath_type

@@ -147,7 +147,9 @@ def _wait(
 ) -> None:
     errors = database.wait_applied(result["next_cfg"] or actual.next_cfg, deadline)
     result["port_errors"] = errors
-    fatal = {name: error for name, error in errors.items() if name in wanted.bridges or not params["allow_missing_ports"]}
+    fatal = {
+        name: error for name, error in errors.items() if name in wanted.bridges or not params["allow_missing_ports"]
+    }
     if fatal:
         words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
         raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")

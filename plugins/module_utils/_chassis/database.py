@@ -41,7 +41,9 @@ Row = dict[str, t.Any]
 class LocalDatabase:
     """The Open_vSwitch database of one host, with one connection that is used step by step."""
 
-    def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish] | None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish] | None
+    ) -> None:
         """`wanted` None looks at everything that is ours, for `state: absent`. `timeout` seconds count for each step."""
         self.timeout = timeout
         self.wanted = wanted
@@ -58,7 +60,8 @@ class LocalDatabase:
         if not wants:
             return []
         selects: list[Operation] = [
-            {"op": "select", "table": table, "where": where, "columns": list(columns) or _COLUMNS[table]} for table, where in wants
+            {"op": "select", "table": table, "where": where, "columns": list(columns) or _COLUMNS[table]}
+            for table, where in wants
         ]
         return [answer["rows"] for answer in self._transact(selects)]
 
@@ -83,7 +86,10 @@ class LocalDatabase:
         wants = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
         wants += [("Bridge", _named(name)) for name in self.wanted]
         roots, ssls, *rest = self._select((ROOT, []), ("SSL", []), *wants)
-        found = {table: [row for (kind, _where), rows in zip(wants, rest) for row in rows if kind == table] for table in _COLUMNS}
+        found = {
+            table: [row for (kind, _where), rows in zip(wants, rest) for row in rows if kind == table]
+            for table in _COLUMNS
+        }
         ports = {row["name"]: row for row in found["Port"]}
         places = self._places(ports)
         actual_ports = {name: Port(places.get(name, ""), _marked(row)) for name, row in ports.items()}
@@ -94,7 +100,9 @@ class LocalDatabase:
 
     def _places(self, ports: t.Mapping[str, Row]) -> dict[str, str]:
         """The bridge of each port. The server looks it up: the port list of an integration bridge is long."""
-        answers = self._select(*(("Bridge", [["ports", "includes", row["_uuid"]]]) for row in ports.values()), columns=["name"])
+        answers = self._select(
+            *(("Bridge", [["ports", "includes", row["_uuid"]]]) for row in ports.values()), columns=["name"]
+        )
         return {name: rows[0]["name"] for name, rows in zip(ports, answers) if rows}
 
     def _read_ours(self) -> tuple[Actual, Rows]:
@@ -108,14 +116,17 @@ class LocalDatabase:
         rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
         ports = {row["name"]: row for row in rows.values()}
         names = {
-            name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows) for name, row in bridges.items()
+            name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows)
+            for name, row in bridges.items()
         }
         actual_ports = {}
         for bridge, members in names.items():
             for port in members:
                 keys = decode(ports[port]["external_ids"])
                 actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
-        return self._state(roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()})
+        return self._state(
+            roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}
+        )
 
     def _state(
         self,
@@ -128,15 +139,20 @@ class LocalDatabase:
         bridge_ports: t.Mapping[str, t.Any],
     ) -> tuple[Actual, Rows]:
         if not roots:
-            raise Refused(f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it makes the row.")
+            raise Refused(
+                f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it makes the row."
+            )
         root = roots[0]
         ssl = ssls[0] if ssls else None
         actual = Actual(
             external_ids=decode(root["external_ids"]),
             other_config=decode(root["other_config"]),
-            bridges={name: Bridge(row["datapath_type"], names.get(name, frozenset()), _marked(row)) for name, row in bridges.items()},
+            bridges={
+                name: Bridge(row["datapath_type"], names.get(name, frozenset()), _marked(row))
+                for name, row in bridges.items()
+            },
             ports=actual_ports,
-            ssl=Ssl(*(ssl[column] for column in SSL_COLUMNS.values()), _marked(ssl)) if ssl else None,
+            ssl=Ssl(*(ssl[column] for column in SSL_COLUMNS.values()))._replace(ours=_marked(ssl)) if ssl else None,
             next_cfg=root["next_cfg"],
         )
         rows = Rows(
@@ -149,7 +165,9 @@ class LocalDatabase:
         )
         return actual, rows
 
-    def write(self, plan: Plan, actual: Actual, rows: Rows, plan_for: t.Callable[[Actual], Plan]) -> tuple[Plan, Actual, int | None]:
+    def write(
+        self, plan: Plan, actual: Actual, rows: Rows, plan_for: t.Callable[[Actual], Plan]
+    ) -> tuple[Plan, Actual, int | None]:
         """What was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was left to do.
 
         The plan is made anew from fresh rows whenever somebody else was faster.
@@ -183,7 +201,10 @@ class LocalDatabase:
             "rows": [],
         }
         names = {*(self.wanted or ()), *(port for wish in (self.wanted or {}).values() for port in wish.ports)}
-        errors = [{"op": "select", "table": "Interface", "where": _named(name), "columns": ["name", "error"]} for name in sorted(names)]
+        errors = [
+            {"op": "select", "table": "Interface", "where": _named(name), "columns": ["name", "error"]}
+            for name in sorted(names)
+        ]
         self.connection.deadline = Deadline(deadline.left() + self.timeout)
         try:
             answers = self._transact([reached, *errors])

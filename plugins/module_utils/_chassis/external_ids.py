@@ -123,7 +123,9 @@ def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
     for mapping in value:
         mac = mapping["mac"].lower()
         if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
-            raise InvalidInput(f'{option}.mac: "{shown(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.')
+            raise InvalidInput(
+                f'{option}.mac: "{shown(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.'
+            )
         pairs.append((mapping["physical_network"], mac))
     return _pairs(option, pairs)
 

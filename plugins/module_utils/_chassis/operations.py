@@ -74,7 +74,9 @@ def _bridges(
         row = {"name": name, "datapath_type": kind, "ports": ["set", ports], "external_ids": encode_map(ownership.MARK)}
         yield ["bridges", "insert", _insert(inserted, "Bridge", row)]
     for name, kind in plan.datapath_types.items():
-        inserted.append({"op": "update", "table": "Bridge", "where": _by_uuid(rows.bridges[name]), "row": {"datapath_type": kind}})
+        inserted.append(
+            {"op": "update", "table": "Bridge", "where": _by_uuid(rows.bridges[name]), "row": {"datapath_type": kind}}
+        )
     for port, name in plan.new_ports.items():
         if name not in plan.new_bridges:
             inserted.append(_ports_mutation(rows.bridges[name], "insert", _new_port(inserted, port)))
@@ -114,5 +116,7 @@ def _ssl(ssl: Ssl | t.Literal["absent"] | None, rows: Rows, inserted: list[Opera
         return _insert(inserted, "SSL", {**paths, "bootstrap_ca_cert": False, "external_ids": mark})
     where = _by_uuid(rows.ssl)
     inserted.append({"op": "update", "table": "SSL", "where": where, "row": paths})
-    inserted.append({"op": "mutate", "table": "SSL", "where": where, "mutations": _map_mutations("external_ids", ownership.MARK)})
+    inserted.append(
+        {"op": "mutate", "table": "SSL", "where": where, "mutations": _map_mutations("external_ids", ownership.MARK)}
+    )
     return None

@@ -74,7 +74,9 @@ def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
         if key in keys:
             raise InvalidInput(f"external_ids: {key} is also set by an option of its own; give it once.")
         if key == external_ids.CMS_OPTIONS:
-            raise InvalidInput(f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones.")
+            raise InvalidInput(
+                f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones."
+            )
         if key == ownership.KEY:
             raise InvalidInput(f"external_ids: {key} is the record of this module.")
         keys[key] = wish
@@ -109,7 +111,7 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
         if not path:
             raise InvalidInput(f"{option} is missing: private_key, certificate and ca_certificate go together.")
         checked_text(option, path)
-    return Ssl(**{option: str(path) for option, path in paths.items()})
+    return Ssl(*(str(path) for path in paths.values()))
 
 
 def make_plan(wanted: Wanted, actual: Actual) -> Plan:
@@ -154,7 +156,9 @@ def _plan_keys(
     if purge:
         changes.update({key: None for key in owned - wishes.keys() if key in stored})
     named = {key for key, wish in wishes.items() if wish.text is not None}
-    removed = {key for key, value in changes.items() if value is None} | {key for key, wish in wishes.items() if wish.text is None}
+    removed = {key for key, value in changes.items() if value is None} | {
+        key for key, wish in wishes.items() if wish.text is None
+    }
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
@@ -212,7 +216,13 @@ def diff_of(plan: Plan, actual: Actual) -> dict[str, dict[str, t.Any]]:
 
 
 def _diff_bridges(plan: br.BridgePlan, actual: Actual, add: t.Callable[[str, str, t.Any, t.Any], None]) -> None:
-    changed = {*plan.new_bridges, *plan.datapath_types, *plan.old_bridges, *plan.new_ports.values(), *plan.old_ports.values()}
+    changed = {
+        *plan.new_bridges,
+        *plan.datapath_types,
+        *plan.old_bridges,
+        *plan.new_ports.values(),
+        *plan.old_ports.values(),
+    }
     for name in sorted(changed):
         bridge = actual.bridges.get(name)
         new = sorted(port for port, place in plan.new_ports.items() if place == name)

@@ -69,7 +69,9 @@ def unregistered(me: Me, chassis: t.Iterable[Registered]) -> str | None:
         if other.name == me.name:
             if other.encapsulations == me.encapsulations:
                 return None
-            return f"its row has the encapsulations {_shown(other.encapsulations)} instead of {_shown(me.encapsulations)}"
+            return (
+                f"its row has the encapsulations {_shown(other.encapsulations)} instead of {_shown(me.encapsulations)}"
+            )
     return "it has no row there"
 
 

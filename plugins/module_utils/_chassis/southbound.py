@@ -31,7 +31,9 @@ class Southbound:
             "Encap": [["chassis_name", "==", me.name], *(["ip", "==", ip] for ip in sorted(me.addresses))],
         }
         name = DATABASE_NAMES["southbound"]
-        self.session = Session(endpoints, name, _TABLES, tls=tls, deadline=deadline, conditions=conditions, leader_only=False)
+        self.session = Session(
+            endpoints, name, _TABLES, tls=tls, deadline=deadline, conditions=conditions, leader_only=False
+        )
 
     def __enter__(self) -> Southbound:
         return self
@@ -46,7 +48,9 @@ class Southbound:
             encapsulations.setdefault(row.chassis_name, set()).add((row.type, row.ip))
         hostnames = {row.name: row.hostname for row in self.session.rows("Chassis")}
         names = {*hostnames, *(encapsulations.keys() - {self.me.name})}
-        return [Registered(name, hostnames.get(name, ""), frozenset(encapsulations.get(name, ()))) for name in sorted(names)]
+        return [
+            Registered(name, hostnames.get(name, ""), frozenset(encapsulations.get(name, ()))) for name in sorted(names)
+        ]
 
     def wait_registered(self, deadline: Deadline) -> None:
         """Return when ovn-controller has registered the chassis with the wanted encapsulations."""

@@ -8,7 +8,6 @@ OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FIL
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -19,8 +18,7 @@ _NETWORK = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Endpoint:
+class Endpoint(t.NamedTuple):
     """One place where an OVSDB server listens. `host` is a file for `unix`, and has no brackets for IPv6."""
 
     scheme: t.Literal["tcp", "ssl", "unix"]

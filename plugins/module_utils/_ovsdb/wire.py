@@ -11,26 +11,24 @@ that a port serves is evidence, and this costs an unchanged task nothing. Tables
 
 from __future__ import annotations
 
-import dataclasses
 import errno
-import functools
 import itertools
 import json
-import os
 import socket
-import ssl
 import threading
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .endpoint import Endpoint
+
+if t.TYPE_CHECKING:
+    import ssl
 
 _CHUNK = 65536
 
 
-@dataclasses.dataclass(frozen=True)
-class TlsFiles:
+class TlsFiles(t.NamedTuple):
     """PEM files on the machine where the module runs. OVSDB always authenticates both sides."""
 
     private_key: str | None = None
@@ -41,39 +39,12 @@ class TlsFiles:
     def complete(self) -> bool:
         return bool(self.private_key and self.certificate and self.ca_certificate)
 
-    @functools.cached_property
+    @property
     def context(self) -> ssl.SSLContext:
-        """TLS client context. Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
-        for option, path in dataclasses.asdict(self).items():
-            if not path:
-                raise InvalidInput(
-                    f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate."
-                )
-            if not os.access(path, os.R_OK):
-                cause = "is not readable" if os.path.exists(path) else "does not exist"
-                raise CertificateProblem(f"{option} {path} {cause} on this host.")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.check_hostname = False
-        try:
-            context.load_verify_locations(cafile=self.ca_certificate)
-        except ssl.SSLError as e:
-            raise CertificateProblem(
-                f"ca_certificate {self.ca_certificate} holds no usable PEM certificate: {_tls_words(e)}."
-            ) from e
-        try:
-            context.load_cert_chain(str(self.certificate), self.private_key)
-        except ssl.SSLError as e:
-            raise CertificateProblem(
-                f"certificate {self.certificate} and private_key {self.private_key} do not work together: {_tls_words(e)}."
-            ) from e
-        return context
+        """TLS client context."""
+        from .tls import client_context  # loading TLS takes longer than a whole task that needs none
 
-
-def _tls_words(e: ssl.SSLError) -> str:
-    if isinstance(e, ssl.SSLCertVerificationError):
-        return e.verify_message
-    return (e.reason or str(e)).lower().replace("_", " ")
+        return client_context(self)
 
 
 class Connection:
@@ -111,22 +82,12 @@ class Connection:
     def _failed(self, e: OSError) -> OvnError:
         if isinstance(e, TimeoutError):
             return self._timed_out()
-        if isinstance(e, ssl.SSLCertVerificationError):
-            return CertificateProblem(
-                f"{self.name} serves a certificate that ca_certificate does not trust: {_tls_words(e)}."
-            )
-        if isinstance(e, ssl.SSLError):
-            if e.reason and "ALERT" in e.reason:
-                return CertificateProblem(
-                    f"{self.name} refused our certificate: {_tls_words(e)}. Is it signed by the CA that the server trusts?"
-                )
-            return CertificateProblem(
-                f"{self.name} does not speak TLS as expected: {_tls_words(e)}. Is it a tcp: endpoint?"
-            )
-        if self.tls_client and e.errno in (errno.ECONNRESET, errno.EPIPE):
-            return CertificateProblem(
-                f"{self.name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint."
-            )
+        if self.tls_client:
+            from .tls import failure
+
+            problem = failure(self.name, e)
+            if problem:
+                return problem
         cause = e.strerror or str(e)
         return Unreachable(f"{self.name} is not reachable: {cause}.", errno=e.errno)
 
@@ -149,7 +110,7 @@ class Connection:
     @property
     def peer_certificate(self) -> dict[str, t.Any] | None:
         """What the port serves, in the form of ssl.SSLSocket.getpeercert(); None without TLS."""
-        return self._socket.getpeercert() if isinstance(self._socket, ssl.SSLSocket) else None
+        return t.cast("ssl.SSLSocket", self._socket).getpeercert() if self.tls_client else None
 
     def call(self, method: str, params: list[t.Any]) -> t.Any:
         """The result of one request; an error member of the reply is `Refused`."""
@@ -245,6 +206,5 @@ def ask_all(
         outcome = outcomes[position]
         if isinstance(outcome, BaseException) and not isinstance(outcome, OvnError):
             raise outcome
-        else:
-            answers.append(outcome)
+        answers.append(outcome)
     return answers

@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+TLS of OVSDB clients: the context of three files, and failures in words. Loaded only for ssl: endpoints.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import ssl
+import typing as t
+
+from .._errors import CertificateProblem, InvalidInput
+
+if t.TYPE_CHECKING:
+    from .wire import TlsFiles
+
+
+@functools.cache
+def client_context(files: TlsFiles) -> ssl.SSLContext:
+    """Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
+    for option, path in files._asdict().items():
+        if not path:
+            raise InvalidInput(
+                f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate."
+            )
+        if not os.access(path, os.R_OK):
+            cause = "is not readable" if os.path.exists(path) else "does not exist"
+            raise CertificateProblem(f"{option} {path} {cause} on this host.")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False
+    try:
+        context.load_verify_locations(cafile=files.ca_certificate)
+    except ssl.SSLError as e:
+        raise CertificateProblem(
+            f"ca_certificate {files.ca_certificate} holds no usable PEM certificate: {_words(e)}."
+        ) from e
+    try:
+        context.load_cert_chain(str(files.certificate), files.private_key)
+    except ssl.SSLError as e:
+        raise CertificateProblem(
+            f"certificate {files.certificate} and private_key {files.private_key} do not work together: {_words(e)}."
+        ) from e
+    return context
+
+
+def _words(e: ssl.SSLError) -> str:
+    if isinstance(e, ssl.SSLCertVerificationError):
+        return e.verify_message
+    return (e.reason or str(e)).lower().replace("_", " ")
+
+
+def failure(name: str, e: OSError) -> CertificateProblem | None:
+    """What went wrong with TLS; None if it was something else."""
+    if isinstance(e, ssl.SSLCertVerificationError):
+        return CertificateProblem(f"{name} serves a certificate that ca_certificate does not trust: {_words(e)}.")
+    if isinstance(e, ssl.SSLError):
+        if e.reason and "ALERT" in e.reason:
+            return CertificateProblem(
+                f"{name} refused our certificate: {_words(e)}. Is it signed by the CA that the server trusts?"
+            )
+        return CertificateProblem(f"{name} does not speak TLS as expected: {_words(e)}. Is it a tcp: endpoint?")
+    if e.errno in (errno.ECONNRESET, errno.EPIPE):
+        return CertificateProblem(
+            f"{name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint."
+        )
+    return None
