@@ -76,7 +76,9 @@ options:
         description: Clients of this listener cannot write. Southbound only. If absent, left alone.
         type: bool
       inactivity_probe:
-        description: Time without a sign of a client before it is probed, in milliseconds, V(0) for never. If absent, left alone; the server's default is V(5000).
+        description:
+          - Time without a sign of a client before it is probed, in milliseconds, V(0) for never.
+          - If absent, left alone; the server's default is V(5000).
         type: int
       max_backoff:
         description: Longest pause between two attempts of a connection that the server opens itself, in milliseconds, at least V(1000). If absent, left alone.

@@ -210,7 +210,15 @@ def test_a_frozen_member_fails_in_time(southbound: RaftCluster, run_module: RunM
 
 def test_a_standalone_database(daemons: None, short_dir: t.Any, run_module: RunModule) -> None:
     subprocess.run(["ovsdb-tool", "create", short_dir / "db", "/usr/share/ovn/ovn-nb.ovsschema"], check=True)
-    command = ["setpriv", "--pdeathsig", "KILL", "ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={short_dir}/ctl"]
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "ovsdb-server",
+        "-vconsole:off",
+        "--no-chdir",
+        f"--unixctl={short_dir}/ctl",
+    ]
     server = subprocess.Popen([*command, f"--remote=punix:{short_dir}/sock", str(short_dir / "db")])
     try:
         while not (short_dir / "sock").exists():

@@ -106,7 +106,9 @@ class LocalMember:
         first = next(iter(rows[self.layout.global_table]), None)
         optional = ("inactivity_probe", "max_backoff")
         connections = {
-            row["target"]: {column: as_optional(value) if column in optional else value for column, value in row.items()}
+            row["target"]: {
+                column: as_optional(value) if column in optional else value for column, value in row.items()
+            }
             for row in rows["Connection"]
         }
         return Actual(first["_uuid"] if first else None, connections, first["options"] if first else {})

@@ -18,7 +18,9 @@ from .._ovsdb.rows import Operation, encode_map, encode_optional, expect, expect
 TIMER_MINIMUM, TIMER_MAXIMUM = 100, 600_000  # milliseconds; OVSDB's own limits
 
 # passive: ptcp:PORT[:HOST], pssl:PORT[:HOST], punix:FILE; active ones make the server call out.
-_TARGET = re.compile(r"p(?:tcp|ssl):\d{1,5}(?::(?:\[[^\]\s]+\]|[^\[\]:\s]+))?|(?:tcp|ssl):(?:\[[^\]\s]+\]|[^\[\]:\s]+):\d{1,5}|p?unix:\S+")
+_TARGET = re.compile(
+    r"p(?:tcp|ssl):\d{1,5}(?::(?:\[[^\]\s]+\]|[^\[\]:\s]+))?|(?:tcp|ssl):(?:\[[^\]\s]+\]|[^\[\]:\s]+):\d{1,5}|p?unix:\S+"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +29,9 @@ class Layout:
 
     name: str
     global_table: str
-    columns: tuple[str, ...]  # of Connection; never `status` and `is_connected`: every member writes them into the same row
+    columns: tuple[
+        str, ...
+    ]  # of Connection; never `status` and `is_connected`: every member writes them into the same row
     service: str  # how the distribution names its sockets
     title: str
 
@@ -121,7 +125,9 @@ def _wanted_connection(layout: Layout, target: str, item: t.Mapping[str, t.Any])
     columns = {column: item[column] for column in _DEFAULTS if item.get(column) is not None}
     for column in set(columns) - set(layout.columns):
         if columns.pop(column):
-            raise InvalidInput(f"{target}: {column} does not exist in the {layout.title} database, only the Southbound one has it.")
+            raise InvalidInput(
+                f"{target}: {column} does not exist in the {layout.title} database, only the Southbound one has it."
+            )
     if columns.get("inactivity_probe", 0) < 0:
         raise InvalidInput(f"{target}: inactivity_probe is negative. Give milliseconds, 0 switches it off.")
     if columns.get("max_backoff", 1000) < 1000:
@@ -158,8 +164,12 @@ def plan_rows(wanted: Wanted, actual: Actual, layout: Layout) -> Plan:
     changed = {key: value for key, value in (wanted.options or {}).items() if actual.options.get(key) != value}
     if changed:
         plan.operations.append(expect(layout.global_table, actual.global_uuid, {"options": encode_map(actual.options)}))
-        mutations.append(["options", "delete", ["set", sorted(changed)]])  # inserting a key that exists would keep its old value
-        mutations.append(["options", "insert", encode_map({key: value for key, value in changed.items() if value is not None})])
+        mutations.append(
+            ["options", "delete", ["set", sorted(changed)]]
+        )  # inserting a key that exists would keep its old value
+        mutations.append(
+            ["options", "insert", encode_map({key: value for key, value in changed.items() if value is not None})]
+        )
         _note_options(plan, changed, actual.options)
     if mutations:
         plan.operations.append({"op": "mutate", "table": layout.global_table, "where": here, "mutations": mutations})
@@ -206,7 +216,13 @@ def _plan_purge(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
         for target in sorted(actual.connections.keys() - (wanted.connections or {}).keys()):
             row = actual.connections[target]
             gone.append(row["_uuid"])
-            plan.note(f"remove connection {target}", "connections", target, {k: v for k, v in row.items() if k not in ("_uuid", "target")}, None)
+            plan.note(
+                f"remove connection {target}",
+                "connections",
+                target,
+                {k: v for k, v in row.items() if k not in ("_uuid", "target")},
+                None,
+            )
     return gone
 
 

@@ -36,12 +36,8 @@ class Heartbeat:
         self, northbound: t.Sequence[Endpoint], southbound: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
     ) -> None:
         self.deadline = deadline
-        self.nb = Session(
-            northbound, "OVN_Northbound", _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
-        )
-        self.sb = Session(
-            southbound, "OVN_Southbound", _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False
-        )
+        self.nb = Session(northbound, "OVN_Northbound", _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False)
+        self.sb = Session(southbound, "OVN_Southbound", _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False)
         self.warnings: list[str] = []
 
     def close(self) -> None:
@@ -129,7 +125,7 @@ class Heartbeat:
             except TimedOut:
                 pass
         entries = self._entries(expected)
-        options = next((row.options for row in self.sb.rows("SB_Global")), {})
+        options: dict[str, str] = next((row.options for row in self.sb.rows("SB_Global")), {})
         return {
             "nb_cfg": target,
             "probed": probed,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.member import committed, member_state
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 
@@ -42,9 +43,7 @@ def text(
     waiting: int = 0,
     connections: str = LINKED,
 ) -> str:
-    head = HEAD.format(
-        status=status, role=role, leader=leader, timer=timer, waiting=waiting, connections=connections
-    )
+    head = HEAD.format(status=status, role=role, leader=leader, timer=timer, waiting=waiting, connections=connections)
     return head + SELF + "".join(peers)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import (
     LAYOUTS,
     Actual,
@@ -15,7 +16,14 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInp
 
 NB, SB = LAYOUTS["northbound"], LAYOUTS["southbound"]
 UUID = "00000000-0000-4000-8000-000000000001"
-ROW = {"_uuid": UUID, "target": "pssl:6642:[::]", "role": "", "read_only": False, "inactivity_probe": None, "max_backoff": None}
+ROW = {
+    "_uuid": UUID,
+    "target": "pssl:6642:[::]",
+    "role": "",
+    "read_only": False,
+    "inactivity_probe": None,
+    "max_backoff": None,
+}
 FOREIGN = {**ROW, "_uuid": "00000000-0000-4000-8000-000000000002", "target": "ptcp:16640:127.0.0.1"}
 GLOBAL = "00000000-0000-4000-8000-00000000000f"
 
@@ -44,8 +52,18 @@ ACTIONS = [
         Actual(),
         ["create the row of SB_Global", "add connection pssl:6642:[::]", "set option a to 1"],
     ),
-    ("a missing row is added", Wanted(connections={"pssl:6642:[::]": {}}), actual(FOREIGN), ["add connection pssl:6642:[::]"]),
-    ("an equal row stays", Wanted(connections={"pssl:6642:[::]": {"role": "", "read_only": False}}), actual(ROW, FOREIGN), []),
+    (
+        "a missing row is added",
+        Wanted(connections={"pssl:6642:[::]": {}}),
+        actual(FOREIGN),
+        ["add connection pssl:6642:[::]"],
+    ),
+    (
+        "an equal row stays",
+        Wanted(connections={"pssl:6642:[::]": {"role": "", "read_only": False}}),
+        actual(ROW, FOREIGN),
+        [],
+    ),
     (
         "only named columns are compared",
         Wanted(connections={"pssl:6642:[::]": {"inactivity_probe": 0}}),
@@ -136,7 +154,9 @@ def test_values_are_strings_as_the_database_stores_them() -> None:
 
 
 def test_columns_that_are_absent_are_left_alone() -> None:
-    connections = [{"target": " pssl:6642:[::] ", "role": "", "read_only": None, "inactivity_probe": 0, "max_backoff": None}]
+    connections = [
+        {"target": " pssl:6642:[::] ", "role": "", "read_only": None, "inactivity_probe": 0, "max_backoff": None}
+    ]
     assert wanted_settings(params(connections=connections)).connections == {
         "pssl:6642:[::]": {"role": "", "inactivity_probe": 0}
     }
@@ -167,6 +187,8 @@ def test_refused(changes: dict[str, t.Any], words: str) -> None:
         wanted_settings(params(**changes))
 
 
-@pytest.mark.parametrize("target", ["pssl:6642", "ptcp:6642:127.0.0.1", "pssl:6642:[::]", "punix:/run/x", "ssl:[::1]:6642", "tcp:host:1"])
+@pytest.mark.parametrize(
+    "target", ["pssl:6642", "ptcp:6642:127.0.0.1", "pssl:6642:[::]", "punix:/run/x", "ssl:[::1]:6642", "tcp:host:1"]
+)
 def test_targets(target: str) -> None:
     assert wanted_settings(params(connections=[{"target": target}])).connections == {target: {}}

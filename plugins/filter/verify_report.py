@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: verify_report
+short_description: Report on a whole OVN installation
+version_added: "0.1.0"
+description:
+  - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts, together with the heartbeat of M(c5c3.ovn.ovn_sync).
+  - The verdict of each database comes from all members together. Whoever could not be reached or asked counts as silent.
+options:
+  _input:
+    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read.
+    type: dict
+    required: true
+  central:
+    description: The central hosts, usually C(groups['ovn_central']).
+    type: list
+    elements: str
+    required: true
+  hypervisors:
+    description:
+      - The machines that should be chassis, usually C(groups['ovn_hypervisors']). Their system id is C(ovn_system_id), by default the name.
+      - Without it, all chassis in the database are expected.
+    type: list
+    elements: str
+  heartbeat:
+    description: Result of M(c5c3.ovn.ovn_sync).
+    type: dict
+  certificate_days:
+    description: Warn about certificates with fewer days left.
+    type: int
+    default: 30
+  northbound_endpoints:
+    description: Endpoints that are handed over to Neutron.
+    type: list
+    elements: str
+    default: []
+  southbound_endpoints:
+    description: Endpoints that are handed over to Neutron.
+    type: list
+    elements: str
+    default: []
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Look at the installation as the role has seen it
+  ansible.builtin.debug:
+    msg: "{{ (hostvars | c5c3.ovn.verify_report(central=groups['ovn_central'], heartbeat=ovn_verify_heartbeat)).lines }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(healthy), C(problems), C(warnings), C(lines) for people, and the facts behind them - C(northbound), C(southbound), C(northd), C(heartbeat),
+      C(chassis), C(versions), C(certificates), C(neutron).
+  type: dict
+  sample: {"healthy": true, "problems": [], "warnings": [], "lines": ["OVN is healthy"]}
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._verify import Host, Installation, build_report
+
+Variables = t.Mapping[str, t.Any]
+
+
+def _system_id(name: str, variables: Variables) -> str:
+    return str(variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or name)
+
+
+def verify_report(
+    hostvars: t.Mapping[str, Variables],
+    central: t.Sequence[str],
+    hypervisors: t.Sequence[str] | None = None,
+    heartbeat: Variables | None = None,
+    certificate_days: int = 30,
+    northbound_endpoints: t.Sequence[str] = (),
+    southbound_endpoints: t.Sequence[str] = (),
+) -> dict[str, t.Any]:
+    """The report of `build_report` on what the hosts have registered."""
+    expected = [name for name in hypervisors or () if hostvars[name].get("ovn_hypervisor_state") != "absent"]
+    try:
+        return build_report(
+            Installation(
+                central={
+                    name: Host(
+                        *(hostvars[name].get(f"ovn_verify_{part}") for part in ("northbound", "southbound", "info"))
+                    )
+                    for name in central
+                },
+                chassis=None if hypervisors is None else {_system_id(name, hostvars[name]): name for name in expected},
+                heartbeat=heartbeat,
+                certificate_days=certificate_days,
+                northbound_endpoints=northbound_endpoints,
+                southbound_endpoints=southbound_endpoints,
+            )
+        )
+    except OvnError as e:
+        raise AnsibleFilterError(f"verify_report: {e}") from e
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"verify_report": verify_report}

@@ -1,0 +1,386 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The report on a whole installation, from what its central hosts said and who answered a heartbeat. Pure.
+
+A problem means that something does not work or would not survive the next failure. A warning means that somebody should look, in time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ._raft.answer import Answer, silent
+from ._raft.verdict import Verdict, assess
+
+DATABASES = {"northbound": ("Northbound", "OVN_Northbound"), "southbound": ("Southbound", "OVN_Southbound")}
+
+_CHASSIS_LINES, _FINDING_LINES = 6, 8  # the rest is counted; all of it is in the facts
+
+Result = t.Mapping[str, t.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """The results of a central host's three questions; None: never asked. A result without its values failed, and `msg` says why."""
+
+    northbound: Result | None = None
+    southbound: Result | None = None
+    info: Result | None = None
+
+    @property
+    def unreachable(self) -> str:
+        """Why the host could not be reached, empty if it could."""
+        first = self.northbound
+        return _words(first) or "no answer" if first and first.get("unreachable") else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Installation:
+    """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say."""
+
+    central: t.Mapping[str, Host]
+    chassis: t.Mapping[str, str] | None = None
+    heartbeat: Result | None = None
+    certificate_days: int = 30
+    northbound_endpoints: t.Sequence[str] = ()
+    southbound_endpoints: t.Sequence[str] = ()
+
+
+@dataclasses.dataclass
+class _Findings:
+    problems: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+
+    def state(self, good: str = "healthy") -> str:
+        return "problem" if self.problems else "warning" if self.warnings else good
+
+
+def build_report(installation: Installation) -> dict[str, t.Any]:
+    """The facts, and the same as lines for people."""
+    reached = {name: host for name, host in installation.central.items() if not host.unreachable}
+    findings = _Findings()
+    for name, host in installation.central.items():
+        if host.unreachable:
+            findings.problems.append(f"{name} cannot be reached: {host.unreachable}")
+    lines: list[str] = []
+    facts: dict[str, t.Any] = {}
+    for database in DATABASES:
+        facts[database] = _database(installation, database, findings, lines)
+    facts["northd"] = _northd(reached, findings, lines)
+    facts["heartbeat"] = _heartbeat(installation.heartbeat, findings, lines)
+    facts["chassis"] = _chassis(installation, findings, lines)
+    facts["versions"] = _versions(reached, installation.heartbeat, findings, lines)
+    facts["certificates"] = _certificates(reached, installation.certificate_days, findings, lines)
+    facts["neutron"] = _neutron(installation, lines)
+    problems, warnings = list(dict.fromkeys(findings.problems)), list(dict.fromkeys(findings.warnings))
+    return {
+        "healthy": not problems,
+        "problems": problems,
+        "warnings": warnings,
+        "lines": [_headline(problems, warnings), *lines, *_listed("Problem", problems), *_listed("Warning", warnings)],
+        **facts,
+    }
+
+
+def _headline(problems: list[str], warnings: list[str]) -> str:
+    counted = [
+        f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
+        for found, word in ((problems, "problem"), (warnings, "warning"))
+        if found
+    ]
+    return f"OVN {'has ' if problems else 'is healthy'}{', ' if counted and not problems else ''}{', '.join(counted)}"
+
+
+def _line(label: str, state: str, words: str) -> str:
+    return f"{label:<13} {state:<11} {words}".rstrip()
+
+
+def _listed(word: str, findings: list[str]) -> list[str]:
+    more = len(findings) - _FINDING_LINES
+    lines = [f"{word}: {finding}" for finding in findings[:_FINDING_LINES]]
+    return [*lines, f"{word}: {more} more, see ovn_verify_report"] if more > 0 else lines
+
+
+def _words(result: Result | None) -> str:
+    """The cause that a failed result gives, in one line."""
+    text = str((result or {}).get("msg") or "").strip()
+    return " ".join(text.split())
+
+
+def _database(installation: Installation, database: str, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+    title, name = DATABASES[database]
+    answers: list[Answer] = []
+    for member, host in installation.central.items():
+        result = getattr(host, database)
+        if result and "answers" in result:
+            answers += [Answer.from_dict(answer) for answer in result["answers"]]
+        else:
+            answers.append(silent(member, name, "unreachable", _words(result) or "The host was not asked."))
+    verdict = assess(answers, len(installation.central) or None)
+    mine = _Findings(
+        [f"{title}: {reason.message}" for reason in verdict.reasons if reason.severity == "problem"],
+        [f"{title}: {reason.message}" for reason in verdict.reasons if reason.severity == "warning"],
+    )
+    if not verdict.healthy and not mine.problems:
+        mine.problems.append(f"{title}: the verdict is {verdict.verdict}.")
+    findings.problems += mine.problems
+    findings.warnings += mine.warnings
+    lines.append(_line(title, verdict.verdict, _database_words(verdict, len(installation.central))))
+    facts = verdict.as_dict()
+    return {
+        key: facts[key]
+        for key in (
+            "verdict",
+            "healthy",
+            "writable",
+            "leader",
+            "term",
+            "election_timer",
+            "cluster_id",
+            "reasons",
+            "ghosts",
+            "members",
+        )
+    }
+
+
+def _database_words(verdict: Verdict, declared: int) -> str:
+    taking_part = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
+    words = [
+        f"leader {verdict.leader}" if verdict.leader else "no leader",
+        f"{taking_part}/{declared} members",
+        f"term {verdict.term}" if verdict.term is not None else "",
+        f"timer {verdict.election_timer} ms" if verdict.election_timer is not None else "",
+        f"cluster {verdict.cluster_id[:8]}" if verdict.cluster_id else "",
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+    """Exactly one works, the others wait for its lock."""
+    found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
+    mine = _Findings()
+    for name, host in reached.items():
+        northd = (host.info or {}).get("northd") or {}
+        state = northd.get("state", "unreachable")
+        found[state].append(name)
+        if state == "paused":
+            mine.problems.append(f"northd on {name} is paused: ovn-appctl -t ovn-northd resume lets it work again.")
+        elif state == "unreachable":
+            cause = northd.get("reason") or _words(host.info) or "it was not asked"
+            mine.problems.append(f"northd on {name} does not answer: {cause}")
+        for database in DATABASES:
+            if northd.get(f"{database}_connected") is False:
+                mine.problems.append(f"northd on {name} is not connected to the {DATABASES[database][0]} database.")
+    if len(found["active"]) > 1:
+        mine.problems.append(
+            f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
+        )
+    elif not found["active"]:
+        mine.problems.append("northd is active nowhere: no change of a network reaches the chassis.")
+    findings.problems += mine.problems
+    words = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
+    lines.append(_line("northd", mine.state(), words or "nobody asked"))
+    return found
+
+
+def _heartbeat(heartbeat: Result | None, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+    if not heartbeat or "nb_cfg" not in heartbeat:
+        cause = _words(heartbeat) or "no central host could be reached."
+        findings.problems.append(f"The heartbeat could not be sent: {cause}")
+        lines.append(_line("Heartbeat", "problem", "not sent"))
+        return {"nb_cfg": None, "probed": False, "northd_alive": None, "sb_ms": None, "hv_ms": None}
+    number, sb_ms, hv_ms = heartbeat["nb_cfg"], heartbeat["sb_ms"], heartbeat["hv_ms"]
+    if not heartbeat["northd_alive"]:
+        findings.problems.append(heartbeat["reason"])
+        lines.append(_line("Heartbeat", "problem", f"number {number} was not answered by northd"))
+    elif sb_ms is None:
+        lines.append(_line("Heartbeat", "not sent", f"the last one was number {number}, northd answered it"))
+    else:
+        chassis = f"all chassis {_ms(hv_ms)}" if hv_ms is not None else "not all chassis answered"
+        state = "healthy" if hv_ms is not None or not heartbeat["probed"] else "problem"
+        lines.append(_line("Heartbeat", state, f"northd {_ms(sb_ms)}, {chassis} (number {number})"))
+    return {key: heartbeat[key] for key in ("nb_cfg", "probed", "northd_alive", "sb_ms", "hv_ms")}
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.1f} ms"
+
+
+def _chassis(installation: Installation, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+    heartbeat = installation.heartbeat or {}
+    expected = installation.chassis
+    local = [entry for entry in heartbeat.get("chassis") or [] if not entry["remote"]]
+    known = {entry["name"]: entry for entry in local}
+    wanted = dict(expected) if expected is not None else {name: name for name in known}
+    alive = [name for name in wanted if name in known and known[name]["alive"]]
+    missing = (
+        [name for name in wanted if name not in known or not known[name]["registered"]]
+        if known or heartbeat.get("nb_cfg") is not None
+        else []
+    )
+    late = [name for name in wanted if name in known and known[name]["registered"] and known[name]["alive"] is False]
+    unexpected = sorted(known.keys() - wanted.keys())
+    mine = _Findings()
+    for name in missing:
+        machine = "" if wanted[name] == name else f" ({wanted[name]})"
+        mine.problems.append(
+            f"Chassis {name}{machine} is not registered in the Southbound database: look at ovn-controller there."
+        )
+    for name in late:
+        mine.problems.append(
+            f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, its last answer was {known[name]['nb_cfg']}: "
+            "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off."
+        )
+    for name in unexpected:
+        words = "is alive" if known[name]["alive"] else "does not answer"
+        mine.warnings.append(f"Chassis {name} {words}, but is not in the inventory.")
+    by_ip: dict[str, set[str]] = {}
+    for entry in local:
+        for encapsulation in entry["encapsulations"]:
+            by_ip.setdefault(encapsulation["ip"], set()).add(entry["name"])
+    for ip, names in sorted(by_ip.items()):
+        if len(names) > 1:
+            mine.problems.append(
+                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: tunnels to it go astray."
+            )
+    findings.problems += mine.problems
+    findings.warnings += mine.warnings
+    if heartbeat.get("nb_cfg") is not None:
+        asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
+        lines.append(_line("Chassis", mine.state(), f"{len(alive)}/{len(wanted)} {asked}" if wanted else "none"))
+        lines.extend(_chassis_lines(wanted, known, unexpected))
+    else:
+        lines.append(_line("Chassis", "unknown", f"{len(wanted)} in the inventory" if expected is not None else ""))
+    return {
+        "expected": sorted(wanted) if expected is not None else None,
+        "alive": sorted(alive),
+        "late": sorted(late),
+        "missing": sorted(missing),
+        "unexpected": unexpected,
+        "details": local,
+    }
+
+
+def _chassis_lines(wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: list[str]) -> list[str]:
+    """The bad ones first; in a large installation, the rest is only counted."""
+    rows: list[tuple[int, str, str]] = []
+    for name in {**wanted, **dict.fromkeys(unexpected, "")}:
+        entry = known.get(name)
+        if entry is None or not entry["registered"]:
+            rows.append((0, name, _line(f"  {name}", "missing", "")))
+            continue
+        words = [f"{encapsulation['type']} {encapsulation['ip']}" for encapsulation in entry["encapsulations"]]
+        words += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
+        words += ["gateway"] if entry["gateway"] else []
+        words += ["not in the inventory"] if name in unexpected else []
+        state = "unknown" if entry["alive"] is None else "alive" if entry["alive"] else "late"
+        rows.append(
+            (
+                1 if state == "late" else 2 if name in unexpected else 3,
+                name,
+                _line(f"  {name}", state, ", ".join(words)),
+            )
+        )
+    rows.sort()
+    shown = [line for _rank, _name, line in rows[:_CHASSIS_LINES]]
+    return [*shown, f"  and {len(rows) - _CHASSIS_LINES} more"] if len(rows) > _CHASSIS_LINES else shown
+
+
+def _versions(
+    reached: t.Mapping[str, Host], heartbeat: Result | None, findings: _Findings, lines: list[str]
+) -> dict[str, t.Any]:
+    mine = _Findings()
+    northd: dict[str, list[str]] = {}
+    servers: dict[str, list[str]] = {}
+    schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
+    for name, host in reached.items():
+        info = host.info or {}
+        _add(northd, (info.get("northd") or {}).get("version"), name)
+        for database, answer in (info.get("databases") or {}).items():
+            _add(servers, answer["version"], name)
+            _add(schemas[database], answer["schema_version"], name)
+    named = [("northd", northd), ("ovsdb-server", servers)]
+    named += [(f"The {DATABASES[database][0]} schema", found) for database, found in schemas.items()]
+    for what, found in named:
+        if len(found) > 1:
+            where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
+            mine.warnings.append(f"{what} is not the same everywhere: {where}.")
+    internal = str((heartbeat or {}).get("northd_version") or "")
+    if internal and northd and internal.split("-")[0] not in northd:
+        mine.warnings.append(
+            f"northd {internal.split('-')[0]} wrote the Southbound database, but none of the central hosts runs it."
+        )
+    findings.warnings += mine.warnings
+    words = [
+        f"OVN {', '.join(sorted(northd))}" if northd else "",
+        f"ovsdb-server {', '.join(sorted(servers))}" if servers else "",
+        *(
+            f"{DATABASES[database][0]} schema {', '.join(sorted(found))}"
+            for database, found in schemas.items()
+            if found
+        ),
+    ]
+    lines.append(
+        _line(
+            "Versions",
+            mine.state("equal") if northd or servers else "unknown",
+            ", ".join(word for word in words if word),
+        )
+    )
+    return {
+        "northd": sorted(northd),
+        "ovsdb_server": sorted(servers),
+        "schema": {database: sorted(found) for database, found in schemas.items()},
+        "southbound_internal": internal,
+    }
+
+
+def _add(found: dict[str, list[str]], version: str | None, name: str) -> None:
+    if version and name not in found.setdefault(version, []):
+        found[version].append(name)
+
+
+def _certificates(
+    reached: t.Mapping[str, Host], minimum: int, findings: _Findings, lines: list[str]
+) -> dict[str, t.Any]:
+    mine = _Findings()
+    served: list[tuple[int, str, str]] = []
+    asked = 0
+    for name, host in reached.items():
+        broken = []
+        for certificate in (host.info or {}).get("certificates") or []:
+            asked += 1
+            if certificate["problem"]:
+                broken.append(certificate)
+            elif certificate["days_left"] is not None:
+                served.append((certificate["days_left"], name, certificate["endpoint"]))
+                if certificate["days_left"] < minimum:
+                    mine.warnings.append(
+                        f"The certificate that {name} serves at {certificate['endpoint']} ends in {certificate['days_left']} days: renew it."
+                    )
+        if broken:
+            others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
+            mine.problems.append(f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}")
+    findings.problems += mine.problems
+    findings.warnings += mine.warnings
+    days, name, endpoint = min(served, default=(None, "", ""))
+    if served:
+        lines.append(_line("Certificates", mine.state(), f"{days} days left, first to end is {name}'s at {endpoint}"))
+    elif asked:
+        lines.append(_line("Certificates", mine.state("no TLS"), ""))
+    return {"days_left": days, "host": name, "endpoint": endpoint}
+
+
+def _neutron(installation: Installation, lines: list[str]) -> dict[str, str]:
+    """What Neutron's ml2_conf.ini wants to know, by its own names."""
+    northbound, southbound = ",".join(installation.northbound_endpoints), ",".join(installation.southbound_endpoints)
+    if northbound:
+        lines.append(_line("Neutron", "", f"ovn_nb_connection = {northbound}"))
+    if southbound:
+        lines.append(_line("", "", f"ovn_sb_connection = {southbound}"))
+    return {"ovn_nb_connection": northbound, "ovn_sb_connection": southbound}

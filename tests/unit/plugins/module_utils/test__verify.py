@@ -1,0 +1,344 @@
+"""The report on a whole installation: what is a problem, what is a warning, and how it reads."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._verify import Host, Installation, build_report
+
+NAMES = ("central1", "central2", "central3")
+SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit in zip(NAMES, "abc")}
+CID = {
+    "OVN_Northbound": "a0b739a1-2c38-479b-9e0d-605e9da30330",
+    "OVN_Southbound": "b1b739a1-2c38-479b-9e0d-605e9da30331",
+}
+
+
+def status(name: str, database: str, leader: str = "central2") -> str:
+    port = 6643 if database == "OVN_Northbound" else 6644
+    servers = ""
+    for index, other in enumerate(NAMES, 1):
+        line = f"    {SIDS[other][:4]} ({SIDS[other][:4]} at ssl:192.0.2.{index}:{port})"
+        line += " (self)" if other == name else ""
+        line += " next_index=9 match_index=8" if name == leader else ""
+        line += "" if other == name else " last msg 20 ms ago"
+        servers += line + "\n"
+    peers = [SIDS[other][:4] for other in NAMES if other != name]
+    return f"""{SIDS[name][:4]}
+Name: {database}
+Cluster ID: {CID[database][:4]} ({CID[database]})
+Server ID: {SIDS[name][:4]} ({SIDS[name]})
+Address: ssl:192.0.2.{NAMES.index(name) + 1}:{port}
+Status: cluster member
+Role: {"leader" if name == leader else "follower"}
+Term: 4
+Leader: {"self" if name == leader else SIDS[leader][:4]}
+Vote: unknown
+
+Last Election won: 99999 ms ago
+Election timer: 5000
+Log: [2, 9]
+Entries not yet committed: 0
+Entries not yet applied: 0
+Connections: {" ".join(f"->{peer} <-{peer}" for peer in peers)}
+Disconnections: 0
+Servers:
+{servers}"""
+
+
+def member(name: str, database: str) -> dict[str, t.Any]:
+    server = {
+        "model": "clustered",
+        "connected": True,
+        "leader": name == "central2",
+        "cluster_id": CID[database],
+        "server_id": SIDS[name],
+        "index": 8,
+        "process": f"{name}-{database}",
+    }
+    version = "ovsdb-server (Open vSwitch) 3.5.1\n"
+    answer = {
+        "member": name,
+        "database": database,
+        "cluster_status": status(name, database),
+        "server": server,
+        "version": version,
+    }
+    return {"answers": [answer], "verdict": "degraded", "writable": True}
+
+
+def info(name: str) -> dict[str, t.Any]:
+    database = {"version": "3.5.1", "reason": ""}
+    number = NAMES.index(name) + 1
+    return {
+        "northd": {
+            "state": "active" if name == "central1" else "standby",
+            "northbound_connected": True,
+            "southbound_connected": True,
+            "version": "25.03.0",
+            "reason": "",
+        },
+        "databases": {
+            "northbound": {**database, "schema_version": "7.11.0"},
+            "southbound": {**database, "schema_version": "20.41.0"},
+        },
+        "certificates": [
+            {"endpoint": f"ssl:192.0.2.{number}:6641", "subject": name, "days_left": 360 + number, "problem": ""}
+        ],
+    }
+
+
+def chassis(name: str, **changes: t.Any) -> dict[str, t.Any]:
+    return {
+        "name": name,
+        "hostname": f"{name}.example.com",
+        "registered": True,
+        "alive": True,
+        "remote": False,
+        "nb_cfg": 17,
+        "nb_cfg_timestamp": 1,
+        "encapsulations": [{"type": "geneve", "ip": f"192.0.2.{sum(map(ord, name)) % 200}"}],
+        "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex"}],
+        "gateway": name == "hv1",
+        **changes,
+    }
+
+
+HEARTBEAT = {
+    "nb_cfg": 17,
+    "probed": True,
+    "northd_alive": True,
+    "reason": "",
+    "sb_ms": 3.14,
+    "hv_ms": 12.4,
+    "chassis": [chassis("hv1"), chassis("hv2")],
+    "late": [],
+    "northd_version": "25.03.0-20.41.0-78.8",
+}
+UNREACHABLE = {"unreachable": True, "msg": "Failed to connect to the host via ssh:\n timed out"}
+
+
+def installation(change: t.Callable[[dict[str, t.Any]], object] = lambda parts: None) -> Installation:
+    """A healthy one with `change` made to its parts."""
+    parts: dict[str, t.Any] = {
+        "central": {
+            name: {
+                "northbound": member(name, "OVN_Northbound"),
+                "southbound": member(name, "OVN_Southbound"),
+                "info": info(name),
+            }
+            for name in NAMES
+        },
+        "chassis": {"hv1": "hv1", "hv2": "hv2"},
+        "heartbeat": copy.deepcopy(HEARTBEAT),
+        "northbound_endpoints": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],
+        "southbound_endpoints": ["ssl:192.0.2.1:16642", "ssl:192.0.2.2:16642"],
+    }
+    change(parts)
+    return Installation(**{**parts, "central": {name: Host(**host) for name, host in parts["central"].items()}})
+
+
+def test_a_healthy_installation_reads_like_this() -> None:
+    report = build_report(installation())
+    assert report["lines"] == [
+        "OVN is healthy",
+        "Northbound    healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster a0b739a1",
+        "Southbound    healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster b1b739a1",
+        "northd        healthy     active on central1; standby on central2, central3",
+        "Heartbeat     healthy     northd 3.1 ms, all chassis 12 ms (number 17)",
+        "Chassis       healthy     2/2 alive",
+        "  hv1         alive       geneve 192.0.2.71, physnet1:br-ex, gateway",
+        "  hv2         alive       geneve 192.0.2.72, physnet1:br-ex",
+        "Versions      equal       OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0, Southbound schema 20.41.0",
+        "Certificates  healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641",
+        "Neutron                   ovn_nb_connection = ssl:192.0.2.1:6641,ssl:192.0.2.2:6641",
+        "                          ovn_sb_connection = ssl:192.0.2.1:16642,ssl:192.0.2.2:16642",
+    ]
+    assert report["healthy"]
+    assert (report["problems"], report["warnings"]) == ([], [])
+    assert report["neutron"]["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+    assert report["chassis"]["alive"] == ["hv1", "hv2"]
+
+
+def put(*path: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    """put("heartbeat", "late", ["hv2"]) sets parts["heartbeat"]["late"]; of "central1", "northd" in the right place."""
+
+    def change(parts: dict[str, t.Any]) -> None:
+        target: t.Any = parts
+        for key in path[:-2]:
+            target = target[key]
+        target[path[-2]] = path[-1]
+
+    return change
+
+
+def both(*changes: t.Callable[[dict[str, t.Any]], None]) -> t.Callable[[dict[str, t.Any]], None]:
+    def change(parts: dict[str, t.Any]) -> None:
+        for one in changes:
+            one(parts)
+
+    return change
+
+
+def northd(name: str, key: str, value: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    return put("central", name, "info", "northd", key, value)
+
+
+def certificate(key: str, value: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    return put("central", "central3", "info", "certificates", 0, key, value)
+
+
+PROBLEMS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], list[str]]] = [
+    (
+        "an unreachable host",
+        put("central", "central3", {"northbound": UNREACHABLE, "southbound": None, "info": None}),
+        ["central3 cannot be reached: Failed to connect to the host via ssh: timed out", "Northbound: ", "Southbound: "],
+    ),
+    (
+        "a member that does not answer",
+        put("central", "central3", "northbound", {"msg": "central3 is on fire"}),
+        ["Northbound: "],
+    ),
+    ("a paused northd", northd("central2", "state", "paused"), ["northd on central2 is paused"]),
+    ("no active northd", northd("central1", "state", "standby"), ["northd is active nowhere"]),
+    ("two active northds", northd("central2", "state", "active"), ["northd is active on central1, central2 at once"]),
+    (
+        "a northd that is not there",
+        both(northd("central2", "state", "unreachable"), northd("central2", "reason", "no such file")),
+        ["northd on central2 does not answer: no such file"],
+    ),
+    (
+        "a northd without a database",
+        northd("central3", "southbound_connected", False),
+        ["northd on central3 is not connected to the Southbound database"],
+    ),
+    ("a heartbeat that failed", put("heartbeat", {"msg": "no quorum"}), ["The heartbeat could not be sent: no quorum"]),
+    ("no heartbeat at all", put("heartbeat", None), ["The heartbeat could not be sent: no central host"]),
+    (
+        "a northd that does not answer a heartbeat",
+        both(
+            put("heartbeat", "northd_alive", False),
+            put("heartbeat", "probed", False),
+            put("heartbeat", "reason", "northd has not answered heartbeat 17"),
+        ),
+        ["northd has not answered heartbeat 17"],
+    ),
+    (
+        "a late chassis",
+        both(put("heartbeat", "chassis", 1, "alive", False), put("heartbeat", "hv_ms", None), put("heartbeat", "chassis", 1, "nb_cfg", 12)),
+        ["Chassis hv2 has not answered heartbeat 17, its last answer was 12"],
+    ),
+    ("a missing chassis", put("chassis", "hv3-id", "hv3"), ["Chassis hv3-id (hv3) is not registered"]),
+    (
+        "a left-over without a chassis",
+        both(put("heartbeat", "chassis", 1, "registered", False), put("heartbeat", "chassis", 1, "alive", False)),
+        ["Chassis hv2 is not registered"],
+    ),
+    (
+        "one encapsulation address twice",
+        put("heartbeat", "chassis", 1, "encapsulations", [{"type": "vxlan", "ip": "192.0.2.71"}]),
+        ["Chassis hv1, hv2 have the same encapsulation address 192.0.2.71"],
+    ),
+    (
+        "a port whose certificate is no good",
+        certificate("problem", "ssl:192.0.2.3:6641 serves a certificate that ca_certificate does not trust"),
+        ["central3: ssl:192.0.2.3:6641 serves a certificate"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "starts"), [row[1:] for row in PROBLEMS], ids=[row[0] for row in PROBLEMS])
+def test_problem(change: t.Callable[[dict[str, t.Any]], None], starts: list[str]) -> None:
+    report = build_report(installation(change))
+    assert not report["healthy"]
+    assert len(report["problems"]) == len(starts), report["problems"]
+    for problem, start in zip(report["problems"], starts):
+        assert problem.startswith(start)
+    assert report["lines"][0].startswith("OVN has ")
+    assert len(report["lines"]) <= 20
+    assert all("\n" not in line for line in report["lines"])
+
+
+WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [
+    ("an unexpected chassis", put("chassis", {"hv1": "hv1"}), "Chassis hv2 is alive, but is not in the inventory"),
+    (
+        "an unexpected dead chassis",
+        both(put("chassis", {"hv1": "hv1"}), put("heartbeat", "chassis", 1, "alive", False)),
+        "Chassis hv2 does not answer, but is not in the inventory",
+    ),
+    ("a certificate that ends soon", certificate("days_left", 29), "The certificate that central3 serves"),
+    ("a northd of another version", northd("central3", "version", "25.09.0"), "northd is not the same everywhere: 25.03.0 on central1, central2; 25"),
+    (
+        "another schema",
+        put("central", "central3", "info", "databases", "northbound", "schema_version", "7.0.0"),
+        "The Northbound schema is not the same everywhere",
+    ),
+    ("a foreign northd", put("heartbeat", "northd_version", "24.03.1-20.33.0-76.8"), "northd 24.03.1 wrote the Southbound database"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "start"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS])
+def test_warning(change: t.Callable[[dict[str, t.Any]], None], start: str) -> None:
+    report = build_report(installation(change))
+    assert report["healthy"]
+    assert len(report["warnings"]) == 1, report["warnings"]
+    assert report["warnings"][0].startswith(start)
+    assert report["lines"][0] == "OVN is healthy, 1 warning"
+
+
+def test_a_look_without_a_heartbeat_says_so() -> None:
+    looked = both(put("heartbeat", "probed", False), put("heartbeat", "sb_ms", None), put("heartbeat", "hv_ms", None))
+    report = build_report(installation(looked))
+    assert report["healthy"]
+    assert "Heartbeat     not sent    the last one was number 17, northd answered it" in report["lines"]
+    assert "Chassis       healthy     2/2 had answered the last heartbeat" in report["lines"]
+
+
+def test_without_an_inventory_every_chassis_counts() -> None:
+    report = build_report(installation(both(put("chassis", None), put("heartbeat", "chassis", 1, "alive", False))))
+    assert report["problems"][0].startswith("Chassis hv2 has not answered")
+    assert report["chassis"]["expected"] is None
+
+
+def test_chassis_of_another_zone_are_not_ours() -> None:
+    report = build_report(
+        installation(lambda parts: parts["heartbeat"]["chassis"].append(chassis("far", remote=True, alive=False)))
+    )
+    assert report["healthy"]
+    assert report["chassis"]["unexpected"] == []
+
+
+def test_many_chassis_stay_short_and_the_bad_ones_come_first() -> None:
+    def many(parts: dict[str, t.Any]) -> None:
+        entries = [
+            chassis(f"hv{number:03}", encapsulations=[{"type": "geneve", "ip": f"10.0.0.{number}"}])
+            for number in range(200)
+        ]
+        entries[150]["alive"] = False
+        parts["heartbeat"]["chassis"] = entries
+        parts["chassis"] = {entry["name"]: entry["name"] for entry in entries}
+
+    report = build_report(installation(many))
+    assert len(report["lines"]) <= 20
+    assert report["lines"][6].startswith("  hv150       late")
+    assert "  and 194 more" in report["lines"]
+
+
+def test_everything_down_is_still_short() -> None:
+    def dead(parts: dict[str, t.Any]) -> None:
+        parts["heartbeat"] = None
+        parts["central"] = {name: {"northbound": UNREACHABLE} for name in NAMES}
+
+    report = build_report(installation(dead))
+    assert not report["healthy"]
+    assert len(report["lines"]) <= 20
+    assert report["northbound"]["verdict"] == "unreachable"
+    assert report["lines"][-1].startswith("Problem: ")
+
+
+def test_no_inventory_at_all() -> None:
+    report = build_report(Installation(central={}))
+    assert not report["healthy"]
