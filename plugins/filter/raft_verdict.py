@@ -90,7 +90,7 @@ from ..module_utils._raft.verdict import CERTIFICATE_DAYS, assess
 def _answers_of(name: str | None, result: t.Any) -> list[Answer]:
     """The answers in one result; a host that could not be asked is a silent member."""
     if isinstance(result, Mapping) and isinstance(result.get("answers"), list):
-        return [Answer.from_dict(dict(data)) for data in result["answers"]]
+        return [Answer.from_dict(data) for data in result["answers"]]
     if isinstance(result, str):
         return [silent(result, "", "unreachable", f"{result} could not be asked.")]
     if name is None:
@@ -139,8 +139,8 @@ def raft_verdict(
             expected_cluster_id or None,
             certificate_days=certificate_days,
         )
-    except OvnError as e:
-        raise AnsibleFilterError(str(e)) from e
+    except (OvnError, ValueError) as e:
+        raise AnsibleFilterError(f"raft_verdict: {e}") from e
     return verdict.as_dict()
 
 

@@ -100,11 +100,11 @@ class View:
 
     @functools.cached_property
     def claims(self) -> list[Answer]:
-        """All who claim to lead, the most credible first: the highest term, then the one whose followers answered it last."""
+        """All who claim to lead, the most credible first: the highest term, then the one that hears most; else in a stable order."""
 
-        def credibility(answer: Answer) -> tuple[int, int]:
+        def credibility(answer: Answer) -> tuple[int, int, str]:
             status = answer.status
-            return (-status.term, -fresh_count(status)) if status else (0, 0)
+            return (*((-status.term, -fresh_count(status)) if status else (0, 0)), answer.server_id or "")
 
         return sorted((answer for answer in self.members if leads(answer)), key=credibility)
 

@@ -1,0 +1,642 @@
+"""The verdict: each case is a sentence about a cluster."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, merge, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import faults
+
+CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
+
+Build = t.Callable[[t.Any], t.Any]
+
+
+class Case(t.NamedTuple):
+    sentence: str
+    build: Build  # tools -> Raft
+    verdict: str
+    writable: bool
+    problems: t.AbstractSet[str] = frozenset()  # exactly these codes
+    warnings: t.AbstractSet[str] = frozenset()
+    members: int | None = 3  # expected_members
+    cluster_id: bool = False  # whether the right one is expected
+
+
+CASES = [
+    Case("three members, one leader, all heard is healthy", lambda p: p.Raft(3), "healthy", True),
+    Case("one member that leads itself is healthy", lambda p: p.Raft(1), "healthy", True, members=1),
+    Case("five members are healthy", lambda p: p.Raft(5), "healthy", True, members=5),
+    Case("the expected cluster id is healthy", lambda p: p.Raft(3), "healthy", True, cluster_id=True),
+    Case(
+        "a dead follower is degraded", lambda p: p.Raft(3).dead(3), "degraded", True, {"unreachable", "member_missing"}
+    ),
+    Case(
+        "a follower that died just now is degraded although the leader heard it a moment ago",
+        lambda p: p.Raft(3).silent(3),
+        "degraded",
+        True,
+        {"unreachable"},
+    ),
+    Case("a frozen follower is degraded", lambda p: p.Raft(3).silent(3, "timeout"), "degraded", True, {"timeout"}),
+    Case(
+        "a port with a bad certificate is told as such",
+        lambda p: p.Raft(3).silent(2, "certificate"),
+        "degraded",
+        True,
+        {"certificate"},
+    ),
+    Case(
+        "two of three dead is no quorum, even if the survivor calls itself leader",
+        lambda p: p.Raft(3).dead(2, 3),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable", "member_missing"},
+    ),
+    Case(
+        "two of three silent and not heard for one election timer is no quorum",
+        lambda p: p.Raft(3).dead(2, 3, last=1500),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable"},
+    ),
+    Case(
+        "two of three unreachable for us but heard by the leader this moment is degraded",
+        lambda p: p.Raft(3).silent(2).silent(3),
+        "degraded",
+        True,
+        {"unreachable"},
+    ),
+    Case(
+        "two of five dead is degraded",
+        lambda p: p.Raft(5).dead(4, 5),
+        "degraded",
+        True,
+        {"unreachable", "member_missing"},
+        members=5,
+    ),
+    Case(
+        "three of five dead is no quorum",
+        lambda p: p.Raft(5).dead(3, 4, 5),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable", "member_missing"},
+        members=5,
+    ),
+    Case(
+        "the survivor that gave up is no quorum",
+        lambda p: (
+            p.Raft(3)
+            .dead(2, 3)
+            .set(
+                1,
+                role="candidate",
+                leader="unknown",
+                status="disconnected from the cluster (election timeout)",
+                connected=False,
+            )
+        ),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable", "disconnected"},
+    ),
+    Case(
+        "a restarted member that calls itself cluster member without a leader is no quorum",
+        lambda p: p.Raft(3).dead(2, 3).set(1, role="follower", leader="unknown", connected=False),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable", "disconnected"},
+    ),
+    Case(
+        "a majority without a leader is no quorum until one is elected",
+        lambda p: p.Raft(3).dead(1).followers_heard_it(5000),
+        "no_quorum",
+        False,
+        {"no_leader", "unreachable"},
+    ),
+    Case(
+        "nobody answers is unreachable",
+        lambda p: p.Raft(3).silent(1).silent(2).silent(3),
+        "unreachable",
+        False,
+        {"unreachable"},
+    ),
+    Case("nobody was asked is unreachable", lambda p: p.Raft(0), "unreachable", False, {"unreachable"}, members=None),
+    Case(
+        "two cluster ids is split",
+        lambda p: p.Raft(2).plus(p.Raft(1, cid=p.other_cid, first=3)),
+        "split",
+        False,
+        {"two_clusters", "member_count"},
+    ),
+    Case(
+        "two leaders of one term is split",
+        lambda p: p.Raft(3).set(2, role="leader", leader="self"),
+        "split",
+        False,
+        {"two_leaders"},
+    ),
+    Case(
+        "a healthy cluster with another id than expected is split",
+        lambda p: p.Raft(3, cid=p.other_cid),
+        "split",
+        False,
+        {"foreign_cluster"},
+        cluster_id=True,
+    ),
+    Case(
+        "an old leader of an earlier term is ignored and told",
+        lambda p: p.Raft(3).set(
+            3, role="leader", leader="self", term=6, lines=[p.Line(1, 2500), p.Line(2, 2500), p.Line(3)]
+        ),
+        "degraded",
+        True,
+        {"stale_leader"},
+    ),
+    Case(
+        "a ghost at the address of a member is found without knowing how many there should be",
+        lambda p: p.Raft(3).list_also(p.Line(0xA46D, last=15544, match=21, address=p.address(3))),
+        "degraded",
+        True,
+        {"ghost"},
+        {"even_members"},
+        members=None,
+    ),
+    Case(
+        "a ghost at an address of its own is found when everybody else is accounted for",
+        lambda p: p.Raft(3).list_also(p.Line(9, last=None, match=0)),
+        "degraded",
+        True,
+        {"ghost", "member_count"},
+    ),
+    Case(
+        "a listed member that nobody asked and nobody hears is missing, not a ghost",
+        lambda p: p.Raft(3).heard(3, last=None).unasked(3),
+        "degraded",
+        True,
+        {"member_missing"},
+    ),
+    Case(
+        "a member that was removed while it was down is told",
+        lambda p: p.Raft(3).add(
+            p.Paper(
+                4,
+                role="candidate",
+                status="disconnected from the cluster (election timeout)",
+                connected=False,
+                lines=[p.Line(n) for n in (1, 2, 3, 4)],
+            )
+        ),
+        "degraded",
+        True,
+        {"disconnected", "not_listed"},
+    ),
+    Case(
+        "a joiner makes it forming",
+        lambda p: p.Raft(2).add(
+            p.Paper(
+                3,
+                status="joining cluster",
+                cid=None,
+                connected=False,
+                index=None,
+                extra="Remotes for joining: tcp:a:1\n",
+            )
+        ),
+        "forming",
+        True,
+        {"joining", "member_count"},
+    ),
+    Case(
+        "only joiners is forming",
+        lambda p: p.Raft(0).add(p.Paper(3, status="joining cluster", cid=p.cid, connected=False, index=None)),
+        "forming",
+        False,
+        {"joining"},
+    ),
+    Case(
+        "only joiners seen from outside is forming",
+        lambda p: p.Raft(0).add(p.Paper(3, connected=False, index=None, local=False)),
+        "forming",
+        False,
+        {"joining"},
+    ),
+    Case(
+        "a member that is being added makes it forming",
+        lambda p: p.Raft(2).set(1, extra="Adding server 0003 (0003 at ssl:192.0.2.3:6644) (adding: catchup)\n"),
+        "forming",
+        True,
+        {"joining", "member_count"},
+    ),
+    Case(
+        "a joiner with the id of another cluster never joins",
+        lambda p: p.Raft(2).add(p.Paper(3, status="joining cluster", cid=p.other_cid, connected=False, index=None)),
+        "degraded",
+        True,
+        {"foreign_cluster", "member_count"},
+    ),
+    Case(
+        "a leaving member is degraded",
+        lambda p: p.Raft(3).set(3, status="leaving cluster", connected=False),
+        "degraded",
+        True,
+        {"leaving"},
+    ),
+    Case("50 entries behind is caught up", lambda p: p.Raft(3).heard(3, match=49), "healthy", True),
+    Case("51 entries behind is degraded", lambda p: p.Raft(3).heard(3, match=48), "degraded", True, {"lagging"}),
+    Case(
+        "a follower that says connected but is not heard by the leader is degraded",
+        lambda p: p.Raft(3).heard(3, last=9000),
+        "degraded",
+        True,
+        {"unheard"},
+    ),
+    Case(
+        "5.3 s of silence is normal with a timer of 16 s",
+        lambda p: p.Raft(3).all(timer=16000).heard(3, last=5300),
+        "healthy",
+        True,
+    ),
+    Case(
+        "a one-way connection is a warning",
+        lambda p: p.Raft(3).set(1, connections="<-0002 ->0002 <-0003"),
+        "healthy",
+        True,
+        set(),
+        {"one_way"},
+    ),
+    Case(
+        "a connection to a peer that has not said who it is counts as both ways",
+        lambda p: p.Raft(3).set(1, connections="<-0002 <-0003 ->0000"),
+        "healthy",
+        True,
+    ),
+    Case("too few members is degraded", lambda p: p.Raft(1), "degraded", True, {"member_count"}),
+    Case(
+        "an even number of members is a warning",
+        lambda p: p.Raft(4),
+        "healthy",
+        True,
+        set(),
+        {"even_members"},
+        members=4,
+    ),
+    Case(
+        "a version with known faults is a warning",
+        lambda p: p.Raft(3).set(2, version="3.1.0"),
+        "healthy",
+        True,
+        set(),
+        {"version"},
+    ),
+    Case(
+        "a certificate that ends soon is a warning",
+        lambda p: p.Raft(3).set(2, days=3.5).set(3, days=200),
+        "healthy",
+        True,
+        set(),
+        {"certificate_expires"},
+    ),
+    Case(
+        "different election timers is degraded",
+        lambda p: p.Raft(3).set(2, timer=4000),
+        "degraded",
+        True,
+        {"election_timer_differs"},
+    ),
+    Case(
+        "a changing election timer is a warning",
+        lambda p: p.Raft(3).set(1, changing=" (changing to 2000)"),
+        "healthy",
+        True,
+        set(),
+        {"election_timer_changing"},
+    ),
+    Case(
+        "entries that wait for their commit are a warning",
+        lambda p: p.Raft(3).set(1, not_committed=2),
+        "healthy",
+        True,
+        set(),
+        {"uncommitted"},
+    ),
+    Case(
+        "two processes with the same server id is a copied file",
+        lambda p: p.Raft(3).add(p.Paper(9, server_id=p.sid(3), lines=[p.Line(9)], local=False)),
+        "degraded",
+        True,
+        {"duplicate_server_id", "not_listed"},
+    ),
+    # One place on one machine was asked.
+    Case(
+        "the leader alone, with a fresh word of everybody, is healthy with a warning",
+        lambda p: p.Raft(3).unasked(2, 3),
+        "healthy",
+        True,
+        set(),
+        {"partial_view"},
+    ),
+    Case(
+        "the leader alone, with one follower gone, is degraded",
+        lambda p: p.Raft(3).heard(3, last=8000).unasked(2, 3),
+        "degraded",
+        True,
+        {"member_missing"},
+        {"partial_view"},
+    ),
+    Case(
+        "the leader alone without its majority is no quorum",
+        lambda p: p.Raft(3).heard(3, last=8000).heard(2, last=8000).unasked(2, 3),
+        "no_quorum",
+        False,
+        {"no_quorum", "member_missing"},
+    ),
+    Case("a follower alone is never healthy", lambda p: p.Raft(3).unasked(1, 3), "degraded", True, {"partial_view"}),
+    Case(
+        "a follower alone that lost its leader is no quorum",
+        lambda p: p.Raft(3).set(2, lines=[p.Line(1, last=5000), p.Line(2), p.Line(3, last=90000)]).unasked(1, 3),
+        "no_quorum",
+        False,
+        {"no_quorum"},
+    ),
+    # Only _Server was asked.
+    Case(
+        "endpoints alone can tell healthy",
+        lambda p: p.Raft(3).all(local=False),
+        "healthy",
+        True,
+        set(),
+        {"partial_view"},
+    ),
+    Case(
+        "endpoints without an expected number say so",
+        lambda p: p.Raft(3).all(local=False),
+        "healthy",
+        True,
+        set(),
+        {"partial_view", "size_unknown"},
+        members=None,
+    ),
+    Case(
+        "a leader seen from outside whose others are silent is no quorum",
+        lambda p: p.Raft(3).all(local=False).silent(2).silent(3),
+        "no_quorum",
+        False,
+        {"no_quorum", "unreachable", "member_count"},
+    ),
+    Case(
+        "one silent endpoint is degraded",
+        lambda p: p.Raft(3).all(local=False).silent(3),
+        "degraded",
+        True,
+        {"unreachable", "member_count"},
+        {"partial_view"},
+    ),
+    Case(
+        "a silent leader seen from outside is degraded while the others take part",
+        lambda p: p.Raft(3).all(local=False).silent(1),
+        "degraded",
+        True,
+        {"partial_view", "unreachable"},
+    ),
+    Case(
+        "an index far behind seen from outside is degraded",
+        lambda p: p.Raft(3).all(local=False).set(3, index=10),
+        "degraded",
+        True,
+        {"lagging"},
+        {"partial_view"},
+    ),
+    Case(
+        "two leaders seen from outside cannot be told apart",
+        lambda p: p.Raft(3).all(local=False).set(2, role="leader"),
+        "degraded",
+        True,
+        {"stale_leader"},
+        {"partial_view"},
+    ),
+    Case(
+        "two cluster ids seen from outside is split",
+        lambda p: p.Raft(2).plus(p.Raft(1, cid=p.other_cid, first=3)).all(local=False),
+        "split",
+        False,
+        {"two_clusters", "member_count"},
+    ),
+    Case(
+        "nobody leads seen from outside is no quorum",
+        lambda p: p.Raft(3).all(local=False, role="follower"),
+        "no_quorum",
+        False,
+        {"no_leader"},
+    ),
+    Case(
+        "a standalone server is not a member of anything",
+        lambda p: p.Raft(0).add(p.Paper(1, model="standalone", local=False, cid=None)),
+        "unreachable",
+        False,
+        {"not_clustered"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.sentence)
+def test_verdict(case: Case, paper: t.Any) -> None:
+    verdict = assess(case.build(paper).answers(), case.members, paper.cid if case.cluster_id else None)
+    told = {
+        severity: {r.code for r in verdict.reasons if r.severity == severity} for severity in ("problem", "warning")
+    }
+    words = "\n".join(reason.message for reason in verdict.reasons)
+    assert (verdict.verdict, told["problem"]) == (case.verdict, case.problems), words
+    if case.verdict in ("healthy", "degraded"):
+        assert told["warning"] == case.warnings, words
+    assert verdict.writable is case.writable
+    assert verdict.healthy is (case.verdict == "healthy")
+    assert verdict.healthy is (not case.problems)
+    json.dumps(verdict.as_dict())
+    for reason in verdict.reasons:
+        assert reason.message.endswith((".", "?", "!")), reason.message
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.sentence)
+def test_the_order_of_the_answers_does_not_matter(case: Case, paper: t.Any) -> None:
+    answers = case.build(paper).answers()
+    one, two = assess(answers, case.members), assess(answers[::-1], case.members)
+    assert (one.verdict, one.writable, one.leader, one.cluster_id) == (
+        two.verdict,
+        two.writable,
+        two.leader,
+        two.cluster_id,
+    )
+    assert {reason.code for reason in one.reasons} == {reason.code for reason in two.reasons}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.sentence)
+def test_answers_of_other_hosts_are_judged_the_same(case: Case, paper: t.Any) -> None:
+    answers = case.build(paper).answers()
+    sent = [Answer.from_dict(json.loads(json.dumps(answer.as_dict()))) for answer in answers]
+    assert sent == answers
+    assert assess(sent, case.members) == assess(answers, case.members)
+
+
+def test_members_are_described(paper: t.Any) -> None:
+    raft = paper.Raft(3).dead(3)
+    verdict = assess(raft.answers(), 3)
+    assert (verdict.leader, verdict.term, verdict.election_timer, verdict.cluster_id) == ("m1", 7, 1000, paper.cid)
+    one, two, three = verdict.members
+    assert (one["member"], one["role"], one["reachable"], one["listed"], one["lag"]) == ("m1", "leader", True, True, 0)
+    assert (two["server_id"], two["last_message"], two["incoming"], two["outgoing"]) == (paper.sid(2), 50, True, True)
+    assert (three["member"], three["address"], three["server_id"]) == ("m3", paper.address(3), "0003")
+    assert (three["reachable"], three["lag"], three["connected"]) == (False, 9, None)
+    assert three["problems"]
+
+
+def test_ghosts_are_described(paper: t.Any) -> None:
+    raft = paper.Raft(3).list_also(paper.Line(0xA46D, last=15544, match=21, address=paper.address(3)))
+    assert assess(raft.answers(), 3).ghosts == (
+        {"server_id": "a46d", "address": paper.address(3), "match_index": 21, "last_message": 15544},
+    )
+
+
+def test_a_lost_majority_still_serves_raw_reads(paper: t.Any) -> None:
+    assert assess(paper.Raft(3).dead(2, 3).answers(), 3).raw_read_only
+    assert not assess(paper.Raft(3).silent(1).silent(2).silent(3).answers(), 3).raw_read_only
+
+
+@pytest.mark.parametrize(
+    ("sentence", "commits", "blocked"),
+    [
+        ("the same entries uncommitted in three samples is blocked", [(100, 2), (100, 2), (100, 2)], True),
+        ("more entries, none of them committed is blocked", [(100, 2), (101, 3), (105, 7)], True),
+        ("two samples are not enough", [(100, 2), (100, 2)], False),
+        ("commits that advance are a busy database", [(100, 2), (104, 2), (108, 2)], False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_blocked_writes(sentence: str, commits: list[tuple[int, int]], blocked: bool, paper: t.Any) -> None:
+    *earlier, last = [paper.Raft(3).set(1, log_next=log, not_committed=open_).answers() for log, open_ in commits]
+    verdict = assess(last, 3, earlier=earlier)
+    assert verdict.writable is not blocked
+    assert ("writes_blocked" in {reason.code for reason in verdict.reasons}) is blocked
+    assert verdict.passing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "build", "passing"),
+    [
+        ("healthy needs no second look", lambda p: p.Raft(3), False),
+        ("an election may pass", lambda p: p.Raft(3).all(local=False, role="follower"), True),
+        ("an old leader may pass", lambda p: p.Raft(3).set(3, role="leader", leader="self", term=6), True),
+        ("a majority that only the leader heard may pass", lambda p: p.Raft(3).silent(2).silent(3), True),
+        ("a dead follower does not pass", lambda p: p.Raft(3).dead(3), False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_what_may_pass_by_itself(sentence: str, build: Build, passing: bool, paper: t.Any) -> None:
+    assert assess(build(paper).answers(), 3).passing is passing
+
+
+def test_a_joiner_under_a_wrong_name_is_told(paper: t.Any) -> None:
+    wrong = Answer("m3", paper.database, other_databases={"OVN_Sothbound": paper.cid})
+    raft = paper.Raft(3).set(3, instead=wrong)
+    reasons = {reason.code: reason for reason in assess(raft.answers(), 3).reasons}
+    assert reasons["wrong_name"].member == "m3"
+    assert "OVN_Sothbound" in reasons["wrong_name"].message
+
+
+def test_control_socket_and_endpoint_of_one_member_are_one_answer(paper: t.Any) -> None:
+    raft = paper.Raft(3)
+    local = [paper_.answer() for paper_ in raft.all(remote=False).papers.values()]
+    raft.all(local=False, remote=True, days=90.0)
+    remote = [
+        Answer(f"192.0.2.{n}", a.database, server=a.server, certificate_days=a.certificate_days)
+        for n, a in enumerate(raft.answers(), 1)
+    ]
+    merged = merge([*remote, *local])
+    assert len(merged) == 3
+    assert all(answer.status and answer.server and answer.certificate_days == 90.0 for answer in merged)
+    assert assess([*local, *remote], 3).healthy
+
+
+def test_a_closed_client_port_of_a_member_that_answers_locally_is_its_problem(paper: t.Any) -> None:
+    answers = [
+        *paper.Raft(3).answers(),
+        silent("192.0.2.2", paper.database, "unreachable", "tcp:192.0.2.2:6642 is not reachable: refused."),
+    ]
+    verdict = assess(answers, 3)
+    assert verdict.verdict == "degraded"
+    assert [reason.member for reason in verdict.reasons] == ["m2"]
+    assert len(verdict.members) == 3
+
+
+def test_hostile_data_is_refused() -> None:
+    good = Answer("m1", "OVN_Southbound", server=ServerView("clustered", connected=True, leader=True)).as_dict()
+    for data in (
+        None,
+        [],
+        "text",
+        7,
+        {},
+        {"member": "m1"},
+        {**good, "more": 1},
+        {**good, "server": {"model": 1}},
+        {**good, "member": 5},
+    ):
+        with pytest.raises(OvnError):
+            Answer.from_dict(data)
+    with pytest.raises(OvnError):
+        assess([Answer.from_dict({**good, "cluster_status": "cut"})])
+
+
+@pytest.mark.parametrize("version", ["ovs-3.1", "ovs-3.5", "ovs-4.0"])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("leader", "healthy"),
+        ("leader-lone", "healthy"),
+        ("leader-follower-killed", "healthy"),  # 1.5 s ago: still fresh by the leader's word alone
+        ("follower", "degraded"),
+        ("candidate", "no_quorum"),
+        ("disconnected", "no_quorum"),
+        ("restarted-without-quorum", "no_quorum"),
+        ("joining-nobody-there", "forming"),
+        ("joining-wrong-cluster", "forming"),
+        ("leader-adding-catchup", "forming"),
+        ("leader-removing", "degraded"),
+        ("leader-with-ghost", "degraded"),
+        ("zombie", "no_quorum"),  # as far as it knows itself
+        ("leader-changing-timer", "healthy"),
+    ],
+)
+def test_real_statuses(version: str, name: str, expected: str) -> None:
+    text = (CAPTURES / version / f"{name}.txt").read_text()
+    verdict = assess([Answer("m1", parse_cluster_status(text).name, cluster_status=text)])
+    assert verdict.verdict == expected, verdict.words()
+    assert bool(verdict.ghosts) is (name == "leader-with-ghost")
+
+
+@pytest.mark.parametrize(
+    ("version", "count"),
+    [
+        ((2, 17, 9), 3),
+        ((3, 1, 0), 3),
+        ((3, 1, 5), 2),
+        ((3, 2, 9), 2),
+        ((3, 3, 0), 2),
+        ((3, 3, 4), 1),
+        ((3, 3, 5), 0),
+        ((3, 4, 2), 1),
+        ((3, 5, 0), 1),
+        ((3, 5, 1), 0),
+        ((3, 6, 0), 0),
+        ((4, 0, 0), 0),
+    ],
+)
+def test_version_floors(version: tuple[int, int, int], count: int) -> None:
+    assert len(faults(version)) == count
