@@ -19,7 +19,8 @@ from .._errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.unixctl import appctl
-from .ask import Answer, ask_member
+from .answer import Answer
+from .ask import ask_member
 from .observation import Observation
 from .record_dir import read_record
 
@@ -55,7 +56,7 @@ class HostMember:
         directory = self.environment().get("OVN_RUN_DIR", "/run/ovn")
         return os.path.join(directory, f"{_STEMS[self.database]}.{kind}")
 
-    def ask(self, seconds: float = _UNIXCTL_SECONDS) -> Answer:
+    def ask(self, seconds: float = _UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
         """What the running process says, from both sources."""
         return ask_member(
             self.member,
@@ -63,6 +64,7 @@ class HostMember:
             control_socket=self._socket("ctl"),
             endpoint=Endpoint("unix", self._socket("sock")),
             deadline=Deadline(seconds),
+            twice=twice,
         )
 
     def observe(self) -> Observation:
@@ -73,7 +75,7 @@ class HostMember:
         if not environment or not os.access(self.launcher, os.X_OK):
             return dataclasses.replace(seen, installed=False)
         file = self._file_state(environment)
-        answer = self.ask()
+        answer = self.ask(twice=True)
         status, server = answer.status, answer.server
         running = status is not None or server is not None
         if not running and self._pid() is not None:
@@ -92,7 +94,7 @@ class HostMember:
             leader=bool(server and server.leader),
             cid=(server.cluster_id if server else None) or (status.cluster_id if status else None),
             sid=(server.server_id if server else None) or (status.server_id if status else None),
-            listed={server.peer: server.address for server in status.servers} if status else {},
+            listed={server.sid: server.address for server in status.servers} if status else {},
             restart_reason=self._restart_reason(environment) if running else "",
             answer=answer.as_dict(),
         )
@@ -127,6 +129,7 @@ class HostMember:
         return "its package was upgraded" if replaced else ""
 
     def systemctl(self, verb: str) -> None:
+        self.run(["systemctl", "daemon-reload"], {})  # the unit may have been written a moment ago, by this or a killed run
         code, out, err = self.run(["systemctl", verb, self.unit], {})
         if code != 0:
             raise OvnError(f"systemctl {verb} {self.unit} failed: {(err or out).strip()}. {self._why_not_running()}")
@@ -181,7 +184,7 @@ class HostMember:
             raise Refused(
                 f"The {self.database} leadership moved away from {self.member}. Nothing was changed by this step; run again."
             )
-        return any(server.peer == server_id[:4] for server in status.servers)
+        return any(server.sid == server_id[:4] for server in status.servers)
 
     def wait_for_change(self, seconds: float) -> None:
         """Until this member says something else than now, at most `seconds`."""

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Systemd units of daemons that must not be restarted without need, and must be when they run with old settings. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+PROPERTIES = ("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment")
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """What systemd says of one unit, and what its main process was really started with."""
+
+    name: str
+    load_state: str = "not-found"
+    file_state: str = ""
+    active_state: str = "inactive"
+    needs_reload: bool = False
+    main_pid: int = 0
+    environment: tuple[str, ...] = ()
+    process_environment: frozenset[str] = frozenset()
+    binary_replaced: bool = False
+
+    @property
+    def masked(self) -> bool:
+        return self.load_state == "masked" or self.file_state == "masked"
+
+    @property
+    def outdated(self) -> str:
+        """Why the running process is not what a start would give now; empty if it is, or if nothing runs."""
+        if not self.main_pid:
+            return ""
+        if self.binary_replaced:
+            return "its package was upgraded"
+        if not self.process_environment.issuperset(self.environment):
+            return "its settings have changed"
+        return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The declared state of one unit; None leaves that part alone."""
+
+    name: str
+    enabled: bool | None = None
+    state: str | None = None  # started | stopped
+    masked: bool = False
+
+
+def parse_show(text: str) -> list[Unit]:
+    """The output of `systemctl show --property=...`: one block of KEY=VALUE lines a unit."""
+    units = []
+    for block in text.strip().split("\n\n"):
+        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        if "Id" not in values:
+            continue
+        units.append(
+            Unit(
+                name=values["Id"],
+                load_state=values.get("LoadState", ""),
+                file_state=values.get("UnitFileState", ""),
+                active_state=values.get("ActiveState", ""),
+                needs_reload=values.get("NeedDaemonReload") == "yes",
+                main_pid=int(values.get("MainPID") or 0),
+                environment=tuple(shlex.split(values.get("Environment", ""))),
+            )
+        )
+    return units
+
+
+def commands(wanted: Wanted, unit: Unit) -> list[str]:
+    """The systemctl verbs that lead to the declared state, in order."""
+    verbs = []
+    if wanted.masked:
+        if not unit.masked:
+            verbs.append("mask")
+        if unit.active_state in ("active", "activating", "reloading"):
+            verbs.append("stop")
+        return verbs
+    if wanted.enabled is True and unit.file_state != "enabled":
+        verbs.append("enable")
+    if wanted.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
+        verbs.append("disable")
+    running = unit.active_state in ("active", "activating", "reloading")
+    if wanted.state == "started":
+        if not running:
+            verbs.append("start")
+        elif unit.outdated:
+            verbs.append("restart")
+    if wanted.state == "stopped" and running:
+        verbs.append("stop")
+    return verbs

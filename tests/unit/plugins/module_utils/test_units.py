@@ -1,0 +1,64 @@
+"""Which systemctl verbs lead from what systemd says to what is declared."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._units import Unit, Wanted, commands, parse_show
+
+NAME = "x.service"
+ABSENT = Unit(NAME)
+FRESH = Unit(NAME, "loaded", "disabled")
+UP = Unit(
+    NAME,
+    "loaded",
+    "enabled",
+    "active",
+    main_pid=7,
+    environment=("R=1",),
+    process_environment=frozenset({"R=1", "HOME=/"}),
+)
+STARTED = Wanted(NAME, enabled=True, state="started")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unit", "verbs"),
+    [
+        pytest.param(STARTED, UP, [], id="runs as declared"),
+        pytest.param(STARTED, FRESH, ["enable", "start"], id="a new unit"),
+        pytest.param(STARTED, ABSENT, ["enable", "start"], id="a unit file that check mode did not write"),
+        pytest.param(
+            STARTED,
+            dataclasses.replace(UP, environment=("R=2",)),
+            ["restart"],
+            id="the process has the settings of before",
+        ),
+        pytest.param(
+            STARTED, dataclasses.replace(UP, binary_replaced=True), ["restart"], id="the package was upgraded"
+        ),
+        pytest.param(STARTED, dataclasses.replace(UP, active_state="failed", main_pid=0), ["start"], id="it failed"),
+        pytest.param(STARTED, dataclasses.replace(UP, active_state="activating", main_pid=0), [], id="it is starting"),
+        pytest.param(Wanted(NAME, enabled=True), FRESH, ["enable"], id="only enabled"),
+        pytest.param(Wanted(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="taken away"),
+        pytest.param(Wanted(NAME, enabled=False, state="stopped"), ABSENT, [], id="was never there"),
+        pytest.param(Wanted(NAME, masked=True), ABSENT, ["mask"], id="masked before its package comes"),
+        pytest.param(Wanted(NAME, masked=True), UP, ["mask", "stop"], id="masked while it runs"),
+        pytest.param(Wanted(NAME, masked=True), Unit(NAME, "masked", "masked"), [], id="masked already"),
+    ],
+)
+def test_commands(wanted: Wanted, unit: Unit, verbs: list[str]) -> None:
+    assert commands(wanted, unit) == verbs
+
+
+def test_show_is_read_block_by_block() -> None:
+    text = (
+        'MainPID=2649\nEnvironment=A=1 "B=x y"\nId=a.service\nLoadState=loaded\nActiveState=active\n'
+        "UnitFileState=enabled\nNeedDaemonReload=yes\n\n"
+        "MainPID=0\nEnvironment=\nId=b.service\nLoadState=masked\nActiveState=inactive\nUnitFileState=masked\n"
+    )
+    first, second = parse_show(text)
+    assert first == Unit("a.service", "loaded", "enabled", "active", True, 2649, ("A=1", "B=x y"))
+    assert second.masked
+    assert not second.outdated
