@@ -25,6 +25,9 @@ Params = t.Mapping[str, t.Any]
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     """The module's result. A failure after the write carries `changed` and `diff` in its details."""
+    for option, least in (("timeout", 1), ("wait_timeout", 0)):
+        if params[option] < least:
+            raise InvalidInput(f"{option}: {params[option]} s is too short; give at least {least}.")
     endpoint = parse_endpoint(params["database"])
     tls = TlsFiles(*(params[option] or None for option in ("private_key", "certificate", "ca_certificate")))
     if params["state"] == "absent":

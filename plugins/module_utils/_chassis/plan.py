@@ -69,6 +69,7 @@ class Plan(t.NamedTuple):
 
 def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
     """The checked options; whatever can never work is `InvalidInput`."""
+    params = _with_empty_lists(params)
     keys = external_ids.wishes(params)
     for key, wish in _free(params, "external_ids").items():
         if key in keys:
@@ -91,6 +92,14 @@ def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
     )
 
 
+def _with_empty_lists(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Ansible makes `[""]` of an empty text where a list is due; both mean the empty list."""
+    return {
+        option: _with_empty_lists(value) if isinstance(value, dict) else [] if value == [""] else value
+        for option, value in params.items()
+    }
+
+
 def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.Wish]:
     wishes = {}
     for key, value in (params.get(option) or {}).items():
@@ -111,7 +120,7 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
         if not path:
             raise InvalidInput(f"{option} is missing: private_key, certificate and ca_certificate go together.")
         checked_text(option, path)
-    return Ssl(*(str(path) for path in paths.values()))
+    return Ssl(str(paths["private_key"]), str(paths["certificate"]), str(paths["ca_certificate"]))
 
 
 def make_plan(wanted: Wanted, actual: Actual) -> Plan:

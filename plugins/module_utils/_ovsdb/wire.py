@@ -19,7 +19,7 @@ import threading
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .endpoint import Endpoint
 
 if t.TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Connection:
             return context.wrap_socket(raw)
         except OSError as e:
             raise self._failed(e) from e
+        except ValueError as e:  # a NUL character, a host name that DNS cannot express
+            raise InvalidInput(f"{ascii(self.name[:200])} is no usable address: {e}.") from e
 
     @property
     def peer_certificate(self) -> dict[str, t.Any] | None:

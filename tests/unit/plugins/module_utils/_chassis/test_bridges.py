@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
+    Bridge,
+    BridgeWish,
+    Port,
+    bridge_wishes,
+    plan_bridges,
+    plan_removal,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+
+
+def test_mappings_and_bridges_add_up() -> None:
+    params = {
+        "bridges": [{"name": "br-ex", "datapath_type": "netdev", "ports": ["eth1"]}, {"name": "br-x", "ports": None}],
+        "bridge_mappings": [{"physical_network": "p", "bridge": "br-ex", "ports": ["eth2", "eth1"]}],
+    }
+    assert bridge_wishes(params) == {"br-ex": BridgeWish("netdev", ("eth1", "eth2")), "br-x": BridgeWish(None, ())}
+
+
+@pytest.mark.parametrize(
+    ("bridges", "words"),
+    [
+        ([{"name": "a", "ports": ["e"]}, {"name": "b", "ports": ["e"]}], "two bridges"),
+        ([{"name": "a", "ports": ["b"]}, {"name": "b"}], "as a bridge and as a port"),
+        ([{"name": "a", "datapath_type": "system"}, {"name": "a", "datapath_type": "netdev"}], "two datapath types"),
+        ([{"name": "a/b"}], "no name"),
+        ([{"name": ".."}], "no name"),
+        ([{"name": "x" * 10000}], "10000"),
+        ([{"name": "a", "ports": ["eth 1"]}], "no name"),
+        ([{"name": "a", "ports": [""]}], "empty"),
+    ],
+)
+def test_bridges_that_can_never_work(bridges: list[dict[str, t.Any]], words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        bridge_wishes({"bridges": bridges})
+    assert words in str(caught.value)
+
+
+WISH = {"br-ex": BridgeWish(None, ("eth1",))}
+
+
+def test_everything_is_new() -> None:
+    plan = plan_bridges(WISH, {}, {}, "netdev")
+    assert (plan.new_bridges, plan.new_ports) == ({"br-ex": "netdev"}, {"eth1": "br-ex"})
+
+
+def test_nothing_to_do() -> None:
+    assert plan_bridges(WISH, {"br-ex": Bridge()}, {"eth1": Port("br-ex")}, "netdev").empty
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "change"),
+    [("", "system", {}), ("system", "system", {}), ("", "netdev", {"b": "netdev"}), ("netdev", None, {})],
+)
+def test_datapath_types(stored: str, wanted: str | None, change: dict[str, str]) -> None:
+    assert plan_bridges({"b": BridgeWish(wanted)}, {"b": Bridge(stored)}, {}, "system").datapath_types == change
+
+
+@pytest.mark.parametrize(
+    ("ports", "words"),
+    [
+        ({"eth1": Port("br-other")}, "already a port of bridge br-other"),
+        ({"eth1": Port("")}, "an interface of another port"),
+        ({"eth1": Port("eth1")}, "a bridge itself"),
+    ],
+)
+def test_a_port_elsewhere_is_refused(ports: dict[str, Port], words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan_bridges(WISH, {"br-ex": Bridge()}, ports, "")
+    assert words in str(caught.value)
+    assert "eth1" in str(caught.value)
+
+
+def test_a_bridge_cannot_have_the_name_of_a_port() -> None:
+    with pytest.raises(Refused, match="br-ex is already a port of bridge br-other"):
+        plan_bridges(WISH, {}, {"br-ex": Port("br-other")}, "")
+
+
+def test_removal_spares_what_others_made() -> None:
+    bridges = {
+        "ours": Bridge("", frozenset({"ours", "eth1", "patch"}), True),
+        "shared": Bridge("", frozenset({"shared", "eth2", "theirs"}), True),
+        "foreign": Bridge("", frozenset({"foreign", "eth3"}), False),
+    }
+    ports = {
+        "ours": Port("ours"),
+        "eth1": Port("ours", ours=True),
+        "patch": Port("ours", ovn=True),
+        "shared": Port("shared"),
+        "eth2": Port("shared", ours=True),
+        "theirs": Port("shared"),
+        "foreign": Port("foreign"),
+        "eth3": Port("foreign", ours=True),
+    }
+    plan, kept = plan_removal(bridges, ports)
+    assert plan.old_bridges == ["ours"]
+    assert plan.old_ports == {"eth2": "shared", "eth3": "foreign"}
+    assert kept == ["Bridge shared stays because ports of others are on it: theirs."]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import (
+    Me,
+    Registered,
+    address_conflict,
+    duplicate_id,
+    unregistered,
+)
+
+ME = Me("c1", "host1", frozenset({("geneve", "192.0.2.1"), ("vxlan", "192.0.2.1")}))
+
+
+def registered(name: str, hostname: str, *ips: str) -> Registered:
+    return Registered(name, hostname, frozenset(("geneve", ip) for ip in ips))
+
+
+@pytest.mark.parametrize(
+    ("other", "duplicate"),
+    [
+        pytest.param(registered("c1", "host1", "192.0.2.1"), False, id="ourselves"),
+        pytest.param(registered("c1", "host1", "192.0.2.9"), False, id="the same host with a new address"),
+        pytest.param(registered("c1", "old-name", "192.0.2.1"), False, id="the same address with a new host name"),
+        pytest.param(registered("c1", "host2", "192.0.2.2"), True, id="another host with another address"),
+        pytest.param(registered("c1", "host2"), True, id="another host without address"),
+        pytest.param(registered("c2", "host2", "192.0.2.2"), False, id="another chassis"),
+    ],
+)
+def test_duplicate_id(other: Registered, duplicate: bool) -> None:
+    reason = duplicate_id(ME, [other])
+    assert bool(reason) is duplicate
+    if reason:
+        assert "host2" in reason
+        assert "chassis-del c1" in reason
+
+
+@pytest.mark.parametrize(
+    ("other", "conflict"),
+    [
+        pytest.param(registered("c1", "x", "192.0.2.1"), False, id="our own row"),
+        pytest.param(registered("c2", "", "192.0.2.1"), True, id="another chassis has the address"),
+        pytest.param(registered("c2", "", "192.0.2.11"), False, id="a longer address"),
+    ],
+)
+def test_address_conflict(other: Registered, conflict: bool) -> None:
+    reason = address_conflict(ME, [other])
+    assert bool(reason) is conflict
+    if reason:
+        assert "192.0.2.1" in reason
+        assert '"c2"' in reason
+
+
+def test_unregistered_tells_what_is_missing() -> None:
+    assert unregistered(ME, []) == "it has no row there"
+    assert "geneve 192.0.2.9 instead of geneve 192.0.2.1, vxlan 192.0.2.1" in str(
+        unregistered(ME, [registered("c1", "host1", "192.0.2.9")])
+    )
+    assert unregistered(ME, [Registered("c1", "host1", ME.encapsulations)]) is None
