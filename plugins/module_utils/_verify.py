@@ -65,11 +65,17 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     findings = _Findings()
     for name, host in installation.central.items():
         if host.unreachable:
-            findings.problems.append(f"{name} cannot be reached: {host.unreachable}")
+            findings.problems.append(f"{name} cannot be reached: {host.unreachable}.")
     lines: list[str] = []
     facts: dict[str, t.Any] = {}
-    for database in DATABASES:
-        facts[database] = _database(installation, database, findings, lines)
+    verdicts = {database: _verdict(installation, database) for database in DATABASES}
+    for database, verdict in verdicts.items():
+        facts[database] = _database(verdict)
+        lines.append(
+            _line(DATABASES[database][0], verdict.verdict, _database_words(verdict, len(installation.central)))
+        )
+    findings.problems += _reasons(verdicts, "problem", installation)
+    findings.warnings += _reasons(verdicts, "warning", installation)
     facts["northd"] = _northd(reached, findings, lines)
     facts["heartbeat"] = _heartbeat(installation.heartbeat, findings, lines)
     facts["chassis"] = _chassis(installation, findings, lines)
@@ -95,8 +101,8 @@ def _headline(problems: list[str], warnings: list[str]) -> str:
     return f"OVN {'has ' if problems else 'is healthy'}{', ' if counted and not problems else ''}{', '.join(counted)}"
 
 
-def _line(label: str, state: str, words: str) -> str:
-    return f"{label:<13} {state:<11} {words}".rstrip()
+def _line(label: str, state: str, words: str, width: int = 13) -> str:
+    return f"{label:<{width}} {state:<11} {words}".rstrip()
 
 
 def _listed(word: str, findings: list[str]) -> list[str]:
@@ -107,45 +113,45 @@ def _listed(word: str, findings: list[str]) -> list[str]:
 
 def _words(result: Result | None) -> str:
     """The cause that a failed result gives, in one line."""
-    text = str((result or {}).get("msg") or "").strip()
-    return " ".join(text.split())
+    text = " ".join(str((result or {}).get("msg") or "").split())
+    return text.removeprefix("Task failed: ").removesuffix(".")
 
 
-def _database(installation: Installation, database: str, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
-    title, name = DATABASES[database]
+def _verdict(installation: Installation, database: str) -> Verdict:
+    """From the answers of all members; a host that could not be asked is a silent one."""
+    name = DATABASES[database][1]
     answers: list[Answer] = []
     for member, host in installation.central.items():
         result = getattr(host, database)
         if result and "answers" in result:
             answers += [Answer.from_dict(answer) for answer in result["answers"]]
         else:
-            answers.append(silent(member, name, "unreachable", _words(result) or "The host was not asked."))
-    verdict = assess(answers, len(installation.central) or None)
-    mine = _Findings(
-        [f"{title}: {reason.message}" for reason in verdict.reasons if reason.severity == "problem"],
-        [f"{title}: {reason.message}" for reason in verdict.reasons if reason.severity == "warning"],
-    )
-    if not verdict.healthy and not mine.problems:
-        mine.problems.append(f"{title}: the verdict is {verdict.verdict}.")
-    findings.problems += mine.problems
-    findings.warnings += mine.warnings
-    lines.append(_line(title, verdict.verdict, _database_words(verdict, len(installation.central))))
+            answers.append(silent(member, name, "unreachable", f"{_words(result) or 'the host was not asked'}."))
+    return assess(answers, len(installation.central) or None)
+
+
+def _database(verdict: Verdict) -> dict[str, t.Any]:
     facts = verdict.as_dict()
-    return {
-        key: facts[key]
-        for key in (
-            "verdict",
-            "healthy",
-            "writable",
-            "leader",
-            "term",
-            "election_timer",
-            "cluster_id",
-            "reasons",
-            "ghosts",
-            "members",
-        )
-    }
+    del facts["raw_read_only"]
+    return facts
+
+
+def _reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Installation) -> list[str]:
+    """In words, each once: both databases run on the same hosts, so they often tell the same."""
+    told: dict[str, list[str]] = {}
+    for database, verdict in verdicts.items():
+        messages = [
+            reason.message
+            for reason in verdict.reasons
+            # A host that cannot be reached is a problem of its own already.
+            if reason.severity == severity
+            and not (reason.code == "unreachable" and reason.member and installation.central[reason.member].unreachable)
+        ]
+        if severity == "problem" and not verdict.healthy and not verdict.reasons:
+            messages.append(f"the verdict is {verdict.verdict}.")
+        for message in messages:
+            told.setdefault(message, []).append(DATABASES[database][0])
+    return [f"{' and '.join(titles)}: {message}" for message, titles in told.items()]
 
 
 def _database_words(verdict: Verdict, declared: int) -> str:
@@ -171,8 +177,8 @@ def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
         if state == "paused":
             mine.problems.append(f"northd on {name} is paused: ovn-appctl -t ovn-northd resume lets it work again.")
         elif state == "unreachable":
-            cause = northd.get("reason") or _words(host.info) or "it was not asked"
-            mine.problems.append(f"northd on {name} does not answer: {cause}")
+            cause = (northd.get("reason") or _words(host.info) or "it was not asked").rstrip(".")
+            mine.problems.append(f"northd on {name} does not answer: {cause}.")
         for database in DATABASES:
             if northd.get(f"{database}_connected") is False:
                 mine.problems.append(f"northd on {name} is not connected to the {DATABASES[database][0]} database.")
@@ -190,8 +196,8 @@ def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
 
 def _heartbeat(heartbeat: Result | None, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
     if not heartbeat or "nb_cfg" not in heartbeat:
-        cause = _words(heartbeat) or "no central host could be reached."
-        findings.problems.append(f"The heartbeat could not be sent: {cause}")
+        cause = _words(heartbeat) or "no central host could be asked"
+        findings.problems.append(f"The heartbeat could not be sent: {cause}.")
         lines.append(_line("Heartbeat", "problem", "not sent"))
         return {"nb_cfg": None, "probed": False, "northd_alive": None, "sb_ms": None, "hv_ms": None}
     number, sb_ms, hv_ms = heartbeat["nb_cfg"], heartbeat["sb_ms"], heartbeat["hv_ms"]
@@ -199,7 +205,8 @@ def _heartbeat(heartbeat: Result | None, findings: _Findings, lines: list[str]) 
         findings.problems.append(heartbeat["reason"])
         lines.append(_line("Heartbeat", "problem", f"number {number} was not answered by northd"))
     elif sb_ms is None:
-        lines.append(_line("Heartbeat", "not sent", f"the last one was number {number}, northd answered it"))
+        words = f"the last one was number {number}, northd answered it" if number else "there was none so far"
+        lines.append(_line("Heartbeat", "not sent", words))
     else:
         chassis = f"all chassis {_ms(hv_ms)}" if hv_ms is not None else "not all chassis answered"
         state = "healthy" if hv_ms is not None or not heartbeat["probed"] else "problem"
@@ -266,29 +273,26 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
     }
 
 
-def _chassis_lines(wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: list[str]) -> list[str]:
+def _chassis_lines(wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str]) -> list[str]:
     """The bad ones first; in a large installation, the rest is only counted."""
-    rows: list[tuple[int, str, str]] = []
+    rows: list[tuple[int, str, str, str]] = []
     for name in {**wanted, **dict.fromkeys(unexpected, "")}:
         entry = known.get(name)
         if entry is None or not entry["registered"]:
-            rows.append((0, name, _line(f"  {name}", "missing", "")))
+            rows.append((0, name, "missing", ""))
             continue
         words = [f"{encapsulation['type']} {encapsulation['ip']}" for encapsulation in entry["encapsulations"]]
         words += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
         words += ["gateway"] if entry["gateway"] else []
         words += ["not in the inventory"] if name in unexpected else []
         state = "unknown" if entry["alive"] is None else "alive" if entry["alive"] else "late"
-        rows.append(
-            (
-                1 if state == "late" else 2 if name in unexpected else 3,
-                name,
-                _line(f"  {name}", state, ", ".join(words)),
-            )
-        )
+        rank = 1 if state == "late" else 2 if name in unexpected else 3
+        rows.append((rank, name, state, ", ".join(words)))
     rows.sort()
-    shown = [line for _rank, _name, line in rows[:_CHASSIS_LINES]]
-    return [*shown, f"  and {len(rows) - _CHASSIS_LINES} more"] if len(rows) > _CHASSIS_LINES else shown
+    shown, more = rows[:_CHASSIS_LINES], len(rows) - _CHASSIS_LINES
+    width = max([13, *(len(name) + 2 for _rank, name, _state, _text in shown)])
+    lines = [_line(f"  {name}", state, text, width) for _rank, name, state, text in shown]
+    return [*lines, f"  and {more} more"] if more > 0 else lines
 
 
 def _versions(
