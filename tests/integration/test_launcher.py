@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import re
@@ -239,6 +241,21 @@ def test_a_torn_tail_is_left_to_the_server(cluster: Cluster) -> None:
     first.file.write_bytes(first.file.read_bytes()[:-15])
     assert first.examined()["class"] == "member"
     first.up()
+
+
+def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster) -> None:
+    """Right after a compaction the file is one snapshot; a cut-off join can leave just that, without the joiner in it."""
+    members = cluster.complete()
+    third = members[2]
+    third.kill()
+    first_record = re.match(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n([^\n]*)\n", third.file.read_bytes())
+    assert first_record is not None
+    header = json.loads(first_record[1])
+    for listed, file_class in ((True, "member"), (False, "dead-join")):
+        header["prev_servers"] = {third.sid: third.address} if listed else {STRANGER: "tcp:192.0.2.1:6643"}
+        body = json.dumps(header).encode() + b"\n"
+        third.file.write_bytes(b"OVSDB CLUSTER %d %s\n%s" % (len(body), hashlib.sha1(body).hexdigest().encode(), body))
+        assert third.examined()["class"] == file_class
 
 
 def test_a_failed_start_is_remembered_for_this_file(cluster: Cluster) -> None:
