@@ -40,7 +40,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    C(refusals), C(warnings) and C(messages) (lists of text), C(records) and C(steps) (databases that have one), and for each database
+    C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan), C(records) and C(steps) (databases
+    that have one), and for each database
     C(record) and C(step) (C(action), C(state), C(members), C(reason), C(sid)).
   type: dict
 """
@@ -49,6 +50,7 @@ import time
 import typing as t
 
 from ..module_utils._errors import OvnError
+from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import Run, plan_round
@@ -85,9 +87,10 @@ def raft_plan(
         )
         try:
             decided = plan_round(this, observations[database], gate_reason).as_dict()
+            decided["ahead"] = foresee(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
-            decided = {"record": None, "step": None, "warnings": []}
+            decided = {"record": None, "step": None, "warnings": [], "ahead": []}
         _add(plan, database, decided, previous.get(database) or {}, run["wait_timeout"])
     return plan
 
@@ -97,10 +100,9 @@ def _add(
 ) -> None:
     step = decided["step"]
     plan["warnings"] += decided["warnings"]
-    plan["messages"] += decided["warnings"]
+    plan["messages"] += decided["warnings"] + decided["ahead"]
     if step:
         step["state"] = _STATES[step["action"]]
-        plan["messages"].append(step["reason"])
         plan["steps"].append(database)
     if decided["record"]:
         plan["records"].append(database)

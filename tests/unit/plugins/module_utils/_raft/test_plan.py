@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import Round, Run, plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record
@@ -301,3 +302,29 @@ def test_a_removed_member_is_expected_with_the_id_that_it_gave_up() -> None:
     result = decide([lost("c1", with_state("c1", "replacing", SIDS["c1"])), up("c2", listed=listed), up("c3")])
     assert result.record is not None
     assert result.record.members["c1"] == Member(ADDRESSES["c1"], "expected", SIDS["c1"])
+
+
+FORESEEN: list[t.Any] = [
+    pytest.param([blank(n) for n in NAMES], ["create", "join c2", "join c3"], id="a first rollout"),
+    pytest.param([up(n) for n in NAMES], [], id="nothing to do"),
+    pytest.param([lost("c1"), up("c2"), up("c3")], ["remove the lost member c1", "join c1"], id="a lost first member"),
+    pytest.param(
+        [lost("c1", running=True, connected=True, cid=CID, sid=SIDS["c1"]), up("c2"), up("c3")],
+        ["stop northbound on c1", "remove the lost member c1", "join c1"],
+        id="a server on a deleted file",
+    ),
+    pytest.param(
+        [up(n, restart_reason="new") for n in NAMES],
+        ["on c1: new", "on c3: new", "on c2: new"],
+        id="a rolling restart with the leader last",
+    ),
+    pytest.param([down(n) for n in NAMES], ["start northbound on c1, c2, c3"], id="after a total outage"),
+]
+
+
+@pytest.mark.parametrize(("observations", "expected"), FORESEEN)
+def test_check_mode_foresees_every_step_in_order(observations: list[Observation], expected: list[str]) -> None:
+    reasons = foresee(RUN, {o.member: o for o in observations}, lambda _name, _seen, _member: "")
+    assert len(reasons) == len(expected)
+    for reason, part in zip(reasons, expected):
+        assert part in reason

@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The whole ordered plan, for check mode: plays the rounds forward in a world where each step does what it says. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+import uuid
+
+from .observation import Observation
+from .plan import Gate, Run, Step, plan_round
+
+_ROUNDS = 50
+
+
+def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> list[str]:
+    """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
+    world, reasons = dict(observations), list[str]()
+    for _ in range(_ROUNDS):
+        decided = plan_round(run, world, gate)
+        if decided.record:
+            world = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in world.items()}
+        if decided.step is None:
+            return reasons
+        reasons.append(decided.step.reason)
+        if decided.step.action == "wait":
+            return reasons
+        world = _after(decided.step, world)
+        gate = _open
+    return reasons
+
+
+def _open(name: str, observations: t.Sequence[Observation], member: str | None) -> str:
+    return ""
+
+
+def _after(step: Step, world: dict[str, Observation]) -> dict[str, Observation]:
+    if step.action == "kick":
+        gone = (step.sid or "")[:4]
+        return {name: _relisted(o, {k: v for k, v in o.listed.items() if k != gone}) for name, o in world.items()}
+    acted = {name: _acted(step, world[name], world) for name in step.members}
+    world = {**world, **acted}
+    running = [o for o in world.values() if o.connected]
+    if step.action == "start" and running:
+        listed = {k: v for o in running if o.leader for k, v in o.listed.items()}
+        listed.update({o.sid[:4]: _address(o) for o in acted.values() if o.sid})
+        world = {name: _relisted(o, listed) for name, o in world.items()}
+    if running and not any(o.leader for o in running):  # the others elect one
+        first = running[0]
+        world[first.member] = dataclasses.replace(first, leader=True, listed=world[first.member].listed)
+    return world
+
+
+def _relisted(o: Observation, listed: dict[str, str]) -> Observation:
+    return dataclasses.replace(o, listed=listed) if o.running else o
+
+
+def _address(o: Observation) -> str:
+    return str(((o.record or {}).get("members") or {}).get(o.member, {}).get("address", ""))
+
+
+def _acted(step: Step, o: Observation, world: t.Mapping[str, Observation]) -> Observation:
+    if step.action == "restart":
+        return dataclasses.replace(o, restart_reason="", leader=False)
+    if step.action == "stop":
+        return dataclasses.replace(o, running=False, connected=False, leader=False, cid=None, sid=None, listed={})
+    record = o.record or {}
+    member = (record.get("members") or {}).get(o.member, {})
+    keeps_file = o.file_sid is not None and not (member.get("state") == "expected" and member.get("sid") == o.file_sid)
+    sid = o.file_sid if keeps_file else str(uuid.uuid4())
+    cid = record.get("cid") or next((other.cid for other in world.values() if other.cid), None) or str(uuid.uuid4())
+    alone = not any(other.leader for other in world.values())
+    return dataclasses.replace(
+        o,
+        installed=True,
+        file_class="member",
+        file_cid=cid,
+        file_sid=sid,
+        running=True,
+        connected=True,
+        leader=alone and o.member == step.members[0],
+        cid=cid,
+        sid=sid,
+    )
