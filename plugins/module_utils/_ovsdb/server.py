@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Refused
+from .._errors import BadAnswer, Refused
 from .endpoint import Endpoint
 from .wire import Connection, TlsFiles
 
@@ -56,24 +56,32 @@ def query_databases(endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> di
         raise Refused(
             f"{endpoint} answered a query of _Server with {str(result)[:200]}: ovsdb-server 2.9 or later is needed."
         )
+    try:
+        return _by_name([{column: _optional(value) for column, value in row.items()} for row in rows], certificate)
+    except (AttributeError, KeyError, TypeError) as e:
+        raise BadAnswer(
+            f"{endpoint} answered a query of _Server with rows that make no sense: {str(rows)[:200]}."
+        ) from e
+
+
+def _by_name(rows: list[dict[str, t.Any]], certificate: dict[str, t.Any] | None) -> dict[str, ServerRow]:
     names = {row["name"] for row in rows} - {"_Server"}
-    found = {}
-    for raw in rows:
-        row = {column: _optional(value) for column, value in raw.items()}
-        if row["name"] in names:
-            found[row["name"]] = ServerRow(
-                name=row["name"],
-                model=row["model"],
-                connected=row["connected"],
-                leader=row["leader"],
-                cluster_id=row["cid"],
-                server_id=row["sid"],
-                index=row["index"],
-                certificate=certificate,
-                other_names=tuple(sorted(names - {row["name"]})),
-                process=row["_uuid"],
-            )
-    return found
+    return {
+        row["name"]: ServerRow(
+            name=row["name"],
+            model=row["model"],
+            connected=row["connected"],
+            leader=row["leader"],
+            cluster_id=row["cid"],
+            server_id=row["sid"],
+            index=row["index"],
+            certificate=certificate,
+            other_names=tuple(sorted(names - {row["name"]})),
+            process=row["_uuid"],
+        )
+        for row in rows
+        if row["name"] in names
+    }
 
 
 def query_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> ServerRow | None:

@@ -54,7 +54,7 @@ class Connection:
         self.name = str(endpoint)
         self.deadline = deadline
         self.tls_client = endpoint.scheme == "ssl"
-        self._buffer = ""
+        self._buffer = bytearray()
         self._ids = itertools.count()
         self._decoder = json.JSONDecoder()
         self._socket = self._open(endpoint, tls)
@@ -107,7 +107,7 @@ class Connection:
         except OSError as e:
             raise self._failed(e) from e
         except ValueError as e:  # a NUL character, a host name that DNS cannot express
-            raise InvalidInput(f"{ascii(self.name[:200])} is no usable address: {e}.") from e
+            raise InvalidInput(f"{self.name[:200]!a} is no usable address: {e}.") from e
 
     @property
     def peer_certificate(self) -> dict[str, t.Any] | None:
@@ -125,11 +125,10 @@ class Connection:
             elif message.get("id") == request_id:
                 if message.get("error") is not None:
                     error = message["error"]
-                    words = (
-                        error
-                        if isinstance(error, str)
-                        else " ".join(str(error.get(k, "")) for k in ("error", "details"))
+                    details = (
+                        (error.get("error", ""), error.get("details", "")) if isinstance(error, dict) else (error,)
                     )
+                    words = " ".join(map(str, details))
                     raise Refused(f"{self.name} refused {method}: {words.strip()}", error=words.strip())
                 return message.get("result")
 
@@ -141,20 +140,10 @@ class Connection:
             raise self._failed(e) from e
 
     def _receive(self) -> dict[str, t.Any]:
-        pending = bytearray()
         while True:
-            self._buffer = self._buffer.lstrip()
-            if self._buffer:
-                try:
-                    message, end = self._decoder.raw_decode(self._buffer)
-                except json.JSONDecodeError as e:
-                    if self._buffer[0] != "{":
-                        raise Refused(
-                            f"{self.name} does not speak JSON-RPC. Is it an OVSDB port, and is TLS used on both sides?"
-                        ) from e
-                else:
-                    self._buffer = self._buffer[end:]
-                    return t.cast("dict[str, t.Any]", message)
+            message = self._next_message()
+            if message is not None:
+                return message
             try:
                 self._socket.settimeout(self._left())
                 data = self._socket.recv(_CHUNK)
@@ -162,12 +151,26 @@ class Connection:
                 raise self._failed(e) from e
             if not data:
                 raise self._failed(ConnectionResetError(errno.ECONNRESET, "the server closed the connection"))
-            pending += data
-            try:
-                self._buffer += pending.decode()
-                pending.clear()
-            except UnicodeDecodeError:
-                continue  # a character is cut in two
+            self._buffer += data
+
+    def _next_message(self) -> dict[str, t.Any] | None:
+        """The first message of the buffer, None while it is incomplete."""
+        while self._buffer[:1].isspace():
+            del self._buffer[0]
+        if self._buffer and not self._buffer.startswith(b"{"):
+            raise Refused(f"{self.name} does not speak JSON-RPC. Is it an OVSDB port, and is TLS used on both sides?")
+        # Looking at the end first keeps a long answer, which comes in many pieces, from being decoded again for each of them.
+        if not self._buffer.rstrip().endswith(b"}"):
+            return None
+        try:
+            text = self._buffer.decode()
+            message, end = self._decoder.raw_decode(text)
+        except ValueError:  # the brace is an inner one, or a character is cut in two
+            return None
+        except RecursionError as e:
+            raise Refused(f"{self.name} answers with endless nesting: it is no OVSDB server.") from e
+        self._buffer = bytearray(text[end:].encode())
+        return t.cast("dict[str, t.Any]", message)
 
 
 _Item = t.TypeVar("_Item")

@@ -48,7 +48,8 @@ def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: 
         try:
             text = str(connection.call("cluster/status", [database]))
         except Refused as e:
-            if "unknown cluster" in str(e):
+            # A server that never had a clustered database does not even know the command.
+            if "unknown cluster" in str(e) or "not a valid command" in str(e):
                 words = (
                     f"{control_socket} knows no cluster {database}: the server left it, or it serves another database."
                 )
