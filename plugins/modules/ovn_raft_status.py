@@ -418,7 +418,8 @@ from ..module_utils._raft.verdict import Verdict, assess
 _CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/ovn/ovnsb_db.ctl"}
 
 # What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
-_SAMPLES, _SAMPLE_PAUSE = 3, 0.3
+_SAMPLES = 3
+_SAMPLE_PAUSE = 0.3
 
 
 def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:

@@ -190,7 +190,7 @@ def test_without_quorum_nothing_is_written(southbound: RaftCluster, run_module: 
 
 def test_two_runs_at_once(southbound: RaftCluster, run_module: RunModule) -> None:
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = [pool.submit(everywhere, run_module, southbound, **SOUTHBOUND) for _ in range(2)]
+        runs = [pool.submit(everywhere, run_module, southbound, **SOUTHBOUND) for _run in range(2)]
         results = [run for pair in runs for run in pair.result()]
     assert all(run["election_timer"] == 1500 for run in results)
     assert len(query(southbound.members[0], "Connection", "target")) == 2

@@ -117,7 +117,7 @@ def test_check_mode_and_none_send_nothing(installation: Installation, run_module
 def test_heartbeats_at_the_same_time(installation: Installation, run_module: RunModule) -> None:
     before = run_module("ovn_sync", installation.options)["nb_cfg"]
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = [pool.submit(run_module, "ovn_sync", installation.options) for _ in range(3)]
+        runs = [pool.submit(run_module, "ovn_sync", installation.options) for _run in range(3)]
         numbers = sorted(run.result()["nb_cfg"] for run in runs)
     assert numbers == [before + 1, before + 2, before + 3]
 

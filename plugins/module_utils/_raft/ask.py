@@ -186,11 +186,11 @@ def ask(
     return merge(answers)
 
 
-def _prepare(tls: TlsFiles) -> None:
+def _prepare(tls: TlsFiles) -> object:
     """Build the TLS context once, before threads need it. Missing options are the caller's fault; bad files are told by each answer."""
     try:
-        _ = tls.context
+        return tls.context
     except InvalidInput:
         raise
     except OvnError:
-        return
+        return None

@@ -136,7 +136,8 @@ class _Gates:
         if status.election_won is not None and status.election_won > needed:
             return
         leader = self.now.leader
-        assert leader is not None
+        if leader is None:
+            raise AssertionError("a view that passed has a leader")
         for view in self.views[:-1]:
             before = view.leader
             same = before is not None and before.status is not None and before.status.term == status.term

@@ -208,7 +208,8 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
             raise Refused(
                 f"Cluster {cid} answers on {', '.join(members)}, but only {permit.member} was allowed to create one. Nothing was changed."
             )
-        assert holder is not None
+        if holder is None:
+            raise AssertionError("a member that answered was seen")
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
         return _Maintenance(run, named.replace(cid=cid, permit=None), seen, gate, changed=True).round()
     missing = _unexamined(run, seen)
@@ -325,7 +326,8 @@ class _Maintenance:
 
         It stays in the record with its old id and as `expected`: that tells the launcher which file is given up.
         """
-        assert self.leader is not None
+        if self.leader is None:
+            raise AssertionError("only asked for when there is a leader")
         where = f"{self.run.database} on"
         for o in self.seen.values():
             member = self.record.members[o.member]
@@ -346,7 +348,8 @@ class _Maintenance:
 
     def _evict_ghost(self) -> Step | None:
         """A server id in the leader's list that nobody has: left behind when a member was re-created without being removed first."""
-        assert self.leader is not None
+        if self.leader is None:
+            raise AssertionError("only asked for when there is a leader")
         if self.missing:
             return None
         owned = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}

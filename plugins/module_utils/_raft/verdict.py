@@ -552,7 +552,8 @@ class _Judge:
 
     def _changes(self, leader: Answer) -> None:
         status = leader.status
-        assert status is not None
+        if status is None:
+            raise AssertionError("a leader is one because of its status")
         for change in status.changes:
             if change.kind == "adding":
                 self.problem("joining", change.address, f"{change.address} is being added ({change.phase}).")
@@ -570,17 +571,14 @@ class _Judge:
                 None,
                 f"The election timer is changing from {status.election_timer} to {status.election_timer_target} ms.",
             )
-        others = [
-            a
-            for a in self.view.members
-            if a.status and connected(a) and a.status.election_timer != status.election_timer
-        ]
-        for answer in others:
-            assert answer.status is not None
+        others = [(a.member, a.status.election_timer) for a in self.view.members if a.status and connected(a)]
+        for member, timer in others:
+            if timer == status.election_timer:
+                continue
             self.problem(
                 "election_timer_differs",
-                answer.member,
-                f"{answer.member} uses an election timer of {answer.status.election_timer} ms, the leader {status.election_timer} ms.",
+                member,
+                f"{member} uses an election timer of {timer} ms, the leader {status.election_timer} ms.",
             )
 
     def _surroundings(self) -> None:

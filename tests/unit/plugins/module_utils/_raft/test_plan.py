@@ -247,7 +247,7 @@ def test_bootstrap_ends_with_every_member_confirmed_and_one_cid() -> None:
     """Play the rounds of a first rollout with a world that does what each step says."""
     world = {name: blank(name) for name in NAMES}
     taken = []
-    for _ in range(10):
+    for _round in range(10):
         result = decide(world.values())
         if result.record:
             world = {n: dataclasses.replace(o, record=result.record.as_dict()) for n, o in world.items()}
