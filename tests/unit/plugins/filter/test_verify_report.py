@@ -1,0 +1,41 @@
+"""What the filter takes from hostvars; the report itself is tested in test__verify.py."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.filter.verify_report import FilterModule
+
+HEARTBEAT = {"nb_cfg": 3, "probed": True, "northd_alive": True, "reason": "", "sb_ms": 1.0, "hv_ms": 2.0, "chassis": []}
+
+
+def report(hostvars: dict[str, dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
+    return t.cast("dict[str, t.Any]", FilterModule().filters()["verify_report"](hostvars, **options))
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ["hv1"]),
+        ({"ovn_system_id": "chassis-1"}, ["chassis-1"]),
+        ({"ovn_system_id": "chassis-1", "ovn_hypervisor_system_id": "chassis-2"}, ["chassis-2"]),
+        ({"ovn_hypervisor_state": "absent"}, []),
+    ],
+)
+def test_expected_chassis(variables: dict[str, t.Any], expected: list[str]) -> None:
+    answer = report({"hv1": variables}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
+    assert answer["chassis"]["expected"] == expected
+    assert answer["chassis"]["missing"] == expected
+
+
+def test_a_host_that_was_not_asked_is_silent() -> None:
+    answer = report({"c1": {}}, central=["c1"], heartbeat=HEARTBEAT)
+    assert "Northbound and Southbound: c1: the host was not asked." in answer["problems"]
+
+
+def test_an_unreachable_host_is_told_once() -> None:
+    unreachable = {"unreachable": True, "msg": "Task failed: no route to host."}
+    answer = report({"c1": {"ovn_verify_northbound": unreachable}}, central=["c1"], heartbeat=HEARTBEAT)
+    assert [problem for problem in answer["problems"] if "c1" in problem] == ["c1 cannot be reached: no route to host."]
