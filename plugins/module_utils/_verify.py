@@ -315,7 +315,8 @@ def _versions(
             where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
             mine.warnings.append(f"{what} is not the same everywhere: {where}.")
     internal = str((heartbeat or {}).get("northd_version") or "")
-    if internal and northd and internal.split("-")[0] not in northd:
+    writer = internal.partition("-")[0]
+    if writer and northd and writer not in northd:
         mine.warnings.append(
             f"northd {internal.split('-')[0]} wrote the Southbound database, but none of the central hosts runs it."
         )
