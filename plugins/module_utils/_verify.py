@@ -317,9 +317,7 @@ def _versions(
     internal = str((heartbeat or {}).get("northd_version") or "")
     writer = internal.partition("-")[0]
     if writer and northd and writer not in northd:
-        mine.warnings.append(
-            f"northd {internal.split('-')[0]} wrote the Southbound database, but none of the central hosts runs it."
-        )
+        mine.warnings.append(f"northd {writer} wrote the Southbound database, but none of the central hosts runs it.")
     findings.warnings += mine.warnings
     words = [
         f"OVN {', '.join(sorted(northd))}" if northd else "",
