@@ -200,14 +200,14 @@ class LocalDatabase:
             "until": "!=",
             "rows": [],
         }
-        names = {*(self.wanted or ()), *(port for wish in (self.wanted or {}).values() for port in wish.ports)}
-        errors = [
-            {"op": "select", "table": "Interface", "where": _named(name), "columns": ["name", "error"]}
-            for name in sorted(names)
-        ]
+        wanted = self.wanted or {}
+        looks = [("Interface", name, ["name", "error"]) for wish in wanted.values() for name in wish.ports]
+        looks += [("Interface", name, ["name", "error"]) for name in wanted]
+        looks += [("Bridge", name, ["name", "datapath_type", "datapath_id"]) for name in wanted]
+        selects = [{"op": "select", "table": kind, "where": _named(name), "columns": c} for kind, name, c in looks]
         self.connection.deadline = Deadline(deadline.left() + self.timeout)
         try:
-            answers = self._transact([reached, *errors])
+            answers = self._transact([reached, *selects])
         except Conflict as e:
             root = self._select((ROOT, []))[0][0]
             raise TimedOut(
@@ -215,8 +215,23 @@ class LocalDatabase:
                 f"cur_cfg is {root['cur_cfg']}, {next_cfg} is needed. ovs-vswitchd does not run or hangs: "
                 "look at `systemctl status ovs-vswitchd` and /var/log/openvswitch/ovs-vswitchd.log, then run again."
             ) from e
-        found = [row for answer in answers[1:] for row in answer["rows"]]
-        return {row["name"]: error for row in found if (error := as_optional(decode(row["error"])))}
+        return _errors([row for answer in answers[1:] for row in answer["rows"]])
+
+
+def _errors(rows: list[Row]) -> dict[str, str]:
+    """A device that cannot be opened has an error; a bridge that cannot be made has none, but lacks its datapath id."""
+    errors = {}
+    for row in rows:
+        if "datapath_id" in row and not as_list(decode(row["datapath_id"])):
+            kind = row["datapath_type"] or "system"
+            errors[row["name"]] = (
+                f'the bridge was not created with datapath type "{kind}" (system needs the kernel module openvswitch); '
+                "see /var/log/openvswitch/ovs-vswitchd.log"
+            )
+        error = as_optional(decode(row.get("error", ["set", []])))
+        if error:
+            errors.setdefault(row["name"], error)
+    return errors
 
 
 def _named(name: str) -> list[t.Any]:

@@ -76,7 +76,7 @@ class Connection:
 
     def _timed_out(self) -> TimedOut:
         return TimedOut(
-            f"{self.name} did not answer within {self.deadline.seconds:g} s. The process may hang, or a firewall drops the packets."
+            f"{self.name} did not answer within {round(self.deadline.seconds, 1):g} s. The process may hang, or a firewall drops the packets."
         )
 
     def _failed(self, e: OSError) -> OvnError:
