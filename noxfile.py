@@ -270,9 +270,9 @@ def newest(session: nox.Session) -> None:
 def daemons(session: nox.Session, *sets: str) -> None:
     """Debian's packages for tests on real daemons; their services are not started."""
     if os.geteuid() != 0:
-        not_tested(session, "it needs root.")
+        not_tested(session, "it needs root")
     if shutil.which("apt-get") is None:
-        not_tested(session, "it needs the OVN packages of Debian, and there is no apt-get.")
+        not_tested(session, "it needs the OVN packages of Debian, and there is no apt-get")
     session.run("tests/testbed/packages", *sets, external=True)
 
 
@@ -287,7 +287,11 @@ def integration(session: nox.Session) -> None:
 def molecule(session: nox.Session) -> None:
     """Roles and playbooks on machines (systemd-nspawn)."""
     daemons(session, "daemons", "machines")
-    session.run("molecule", "test", "--all", "--report", env={"MOLECULE_GLOB": "molecule/*/molecule.yml"})
+    session.log("What the playbooks of each story did, and what the daemons logged: .nox/molecule/")
+    session.run(
+        *("molecule", "test", "--all", "--report", *session.posargs),
+        env={"MOLECULE_GLOB": "molecule/*/molecule.yml"},
+    )
 
 
 @nox.session(default=False)

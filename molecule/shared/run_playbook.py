@@ -82,7 +82,8 @@ def main() -> int:
     with path.open("w") as log:
         run = subprocess.Popen(
             [str(Path(sys.executable).with_name("ansible-playbook")), *arguments],
-            env=os.environ | {"ANSIBLE_STDOUT_CALLBACK": "ansible.posix.jsonl", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
+            env=os.environ
+            | {"ANSIBLE_STDOUT_CALLBACK": "ansible.posix.jsonl", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
