@@ -17,8 +17,7 @@ from .._errors import InvalidInput
 from .parse import ClusterStatus, parse_cluster_status, parse_version
 
 
-@dataclasses.dataclass(frozen=True)
-class ServerView:
+class ServerView(t.NamedTuple):
     """The `_Server` row of the database: what the server itself thinks. `process` differs from one server process to the next."""
 
     model: str  # clustered | standalone | relay
@@ -26,12 +25,11 @@ class ServerView:
     leader: bool
     cluster_id: str | None = None
     server_id: str | None = None
-    index: int | None = None  # None until it has joined
+    log_index: int | None = None  # None until it has joined
     process: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Problem:
+class Problem(t.NamedTuple):
     """Why a source said nothing. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, not_asked."""
 
     code: str
@@ -83,7 +81,9 @@ class Answer:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        return dataclasses.asdict(self)
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        server = self.server._asdict() if self.server else None
+        return {**data, "server": server, "problems": [problem._asdict() for problem in self.problems]}
 
     @classmethod
     def from_dict(cls, data: t.Any) -> Answer:

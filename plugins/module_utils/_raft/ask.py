@@ -8,7 +8,6 @@ The edge of the Raft view: asks control sockets and OVSDB endpoints, all at once
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 import typing as t
@@ -90,7 +89,7 @@ def _ask_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Dead
         leader=row.leader,
         cluster_id=row.cluster_id,
         server_id=row.server_id,
-        index=row.index,
+        log_index=row.index,
         process=row.process,
     )
     return found
@@ -132,8 +131,7 @@ def ask_member(
     return Answer(member, database, **found, problems=tuple(problems), taken=time.time())
 
 
-@dataclasses.dataclass(frozen=True)
-class _Question:
+class _Question(t.NamedTuple):
     member: str
     control_socket: str | None
     endpoint: Endpoint | None

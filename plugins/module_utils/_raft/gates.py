@@ -11,7 +11,6 @@ Live means here: the leader hears the member, and the member itself says (`_Serv
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .answer import Answer
@@ -24,8 +23,7 @@ Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "
 _COMMIT_SAMPLES = 3
 
 
-@dataclasses.dataclass(frozen=True)
-class GateResult:
+class GateResult(t.NamedTuple):
     """`reason` says why a gate is closed; it is empty when `ok`."""
 
     ok: bool

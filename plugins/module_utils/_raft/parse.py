@@ -4,19 +4,19 @@
 """PRIVATE to the collection: may change at any time.
 
 The text of `cluster/status`, as ovsdb-server prints it since Open vSwitch 2.16, in a form that can be reasoned about.
+
+Records are named tuples: a module that runs as often as a ping cannot afford the time that making dataclasses takes.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
 from .._errors import BadAnswer
 
 
-@dataclasses.dataclass(frozen=True)
-class Link:
+class Link(t.NamedTuple):
     """One Raft connection of the server that answers. `sid` is 4 digits, 0000 until the peer has said who it is."""
 
     sid: str
@@ -28,8 +28,7 @@ class Link:
         return text if self.connected else f"({text})"
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
+class Change(t.NamedTuple):
     """A membership change in progress, known to the leader only."""
 
     kind: str  # adding | removing
@@ -38,8 +37,7 @@ class Change:
     phase: str
 
 
-@dataclasses.dataclass(frozen=True)
-class ListedServer:
+class ListedServer(t.NamedTuple):
     """One line of `Servers:`, the configuration as the server that answers knows it."""
 
     sid: str  # the first 4 digits; more are not printed
@@ -52,8 +50,7 @@ class ListedServer:
     last_message: int | None  # milliseconds ago; on a follower only the leader's value means something
 
 
-@dataclasses.dataclass(frozen=True)
-class ClusterStatus:
+class ClusterStatus(t.NamedTuple):
     """One server's own view. It is no proof of the state of the cluster."""
 
     name: str

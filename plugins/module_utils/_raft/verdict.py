@@ -19,7 +19,6 @@ A problem spoils `healthy`, a warning does not.
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .answer import Answer, host_of
@@ -32,19 +31,17 @@ Word = t.Literal["healthy", "degraded", "no_quorum", "split", "forming", "unreac
 CERTIFICATE_DAYS = 14
 
 
-@dataclasses.dataclass(frozen=True)
-class Reason:
+class Reason(t.NamedTuple):
     code: str
     member: str | None
     message: str
     severity: str = "problem"  # problem | warning
 
     def as_dict(self) -> dict[str, t.Any]:
-        return dataclasses.asdict(self)
+        return self._asdict()
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(t.NamedTuple):
     """`as_dict` has the names of the module's return values. `passing`: may look different a moment later, so ask again."""
 
     verdict: Word
@@ -493,10 +490,10 @@ class _Judge:
             leader
             and leader.server
             and answer.server
-            and leader.server.index is not None
-            and answer.server.index is not None
+            and leader.server.log_index is not None
+            and answer.server.log_index is not None
         ):
-            return max(0, leader.server.index - answer.server.index)
+            return max(0, leader.server.log_index - answer.server.log_index)
         return None
 
     # --- the configuration and what surrounds it ----------------------------------------------------------------------
@@ -663,7 +660,7 @@ class _Judge:
             "log_next": status.log_next if status else None,
             "not_committed": status.not_committed if status else None,
             "not_applied": status.not_applied if status else None,
-            "index": row.index if row else None,
+            "index": row.log_index if row else None,
             "match_index": server.match_index if server else None,
             "lag": lag,
             "last_message": server.last_message if server and leader else None,

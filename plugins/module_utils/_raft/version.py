@@ -8,13 +8,12 @@ Known Raft faults of Open vSwitch versions. Distributions backport fixes without
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 Version = tuple[int, int, int]
 
 
-@dataclasses.dataclass(frozen=True)
-class Fault:
+class Fault(t.NamedTuple):
     """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it."""
 
     words: str

@@ -10,7 +10,6 @@ Verdict and gates read the same view, so that they never disagree about a fact.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 import typing as t
 
@@ -32,7 +31,7 @@ def joined(answer: Answer) -> bool:
     """Whether it is past the join: a joiner has no log yet, and may print the id of a cluster that never takes it in."""
     if answer.status is not None:
         return not answer.status.joining
-    return answer.server is not None and answer.server.index is not None
+    return answer.server is not None and answer.server.log_index is not None
 
 
 def connected(answer: Answer) -> bool:
@@ -50,12 +49,12 @@ def leads(answer: Answer) -> bool:
     return answer.server is not None and answer.server.leader
 
 
-@dataclasses.dataclass(frozen=True)
 class View:
     """All properties are about the cluster `cluster_id`; answers of other clusters are in `foreign`."""
 
-    answers: tuple[Answer, ...]  # merged: one for each member
-    expected_cluster_id: str | None = None
+    def __init__(self, answers: t.Sequence[Answer], expected_cluster_id: str | None) -> None:
+        self.answers = answers  # merged: one for each member
+        self.expected_cluster_id = expected_cluster_id
 
     @functools.cached_property
     def voices(self) -> list[Answer]:
@@ -197,4 +196,4 @@ def duplicates(values: t.Iterable[str]) -> set[str]:
 
 def look(answers: t.Iterable[Answer], expected_cluster_id: str | None = None) -> View:
     """The view of one sample."""
-    return View(tuple(merge(answers)), expected_cluster_id)
+    return View(merge(answers), expected_cluster_id)

@@ -22,7 +22,7 @@ def result(number: int, database: str = "OVN_Southbound", **changes: t.Any) -> d
         "leader": number == 1,
         "cluster_id": CID,
         "server_id": sid,
-        "index": 9,
+        "log_index": 9,
     }
     server = ServerView(**{**view, **changes})
     return {

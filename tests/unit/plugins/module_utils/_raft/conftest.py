@@ -102,7 +102,7 @@ class Paper:
             leader=self.role == "leader" if self.leads is None else self.leads,
             cluster_id=self.cid,
             server_id=self.server_id or sid(self.number),
-            index=self.index,
+            log_index=self.index,
             process=self.process or f"process-{self.number}",
         )
         return Answer(
@@ -177,7 +177,7 @@ class Raft:
         return self
 
     def silent(self, number: int, code: str = "unreachable") -> Raft:
-        problem = dataclasses.replace(SILENT.problems[0], code=code)
+        problem = SILENT.problems[0]._replace(code=code)
         return self.set(number, instead=dataclasses.replace(SILENT, problems=(problem,)))
 
     def unasked(self, *numbers: int) -> Raft:
