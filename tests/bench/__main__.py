@@ -1,0 +1,70 @@
+"""What the collection costs, as ratios to a ping over the same hosts: `make bench`.
+
+Both sides of a ratio are measured in one run and in turns, because the figures of two runs differ more than the things measured.
+Nothing fails because it is slow; the exit code tells whether everything could be measured.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+import typing as t
+
+from chassis import many_hosts
+from machines import Machines
+from measure import Figure, print_table
+from ports import many_ports
+from rollout import site_again, site_first, status_of_six
+
+PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
+    "ports": many_ports,
+    "chassis": many_hosts,
+    "first": site_first,
+    "again": site_again,
+    "status": status_of_six,
+}
+
+
+def wanted_parts(arguments: list[str]) -> list[str]:
+    unknown = sorted(set(arguments) - set(PARTS))
+    if unknown:
+        sys.exit(f"bench: there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    parts = [name for name in PARTS if name in arguments or not arguments]
+    if {"again", "status"} & set(parts) and "first" not in parts:
+        sys.exit("bench: again and status need the rollout that first makes")
+    return parts
+
+
+def say_if_busy() -> None:
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    if load > processors:
+        print(
+            f"!!! This machine is busy (load {load:.1f}, {processors} processors): the figures say little.", flush=True
+        )
+
+
+def main() -> int:
+    parts = wanted_parts(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the machines end with the run
+    say_if_busy()
+    started, figures, broken = time.monotonic(), [], []
+    with Machines() as machines:
+        for name in parts:
+            try:
+                figures += PARTS[name](machines)
+            except Exception:  # the other parts are worth measuring all the same
+                traceback.print_exc()
+                broken.append(name)
+    say_if_busy()
+    print_table(figures)
+    print(f"\nMeasured in {time.monotonic() - started:.0f} s; logs: {machines.logs}")
+    if broken:
+        print(f"\n!!! NOT MEASURED: {', '.join(broken)}, see the errors above", file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
