@@ -172,7 +172,9 @@ def _checked(params: t.Mapping[str, t.Any]) -> None:
         except ValueError as e:
             raise InvalidInput(f'targets: "{target["address"]}" is not an IPv4 address.') from e
     if not IP_HEADER + HEADER <= params["packet_size"] <= _LARGEST:
-        raise InvalidInput(f"packet_size: {params['packet_size']} is not between {IP_HEADER + HEADER} and {_LARGEST} octets.")
+        raise InvalidInput(
+            f"packet_size: {params['packet_size']} is not between {IP_HEADER + HEADER} and {_LARGEST} octets."
+        )
     if params["count"] < 1:
         raise InvalidInput(f"count: {params['count']} requests prove nothing; at least 1 is needed.")
 
@@ -184,7 +186,9 @@ def _tunnels(params: t.Mapping[str, t.Any]) -> dict[str, tunnels.Tunnel]:
         return {}
     with Connection(parse_endpoint(params["database"]), TlsFiles(), Deadline(_ANSWER_TIME)) as connection:
         interfaces = tunnels.parse_interfaces(transact(connection, "Open_vSwitch", tunnels.interface_queries()))
-        return tunnels.by_chassis(chassis, interfaces, transact(connection, "Open_vSwitch", tunnels.port_queries(interfaces)))
+        return tunnels.by_chassis(
+            chassis, interfaces, transact(connection, "Open_vSwitch", tunnels.port_queries(interfaces))
+        )
 
 
 def _run(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -200,7 +204,14 @@ def _run(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     for target in params["targets"]:
         tally = tallies.get(target["address"]) or Tally(sent=params["count"])
         tunnel = by_chassis.get(target["chassis"])
-        results.append({"name": target["name"], "address": target["address"], **tally.as_result(), "tunnel": tunnel.as_result() if tunnel else None})
+        results.append(
+            {
+                "name": target["name"],
+                "address": target["address"],
+                **tally.as_result(),
+                "tunnel": tunnel.as_result() if tunnel else None,
+            }
+        )
     report = [report_line(params["source"], result, params["packet_size"]) for result in results]
     bad = [line for line, result in zip(report, results) if result["loss"] > params["max_loss"]]
     answer: dict[str, t.Any] = {"changed": False, "ok": not bad, "results": results, "report": report}
@@ -215,7 +226,11 @@ def _run(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def main() -> t.NoReturn:
-    target = {"name": {"type": "str", "required": True}, "address": {"type": "str", "required": True}, "chassis": {"type": "str"}}
+    target = {
+        "name": {"type": "str", "required": True},
+        "address": {"type": "str", "required": True},
+        "chassis": {"type": "str"},
+    }
     module = AnsibleModule(
         argument_spec={
             "source": {"type": "str", "default": "this host"},

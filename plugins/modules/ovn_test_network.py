@@ -134,7 +134,9 @@ def _connect(params: t.Mapping[str, t.Any], deadline: Deadline) -> Connection:
             raise
         except OvnError as e:
             problems.append(e)
-    raise Unreachable(f"No Northbound database can be used. {' '.join(str(e) for e in problems) or 'No endpoint is given.'}")
+    raise Unreachable(
+        f"No Northbound database can be used. {' '.join(str(e) for e in problems) or 'No endpoint is given.'}"
+    )
 
 
 def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -152,7 +154,11 @@ def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
 
 
 def main() -> t.NoReturn:
-    port = {"name": {"type": "str", "required": True}, "mac": {"type": "str", "required": True}, "ip": {"type": "str", "required": True}}
+    port = {
+        "name": {"type": "str", "required": True},
+        "mac": {"type": "str", "required": True},
+        "ip": {"type": "str", "required": True},
+    }
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

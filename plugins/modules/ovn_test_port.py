@@ -120,7 +120,9 @@ class TestPort:
     def __init__(self, module: AnsibleModule) -> None:
         self.module = module
         p = module.params
-        self.wanted = guest.Guest(p["namespace"], p["device"], (p["mac"] or "").lower(), _address(p["address"]), p["mtu"])
+        self.wanted = guest.Guest(
+            p["namespace"], p["device"], (p["mac"] or "").lower(), _address(p["address"]), p["mtu"]
+        )
         self.commands: list[list[str]] = []
         self._ip_path: str | None = None
         self._milliseconds = p["wait_timeout"] * 1000
@@ -136,7 +138,9 @@ class TestPort:
         present = os.path.exists(f"{FOLDER}/{self.wanted.namespace}")
         link = None
         if present:
-            link = guest.parse_link(json.loads(self._ip("-netns", self.wanted.namespace, "-json", "-details", "address", "show") or "[]"))
+            link = guest.parse_link(
+                json.loads(self._ip("-netns", self.wanted.namespace, "-json", "-details", "address", "show") or "[]")
+            )
         try:
             with open(f"/sys/class/net/{self.wanted.device}/flags", encoding="ascii") as file:
                 device, up = True, bool(int(file.read(), 16) & 1)
@@ -198,7 +202,10 @@ class TestPort:
                 self._change_port(connection, operations)
                 if not self.module.check_mode:
                     self._wait(connection)
-        return {"changed": bool(operations or self.commands or offload), "commands": [f"ip {' '.join(c)}" for c in self.commands]}
+        return {
+            "changed": bool(operations or self.commands or offload),
+            "commands": [f"ip {' '.join(c)}" for c in self.commands],
+        }
 
     def _wait(self, connection: Connection) -> None:
         p = self.module.params

@@ -55,9 +55,13 @@ def parse_link(data: t.Sequence[t.Mapping[str, t.Any]]) -> GuestLink | None:
     """`eth0` among all links of the namespace."""
     for link in data:
         if link.get("ifname") == GUEST_DEVICE:
-            addresses = tuple(f"{a['local']}/{a['prefixlen']}" for a in link.get("addr_info", []) if a.get("family") == "inet")
+            addresses = tuple(
+                f"{a['local']}/{a['prefixlen']}" for a in link.get("addr_info", []) if a.get("family") == "inet"
+            )
             kind = link.get("linkinfo", {}).get("info_kind", "")
-            return GuestLink(kind, link.get("address", ""), link.get("mtu", 0), "UP" in link.get("flags", []), addresses)
+            return GuestLink(
+                kind, link.get("address", ""), link.get("mtu", 0), "UP" in link.get("flags", []), addresses
+            )
     return None
 
 
@@ -74,7 +78,21 @@ def guest_commands(wanted: Guest, actual: ActualGuest) -> list[list[str]]:
             todo.append(["link", "delete", "dev", wanted.device])
         elif link is not None:
             todo.append([*inside, "link", "delete", "dev", GUEST_DEVICE])
-        todo.append(["link", "add", "dev", wanted.device, "type", "veth", "peer", "name", GUEST_DEVICE, "netns", wanted.namespace])
+        todo.append(
+            [
+                "link",
+                "add",
+                "dev",
+                wanted.device,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                GUEST_DEVICE,
+                "netns",
+                wanted.namespace,
+            ]
+        )
         actual = dataclasses.replace(actual, device_up=False)
         link = GuestLink("veth", "", 0, False, ())
     if link.mac != wanted.mac:
@@ -119,7 +137,9 @@ def port_queries(bridge: str, device: str) -> list[Operation]:
 
 
 def actual_port(bridge: str, answers: t.Sequence[t.Mapping[str, t.Any]]) -> ActualPort:
-    bridges, ports, interfaces = ([{k: decode(v) for k, v in row.items()} for row in answer["rows"]] for answer in answers)
+    bridges, ports, interfaces = (
+        [{k: decode(v) for k, v in row.items()} for row in answer["rows"]] for answer in answers
+    )
     port = ports[0] if ports else None
     interface = interfaces[0] if interfaces else None
     return ActualPort(
@@ -135,9 +155,13 @@ def actual_port(bridge: str, answers: t.Sequence[t.Mapping[str, t.Any]]) -> Actu
 def port_operations(bridge: str, device: str, iface_id: str, actual: ActualPort) -> list[Operation]:
     """What to write so that `device` is a port of `bridge` and carries the logical port `iface_id`."""
     if actual.bridge is None:
-        raise Refused(f"There is no bridge {bridge}. ovn-controller makes it: is it running, and does this host have its chassis settings?")
+        raise Refused(
+            f"There is no bridge {bridge}. ovn-controller makes it: is it running, and does this host have its chassis settings?"
+        )
     if not actual.ours or (actual.holder is not None and actual.holder != bridge):
-        raise Refused(f"{device} is already a port of bridge {actual.holder}, and not one that this module made. Choose another device name.")
+        raise Refused(
+            f"{device} is already a port of bridge {actual.holder}, and not one that this module made. Choose another device name."
+        )
     if actual.port is None:
         if actual.interface is not None:
             raise Refused(f"{device} is already an interface of another port. Choose another device name.")
@@ -147,14 +171,21 @@ def port_operations(bridge: str, device: str, iface_id: str, actual: ActualPort)
             {
                 "op": "insert",
                 "table": "Port",
-                "row": {"name": device, "interfaces": ["named-uuid", "interface"], "external_ids": ["map", [[MARK, "true"]]]},
+                "row": {
+                    "name": device,
+                    "interfaces": ["named-uuid", "interface"],
+                    "external_ids": ["map", [[MARK, "true"]]],
+                },
                 "uuid-name": "port",
             },
             _bridge_ports(actual.bridge, "insert", ["named-uuid", "port"]),
         ]
     if actual.iface_id == iface_id:
         return []
-    mutations = [["external_ids", "delete", ["set", ["iface-id"]]], ["external_ids", "insert", ["map", [["iface-id", iface_id]]]]]
+    mutations = [
+        ["external_ids", "delete", ["set", ["iface-id"]]],
+        ["external_ids", "insert", ["map", [["iface-id", iface_id]]]],
+    ]
     return [{"op": "mutate", "table": "Interface", "where": [["name", "==", device]], "mutations": mutations}]
 
 
@@ -165,7 +196,12 @@ def port_removal(bridge: str, actual: ActualPort) -> list[Operation]:
 
 
 def _bridge_ports(bridge: str, mutator: str, port: list[str]) -> Operation:
-    return {"op": "mutate", "table": "Bridge", "where": [["_uuid", "==", ["uuid", bridge]]], "mutations": [["ports", mutator, ["set", [port]]]]}
+    return {
+        "op": "mutate",
+        "table": "Bridge",
+        "where": [["_uuid", "==", ["uuid", bridge]]],
+        "mutations": [["ports", mutator, ["set", [port]]]],
+    }
 
 
 def next_configuration() -> list[Operation]:
@@ -177,7 +213,15 @@ def next_configuration() -> list[Operation]:
 def configuration_wait(number: int, milliseconds: int) -> Operation:
     """Answers as soon as ovs-vswitchd has taken over configuration `number`, or fails with "timed out"."""
     reached = [["cur_cfg", ">=", number]]
-    return {"op": "wait", "timeout": milliseconds, "table": "Open_vSwitch", "where": reached, "columns": ["_uuid"], "until": "!=", "rows": []}
+    return {
+        "op": "wait",
+        "timeout": milliseconds,
+        "table": "Open_vSwitch",
+        "where": reached,
+        "columns": ["_uuid"],
+        "until": "!=",
+        "rows": [],
+    }
 
 
 def makes_device(commands: t.Sequence[t.Sequence[str]]) -> bool:

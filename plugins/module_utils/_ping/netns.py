@@ -41,13 +41,15 @@ def inside(namespace: str | None) -> t.Iterator[None]:
         yield
         return
     path = f"{FOLDER}/{namespace}"
-    with open("/proc/self/ns/net", "rb") as home:
+    with contextlib.ExitStack() as files:
+        home = files.enter_context(open("/proc/self/ns/net", "rb"))
         try:
-            target = open(path, "rb")
+            target = files.enter_context(open(path, "rb"))
         except OSError as e:
-            raise Unreachable(f"Network namespace {namespace} cannot be entered: {path}: {e.strerror}. Run the step that makes it first.") from e
-        with target:
-            _enter(target.fileno(), namespace)
+            raise Unreachable(
+                f"Network namespace {namespace} cannot be entered: {path}: {e.strerror}. Run the step that makes it first."
+            ) from e
+        _enter(target.fileno(), namespace)
         try:
             yield
         finally:
@@ -141,7 +143,10 @@ class Pinger:
             for address, tally in tallies.items():
                 self._send(address)
                 tally.sent += 1
-            last = number == count - 1
-            for address, milliseconds in self._answers(Deadline(timeout if last else interval), lambda: last and not self._pending):
+            if number < count - 1:
+                answers = self._answers(Deadline(interval), lambda: False)
+            else:
+                answers = self._answers(Deadline(timeout), lambda: not self._pending)
+            for address, milliseconds in answers:
                 tallies[address].round_trips.append(milliseconds)
         return tallies

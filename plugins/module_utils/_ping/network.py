@@ -49,19 +49,38 @@ def queries(name: str, ports: t.Sequence[Port]) -> list[Operation]:
     """Our rows, and the rows that have a wanted name."""
     return [
         {"op": "select", "table": "Logical_Switch", "where": [_marked(name)], "columns": ["_uuid"]},
-        {"op": "select", "table": "Logical_Switch_Port", "where": [_marked(name)], "columns": ["_uuid", "name", "addresses"]},
-        {"op": "select", "table": "Logical_Switch", "where": [["name", "==", name]], "columns": ["_uuid", "external_ids"]},
+        {
+            "op": "select",
+            "table": "Logical_Switch_Port",
+            "where": [_marked(name)],
+            "columns": ["_uuid", "name", "addresses"],
+        },
+        {
+            "op": "select",
+            "table": "Logical_Switch",
+            "where": [["name", "==", name]],
+            "columns": ["_uuid", "external_ids"],
+        },
         *(
-            {"op": "select", "table": "Logical_Switch_Port", "where": [["name", "==", port.name]], "columns": ["name", "external_ids"]}
+            {
+                "op": "select",
+                "table": "Logical_Switch_Port",
+                "where": [["name", "==", port.name]],
+                "columns": ["name", "external_ids"],
+            }
             for port in ports
         ),
     ]
 
 
 def actual_of(name: str, answers: t.Sequence[dict[str, t.Any]]) -> Actual:
-    switches, ports, named, *others = ([{k: decode(v) for k, v in row.items()} for row in answer["rows"]] for answer in answers)
+    switches, ports, named, *others = (
+        [{k: decode(v) for k, v in row.items()} for row in answer["rows"]] for answer in answers
+    )
     if len(switches) > 1:
-        raise Refused(f"There are {len(switches)} logical switches of the test network {name}. Remove it with state: absent, then run again.")
+        raise Refused(
+            f"There are {len(switches)} logical switches of the test network {name}. Remove it with state: absent, then run again."
+        )
     foreign = [name for row in named if row["external_ids"].get(MARK) != name]
     foreign += [row["name"] for rows in others for row in rows if row["external_ids"].get(MARK) != name]
     return Actual(
@@ -94,16 +113,33 @@ def operations(name: str, ports: t.Sequence[Port], actual: Actual) -> tuple[list
         uuid, addresses = actual.ports[port.name]
         if addresses != (port.addresses,):
             where = [["_uuid", "==", ["uuid", uuid]]]
-            todo.append({"op": "update", "table": "Logical_Switch_Port", "where": where, "row": {"addresses": port.addresses}})
+            todo.append(
+                {"op": "update", "table": "Logical_Switch_Port", "where": where, "row": {"addresses": port.addresses}}
+            )
             words.append(f"port {port.name} ({port.addresses})")
     if actual.switch is None:
         # Names of logical switches are not unique: two runs at once must not make two.
-        nobody = {"op": "wait", "timeout": 0, "table": "Logical_Switch", "where": [_marked(name)], "columns": ["name"], "until": "==", "rows": []}
+        nobody = {
+            "op": "wait",
+            "timeout": 0,
+            "table": "Logical_Switch",
+            "where": [_marked(name)],
+            "columns": ["name"],
+            "until": "==",
+            "rows": [],
+        }
         row = {"name": name, "external_ids": _mark(name), "ports": ["set", new]}
         return [nobody, *todo, {"op": "insert", "table": "Logical_Switch", "row": row}], [f"switch {name}", *words]
     if new:
         where = [["_uuid", "==", ["uuid", actual.switch]]]
-        todo.append({"op": "mutate", "table": "Logical_Switch", "where": where, "mutations": [["ports", "insert", ["set", new]]]})
+        todo.append(
+            {
+                "op": "mutate",
+                "table": "Logical_Switch",
+                "where": where,
+                "mutations": [["ports", "insert", ["set", new]]],
+            }
+        )
     return todo, words
 
 
@@ -111,4 +147,7 @@ def removal(name: str, actual: Actual) -> tuple[list[Operation], list[str]]:
     """Our switch goes; the ports go with it, because nothing else holds them."""
     if actual.switch is None:
         return [], []
-    return [{"op": "delete", "table": "Logical_Switch", "where": [_marked(name)]}], [f"switch {name}", *(f"port {port}" for port in sorted(actual.ports))]
+    return [{"op": "delete", "table": "Logical_Switch", "where": [_marked(name)]}], [
+        f"switch {name}",
+        *(f"port {port}" for port in sorted(actual.ports)),
+    ]

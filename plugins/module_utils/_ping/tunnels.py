@@ -29,7 +29,10 @@ class Tunnel:
 
 
 def interface_queries() -> list[Operation]:
-    return [{"op": "select", "table": "Interface", "where": [["type", "==", kind]], "columns": ["name", "type", "options"]} for kind in TYPES]
+    return [
+        {"op": "select", "table": "Interface", "where": [["type", "==", kind]], "columns": ["name", "type", "options"]}
+        for kind in TYPES
+    ]
 
 
 def parse_interfaces(answers: t.Sequence[t.Mapping[str, t.Any]]) -> list[Tunnel]:
@@ -38,10 +41,15 @@ def parse_interfaces(answers: t.Sequence[t.Mapping[str, t.Any]]) -> list[Tunnel]
 
 
 def port_queries(interfaces: t.Sequence[Tunnel]) -> list[Operation]:
-    return [{"op": "select", "table": "Port", "where": [["name", "==", i.interface]], "columns": ["name", "external_ids"]} for i in interfaces]
+    return [
+        {"op": "select", "table": "Port", "where": [["name", "==", i.interface]], "columns": ["name", "external_ids"]}
+        for i in interfaces
+    ]
 
 
-def by_chassis(chassis: t.Sequence[str], interfaces: t.Sequence[Tunnel], answers: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, Tunnel]:
+def by_chassis(
+    chassis: t.Sequence[str], interfaces: t.Sequence[Tunnel], answers: t.Sequence[t.Mapping[str, t.Any]]
+) -> dict[str, Tunnel]:
     """The best tunnel to each of `chassis`. ovn-controller writes CHASSIS@REMOTE_IP, newer ones %LOCAL_IP behind it, into the port."""
     known = {tunnel.interface: tunnel for tunnel in interfaces}
     found: dict[str, Tunnel] = {}
