@@ -175,7 +175,9 @@ def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
         state = northd.get("state", "unreachable")
         found[state].append(name)
         if state == "paused":
-            mine.problems.append(f"northd on {name} is paused: ovn-appctl -t ovn-northd resume lets it work again.")
+            mine.problems.append(
+                f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
+            )
         elif state == "unreachable":
             cause = (northd.get("reason") or _words(host.info) or "it was not asked").rstrip(".")
             mine.problems.append(f"northd on {name} does not answer: {cause}.")
@@ -259,8 +261,14 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
     findings.warnings += mine.warnings
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
-        lines.append(_line("Chassis", mine.state(), f"{len(alive)}/{len(wanted)} {asked}" if wanted else "none"))
-        lines.extend(_chassis_lines(wanted, known, unexpected))
+        lines.append(
+            _line(
+                "Chassis",
+                mine.state("healthy" if heartbeat["probed"] else "not asked"),
+                f"{len(alive)}/{len(wanted)} {asked}" if wanted else "none",
+            )
+        )
+        lines.extend(_chassis_lines(wanted, known, unexpected, heartbeat["probed"]))
     else:
         lines.append(_line("Chassis", "unknown", f"{len(wanted)} in the inventory" if expected is not None else ""))
     return {
@@ -285,7 +293,8 @@ def _chassis_lines(wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], un
         words += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
         words += ["gateway"] if entry["gateway"] else []
         words += ["not in the inventory"] if name in unexpected else []
-        state = "unknown" if entry["alive"] is None else "alive" if entry["alive"] else "late"
+        good = "alive" if probed else "answered"
+        state = "unknown" if entry["alive"] is None else good if entry["alive"] else "late"
         rank = 1 if state == "late" else 2 if name in unexpected else 3
         rows.append((rank, name, state, ", ".join(words)))
     rows.sort()

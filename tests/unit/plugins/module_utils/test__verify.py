@@ -294,7 +294,8 @@ def test_a_look_without_a_heartbeat_says_so() -> None:
     report = build_report(installation(looked))
     assert report["healthy"]
     assert "Heartbeat     not sent    the last one was number 17, northd answered it" in report["lines"]
-    assert "Chassis       healthy     2/2 had answered the last heartbeat" in report["lines"]
+    assert "  hv2         answered    geneve 192.0.2.72, physnet1:br-ex" in report["lines"]
+    assert "Chassis       not asked   2/2 had answered the last heartbeat" in report["lines"]
 
 
 def test_without_an_inventory_every_chassis_counts() -> None:
