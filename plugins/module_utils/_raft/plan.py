@@ -15,12 +15,19 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
+from .answer import Answer
 from .observation import STARTABLE, Observation
 from .record import Member, Permit, Record, latest, parse_record
+from .view import freshness
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
 Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
+
+# Files that the launcher neither starts nor moves aside by itself. It gives one up when the record names its server id as given up.
+_NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentifiable"})
+# Stands for the server id of a file from which none can be read.
+_NO_SID = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,11 +76,8 @@ def plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate) 
     seen = [observations[name] for name in run.declared if name in observations]
     record = latest({o.member: parse_record(o.record) if o.record else None for o in seen})
     known = record.cid if record else None
-    if run.expected_cid and known and known != run.expected_cid:
-        raise Refused(
-            f"{run.database}: the state record names the cluster {known}, the inventory expects {run.expected_cid}. "
-            "Nothing was changed."
-        )
+    if known:
+        _check_cid(run, known, "the state record names")
     if record is None:
         return _found(run, seen, gate)
     if record.database != run.database:
@@ -102,6 +106,13 @@ def _check_declared(run: Run) -> None:
                 f"{name} and {addresses[address]} have the same {run.database} address {address}. Give each central host its own ovn_address."
             )
         addresses[address] = name
+
+
+def _check_cid(run: Run, cid: str, where: str) -> None:
+    if run.expected_cid and cid != run.expected_cid:
+        raise Refused(
+            f"{run.database}: {where} the cluster {cid}, the inventory expects {run.expected_cid}. Nothing was changed."
+        )
 
 
 def _unexamined(run: Run, seen: t.Sequence[Observation]) -> list[str]:
@@ -180,6 +191,7 @@ def _refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:
 
 
 def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate) -> Round:
+    _check_cid(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
     for o in seen:
@@ -204,6 +216,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     holder = next((o for o in seen if o.member == permit.member), None)
     if cids:
         cid, members = next(iter(cids.items()))
+        _check_cid(run, cid, "the first run was cut off, the members name")
         if permit.member not in members:
             raise Refused(
                 f"Cluster {cid} answers on {', '.join(members)}, but only {permit.member} was allowed to create one. Nothing was changed."
@@ -240,7 +253,8 @@ class _Maintenance:
         before = self.record
         self._update_members()
         step = self._step()
-        stale = any(o.record is None or o.record["revision"] != before.revision for o in self.seen.values())
+        # Not by revision: two runs with different parts of the hosts may each have written the same number.
+        stale = any(o.record is None or parse_record(o.record) != before for o in self.seen.values())
         written = _next(self.record) if self.changed or stale or self.record != before else None
         return Round(written, step, tuple(self.warnings))
 
@@ -331,6 +345,10 @@ class _Maintenance:
         where = f"{self.run.database} on"
         for o in self.seen.values():
             member = self.record.members[o.member]
+            if member.state == "expected" and o.file_class in _NEVER_STARTS and not o.running:
+                step = self._give_up_file(o, member)
+                if step:
+                    return step
             zombie = member.state == "confirmed" and o.running and not o.connected and self._unlisted(member.sid)
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.lost or zombie))):
                 continue
@@ -346,6 +364,17 @@ class _Maintenance:
             self.record = self.record.with_member(o.member, state="expected")
         return None
 
+    def _give_up_file(self, o: Observation, member: Member) -> Step | None:
+        """A join that was cut off: its file never starts. The launcher moves it aside once the record names its server id."""
+        if self.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        if o.file_sid and not self._unlisted(o.file_sid):
+            cut_off = f"{o.file_sid}, the cut-off join of {o.member}"
+            step = Step("kick", (self.leader.member,), f"remove {cut_off}, from {self.run.database}", sid=o.file_sid)
+            return self._gated("may_remove", o.member, step)
+        self.record = self.record.with_member(o.member, sid=o.file_sid or member.sid or _NO_SID)
+        return None
+
     def _evict_ghost(self) -> Step | None:
         """A server id in the leader's list that nobody has: left behind when a member was re-created without being removed first."""
         if self.leader is None:
@@ -355,7 +384,13 @@ class _Maintenance:
         owned = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}
         owned |= {m.sid[:4] for m in self.record.members.values() if m.sid}
         joining = any(o.running and not o.connected for o in self.seen.values())
+        heard = self._heard()
         for short, address in sorted(self.leader.listed.items()):
+            if short not in owned and short in heard and address not in self.run.declared.values():
+                raise Refused(
+                    f"{self.run.database} has a living member {short} at {address} that the inventory does not name. Put its host into the group "
+                    "ovn_central, or let it leave with cluster/leave. Nothing was changed."
+                )
             if short not in owned and not joining:
                 step = Step(
                     "kick",
@@ -365,6 +400,14 @@ class _Maintenance:
                 )
                 return self._gated("may_remove", None, step)
         return None
+
+    def _heard(self) -> set[str]:
+        """Server ids, four digits, that the leader has heard of lately."""
+        status = Answer.from_dict(self.leader.answer).status if self.leader and self.leader.answer else None
+        limit = freshness(status.election_timer) if status else 0
+        return {
+            s.sid for s in (status.servers if status else ()) if s.last_message is not None and s.last_message < limit
+        }
 
     def _join(self) -> Step | None:
         for o in self.seen.values():

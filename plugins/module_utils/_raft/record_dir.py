@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import tempfile
 
 from .._errors import OvnError
 from .record import Record, parse_record
@@ -49,9 +50,10 @@ def write_files(path: str, files: dict[str, str], revision: int) -> None:
     """Replace the copy in one step and remove the old one; a run that is killed in between leaves the old or the new copy, never a mixture."""
     target = pathlib.Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.with_name(f".{target.name}.r{revision}.{os.getpid()}")
+    # Never a name that is in use: the same revision may be written twice, and process ids come again.
+    fresh = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}.r{revision}.", dir=target.parent))
     try:
-        fresh.mkdir()
+        fresh.chmod(0o755)
         for name, content in files.items():
             file = fresh / name
             file.write_text(content, encoding="utf-8")
@@ -60,6 +62,8 @@ def write_files(path: str, files: dict[str, str], revision: int) -> None:
         link = target.with_name(f".{target.name}.new.{os.getpid()}")
         link.unlink(missing_ok=True)
         link.symlink_to(fresh.name)
+        if target.is_dir() and not target.is_symlink():  # restored by hand; a directory cannot be replaced in one step
+            target.rename(target.with_name(f".{target.name}.restored.{os.getpid()}"))
         os.replace(link, target)
         _sync(target.parent)
     except OSError as e:
@@ -67,7 +71,7 @@ def write_files(path: str, files: dict[str, str], revision: int) -> None:
         raise OvnError(
             f"The state record {path} cannot be written: {e}. Check the free space and permissions of {target.parent}."
         ) from e
-    for old in target.parent.glob(f".{target.name}.r*"):
+    for old in target.parent.glob(f".{target.name}.r*"):  # revisions and what was restored by hand
         if old.name != fresh.name:
             shutil.rmtree(old, ignore_errors=True)
 

@@ -8,10 +8,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import Round, Run, plan_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, parse_record
 
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000000"
@@ -61,6 +62,15 @@ def decide(observations: t.Iterable[Observation], run: Run = RUN, closed: str = 
 
 def steps(result: Round) -> tuple[str, tuple[str, ...]] | None:
     return (result.step.action, result.step.members) if result.step else None
+
+
+WITHOUT_C3 = {SIDS[name][:4]: ADDRESSES[name] for name in ("c1", "c2")}
+
+
+def cut_off(name: str, file_class: str, **changes: t.Any) -> Observation:
+    """It has never been a member, but has a file."""
+    record = RECORD.with_member(name, state="expected", sid=None)
+    return down(name, record, **{"file_class": file_class, **changes})
 
 
 def with_state(name: str, state: str, sid: str | None) -> Record:
@@ -113,6 +123,18 @@ REFUSED: list[t.Any] = [
         dataclasses.replace(RUN, expected_cid=OTHER),
         "inventory expects",
         id="wrong expected cluster",
+    ),
+    pytest.param(
+        [up(n, None) for n in NAMES],
+        dataclasses.replace(RUN, expected_cid=OTHER),
+        "inventory expects",
+        id="a wrong cluster is not adopted either",
+    ),
+    pytest.param(
+        [up("c1", PERMIT, listed={"1111": ADDRESSES["c1"]}), blank("c2", PERMIT), blank("c3", PERMIT)],
+        dataclasses.replace(RUN, expected_cid=OTHER),
+        "inventory expects",
+        id="a wrong cluster is not taken for the one that was just created",
     ),
     pytest.param([up(n, RECORD.replace(hold=True)) for n in NAMES], RUN, "on hold", id="a hold stops the run"),
     pytest.param(
@@ -217,6 +239,16 @@ PLANNED: list[t.Any] = [
         id="a ghost is evicted by the leader",
     ),
     pytest.param(
+        [up("c1"), up("c2"), cut_off("c3", "dead-join")],
+        ("kick", ("c2",)),
+        id="a join that was cut off is removed where it is listed",
+    ),
+    pytest.param(
+        [up("c1", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), cut_off("c3", "dead-join")],
+        ("start", ("c3",)),
+        id="a join that was cut off starts anew",
+    ),
+    pytest.param(
         [up("c1"), up("c2", restart_reason="new"), up("c3", restart_reason="new")],
         ("restart", ("c3",)),
         id="followers restart first",
@@ -234,6 +266,53 @@ PLANNED: list[t.Any] = [
 @pytest.mark.parametrize(("observations", "step"), PLANNED)
 def test_planned(observations: list[Observation], step: tuple[str, tuple[str, ...]] | None) -> None:
     assert steps(decide(observations)) == step
+
+
+@pytest.mark.parametrize(
+    ("file_class", "file_sid", "given_up"),
+    [
+        ("dead-join", SIDS["c3"], SIDS["c3"]),
+        ("joining-outdated", SIDS["c3"], SIDS["c3"]),
+        ("broken", None, "00000000-0000-0000-0000-000000000000"),
+        ("unidentifiable", None, "00000000-0000-0000-0000-000000000000"),
+    ],
+)
+def test_a_file_that_never_starts_is_given_up_in_the_record(
+    file_class: str, file_sid: str | None, given_up: str
+) -> None:
+    """Else the launcher waits for the run for ever, and the run for the launcher."""
+    joiner = cut_off("c3", file_class, file_sid=file_sid)
+    record = parse_record(joiner.record)
+    result = decide([up("c1", record, listed=WITHOUT_C3), up("c2", record, listed=WITHOUT_C3), joiner])
+    assert steps(result) == ("start", ("c3",))
+    assert result.record is not None
+    assert result.record.members["c3"] == Member(ADDRESSES["c3"], "expected", given_up)
+
+
+def test_copies_of_one_revision_that_differ_are_written_again() -> None:
+    result = decide([up("c1"), up("c2"), up("c3", with_state("c1", "replacing", SIDS["c1"]))])
+    assert result.record is not None
+    assert result.record.revision == RECORD.revision + 1
+
+
+@pytest.mark.parametrize(("last", "living"), [(100, True), (600000, False)])
+def test_a_living_member_that_nobody_declared_is_no_ghost(last: int, living: bool) -> None:
+    stranger = "ssl:192.0.2.9:6643"
+    text = (
+        f"{SIDS['c2'][:4]}\nName: OVN_Northbound\nCluster ID: aaaa ({CID})\nServer ID: 2222 ({SIDS['c2']})\n"
+        f"Address: {ADDRESSES['c2']}\nStatus: cluster member\nRole: leader\nTerm: 2\nLeader: self\nVote: self\n\n"
+        "Election timer: 1000\nLog: [2, 9]\nEntries not yet committed: 0\nEntries not yet applied: 0\n"
+        "Connections: ->1111 <-1111 ->3333 <-3333 ->9999 <-9999\nDisconnections: 0\nServers:\n"
+        f"    2222 (2222 at {ADDRESSES['c2']}) (self) next_index=2 match_index=8\n"
+        f"    9999 (9999 at {stranger}) next_index=9 match_index=8 last msg {last} ms ago\n"
+    )
+    answer = Answer("c2", "OVN_Northbound", cluster_status=text).as_dict()
+    members = [up("c1"), up("c2", listed={**LISTED, "9999": stranger}, answer=answer), up("c3")]
+    if living:
+        with pytest.raises(OvnError, match="living member 9999"):
+            decide(members)
+    else:
+        assert steps(decide(members)) == ("kick", ("c2",))
 
 
 def test_a_closed_gate_waits_and_says_why() -> None:

@@ -112,6 +112,26 @@ def test_a_copy_is_replaced_in_one_step_and_leaves_nothing_behind(tmp_path: path
     assert set(read_files(str(path)) or {}) == set(render_files(RECORD, 1000))
 
 
+def test_a_copy_restored_by_hand_is_a_directory_and_can_be_replaced(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "northbound"
+    path.mkdir()
+    for name, content in render_files(RECORD, 1000).items():
+        (path / name).write_text(content, encoding="utf-8")
+    newer = RECORD.replace(revision=RECORD.revision + 1)
+    write_files(str(path), render_files(newer, 1000), newer.revision)
+    assert read_record(str(path)) == newer
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_same_revision_can_be_written_twice(tmp_path: pathlib.Path) -> None:
+    """By the same process id, too: those come again."""
+    path = tmp_path / "northbound"
+    for timer in (1000, 2000):
+        write_files(str(path), render_files(RECORD, timer), RECORD.revision)
+    assert read_record(str(path)) == RECORD
+    assert (path / "election_timer").read_text(encoding="utf-8") == "2000\n"
+
+
 def test_an_unreadable_copy_never_passes_for_absent(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "northbound"
     path.mkdir()
