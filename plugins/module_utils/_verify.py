@@ -106,9 +106,10 @@ def _line(label: str, state: str, words: str, width: int = 13) -> str:
 
 
 def _listed(word: str, findings: list[str]) -> list[str]:
-    more = len(findings) - _FINDING_LINES
-    lines = [f"{word}: {finding}" for finding in findings[:_FINDING_LINES]]
-    return [*lines, f"{word}: {more} more, see ovn_verify_report"] if more > 0 else lines
+    shown = findings if len(findings) <= _FINDING_LINES + 1 else findings[:_FINDING_LINES]
+    lines = [f"{word}: {finding}" for finding in shown]
+    more = len(findings) - len(shown)
+    return [*lines, f"{word}: {more} more, see ovn_verify_report"] if more else lines
 
 
 def _words(result: Result | None) -> str:
@@ -281,7 +282,9 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
     }
 
 
-def _chassis_lines(wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str]) -> list[str]:
+def _chassis_lines(
+    wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str], probed: bool
+) -> list[str]:
     """The bad ones first; in a large installation, the rest is only counted."""
     rows: list[tuple[int, str, str, str]] = []
     for name in {**wanted, **dict.fromkeys(unexpected, "")}:

@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._verify import Host, Installation, build_report
 
 NAMES = ("central1", "central2", "central3")
@@ -50,24 +51,11 @@ Servers:
 
 
 def member(name: str, database: str) -> dict[str, t.Any]:
-    server = {
-        "model": "clustered",
-        "connected": True,
-        "leader": name == "central2",
-        "cluster_id": CID[database],
-        "server_id": SIDS[name],
-        "index": 8,
-        "process": f"{name}-{database}",
-    }
-    version = "ovsdb-server (Open vSwitch) 3.5.1\n"
-    answer = {
-        "member": name,
-        "database": database,
-        "cluster_status": status(name, database),
-        "server": server,
-        "version": version,
-    }
-    return {"answers": [answer], "verdict": "degraded", "writable": True}
+    server = ServerView("clustered", True, name == "central2", CID[database], SIDS[name], 8, f"{name}-{database}")
+    answer = Answer(
+        name, database, status(name, database), server=server, version="ovsdb-server (Open vSwitch) 3.5.1\n"
+    )
+    return {"answers": [answer.as_dict()], "verdict": "degraded", "writable": True}
 
 
 def info(name: str) -> dict[str, t.Any]:
