@@ -35,6 +35,11 @@ options:
     type: list
     elements: str
     default: []
+  stop_masked:
+    description:
+      - Whether units of O(masked) are stopped. If not, the module fails when one of them has a process, and changes nothing.
+    type: bool
+    default: true
   units:
     description: Units in the order in which they are handled.
     type: list
@@ -85,8 +90,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
-from ..module_utils._units import PROPERTIES, Unit, Wanted, commands, parse_show
+from ..module_utils._errors import OvnError, Refused
+from ..module_utils._units import PROPERTIES, Unit, Wanted, commands, parse_show, running_masked
 
 
 def with_process(unit: Unit) -> Unit:
@@ -120,9 +125,15 @@ def look(module: AnsibleModule, names: list[str]) -> dict[str, Unit]:
     return {name: with_process(unit) for name, unit in zip(names, shown)}
 
 
-def bring(module: AnsibleModule, wanted: list[Wanted]) -> list[str]:
+def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> list[str]:
     names = [w.name for w in wanted]
     units = look(module, names) if names else {}
+    foreign = [] if stop_masked else running_masked(wanted, units)
+    if foreign:
+        raise Refused(
+            f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
+            f"Back up what it holds, stop it when its users can do without it (systemctl stop {' '.join(foreign)}), then run again."
+        )
     done = []
     if any(unit.needs_reload for unit in units.values()) and not module.check_mode:
         systemctl(module, "daemon-reload")
@@ -145,6 +156,7 @@ def main() -> t.NoReturn:
     module = AnsibleModule(
         argument_spec={
             "masked": {"type": "list", "elements": "str", "default": []},
+            "stop_masked": {"type": "bool", "default": True},
             "units": {"type": "list", "elements": "dict", "default": [], "options": unit},
         },
         supports_check_mode=True,
@@ -152,7 +164,7 @@ def main() -> t.NoReturn:
     try:
         wanted = [Wanted(name, masked=True) for name in module.params["masked"]]
         wanted += [Wanted(**unit) for unit in module.params["units"]]
-        actions = bring(module, wanted)
+        actions = bring(module, wanted, module.params["stop_masked"])
         module.exit_json(
             changed=bool(actions), actions=actions, diff={"before": "", "after": "".join(f"{a}\n" for a in actions)}
         )

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._units import Unit, Wanted, commands, parse_show
+from ansible_collections.c5c3.ovn.plugins.module_utils._units import Unit, Wanted, commands, parse_show, running_masked
 
 NAME = "x.service"
 ABSENT = Unit(NAME)
@@ -50,6 +50,21 @@ STARTED = Wanted(NAME, enabled=True, state="started")
 )
 def test_commands(wanted: Wanted, unit: Unit, verbs: list[str]) -> None:
     assert commands(wanted, unit) == verbs
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unit", "found"),
+    [
+        pytest.param(Wanted(NAME, masked=True), UP, [NAME], id="a database of somebody else runs"),
+        pytest.param(STARTED, UP, [], id="a unit of ours runs"),
+        pytest.param(Wanted(NAME, masked=True), FRESH, [], id="it is installed, but does not run"),
+        pytest.param(
+            Wanted(NAME, masked=True), dataclasses.replace(UP, main_pid=0), [], id="a collective unit without a process"
+        ),
+    ],
+)
+def test_what_runs_although_it_has_to_be_masked(wanted: Wanted, unit: Unit, found: list[str]) -> None:
+    assert running_masked([wanted], {NAME: unit}) == found
 
 
 def test_show_is_read_block_by_block() -> None:
