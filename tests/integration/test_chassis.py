@@ -350,7 +350,7 @@ def test_a_socket_that_never_answers(vswitch: Vswitch, chassis: Chassis, short_d
         for option in ("database", "southbound"):
             args = {option: f"unix:{short_dir}/silent.sock", "system_id": "c", "timeout": 2}
             ran = chassis(args, may_fail=True, timeout=30)
-            assert "did not answer within 2 s" in ran["msg"]
+            assert f"unix:{short_dir}/silent.sock did not answer within" in ran["msg"]
             assert ran.seconds < 12
     assert vswitch.external_ids == {}
 

@@ -8,6 +8,7 @@ The steps of ovn_chassis: read, plan, look for clashes, write once, wait.
 
 from __future__ import annotations
 
+import functools
 import socket
 import typing as t
 
@@ -17,65 +18,68 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.wire import TlsFiles
 from . import external_ids, ownership
 from .database import LocalDatabase, missing_devices
-from .plan import Actual, Plan, Wanted, diff_of, make_plan, plan_absent, wanted_of
-from .registration import Me, address_conflict, duplicate_id, unregistered
+from .plan import Actual, Plan, diff_of, make_plan, plan_absent, wanted_of
+
+if t.TYPE_CHECKING:
+    from .registration import Me
+    from .southbound import Southbound
 
 Params = t.Mapping[str, t.Any]
 
 
+class SouthboundAccess(t.NamedTuple):
+    """How to reach the Southbound database, if the task names it at all."""
+
+    endpoints: list[Endpoint]
+    tls: TlsFiles
+
+    def view(self, me: Me, deadline: Deadline) -> Southbound:
+        from .southbound import Southbound  # loads the library ovs, which takes longer than the rest of the task
+
+        return Southbound(self.endpoints, self.tls, deadline, me)
+
+
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     """The module's result. A failure after the write carries `changed` and `diff` in its details."""
-    for option, least in (("timeout", 1), ("wait_timeout", 0)):
-        if params[option] < least:
-            raise InvalidInput(f"{option}: {params[option]} s is too short; give at least {least}.")
+    _check_times(params)
+    tls = TlsFiles(params["private_key"] or None, params["certificate"] or None, params["ca_certificate"] or None)
     endpoint = parse_endpoint(params["database"])
-    tls = TlsFiles(*(params[option] or None for option in ("private_key", "certificate", "ca_certificate")))
-    if params["state"] == "absent":
-        return _absent(params, check_mode, endpoint, tls)
-    wanted = wanted_of(params)
-    southbound = parse_endpoints(params["southbound"] or [])
-    if params["wait_for"] == "registered" and not southbound:
+    wanted = wanted_of(params) if params["state"] == "present" else None
+    plan_for = functools.partial(make_plan, wanted) if wanted else plan_absent
+    southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []) if wanted else [], tls)
+    if wanted and params["wait_for"] == "registered" and not southbound.endpoints:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
-
-    def plan_for(actual: Actual) -> Plan:
-        return make_plan(wanted, actual)
-
-    with LocalDatabase(endpoint, tls, params["timeout"], wanted.bridges) as database:
+    with LocalDatabase(endpoint, tls, params["timeout"], wanted.bridges if wanted else None) as database:
         actual, rows = database.read()
         plan = plan_for(actual)
         _refuse_missing_devices(params, endpoint, plan)
-        me = _me(plan, actual)
-        registered = _look_for_clashes(params, southbound, tls, me) if southbound else None
-        next_cfg = None
+        me = registered = next_cfg = None
+        if southbound.endpoints:
+            me = _me(plan, actual)
+            registered = _look_for_clashes(params, southbound, me)
         if not check_mode:
             plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
-        result = _result(plan, actual, next_cfg)
-        result["registered"] = registered
-        if check_mode or params["wait_for"] == "none":
+        result = {**_result(plan, actual, next_cfg), "registered": registered}
+        if check_mode or params["wait_for"] == "none" or not (wanted or next_cfg):
             return result
+        deadline = Deadline(params["wait_timeout"])
         try:
-            _wait(params, database, wanted, result, actual, Deadline(params["wait_timeout"]), southbound, tls, me)
+            result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
+            _refuse_port_errors(params, result["port_errors"], wanted.bridges if wanted else {})
+            if me and params["wait_for"] == "registered" and not registered:
+                with southbound.view(me, deadline) as view:
+                    view.wait_registered(deadline)
+                result["registered"] = True
         except OvnError as e:
             e.details = {**result, **e.details}
             raise
     return result
 
 
-def _absent(params: Params, check_mode: bool, endpoint: Endpoint, tls: TlsFiles) -> dict[str, t.Any]:
-    with LocalDatabase(endpoint, tls, params["timeout"], None) as database:
-        actual, rows = database.read()
-        plan = plan_absent(actual)
-        next_cfg = None
-        if not check_mode:
-            plan, actual, next_cfg = database.write(plan, actual, rows, plan_absent)
-        result = _result(plan, actual, next_cfg)
-        if next_cfg is not None and params["wait_for"] != "none":
-            try:
-                database.wait_applied(next_cfg, Deadline(params["wait_timeout"]))
-            except OvnError as e:
-                e.details = {**result, **e.details}
-                raise
-    return result
+def _check_times(params: Params) -> None:
+    for option, least in (("timeout", 1), ("wait_timeout", 0)):
+        if params[option] < least:
+            raise InvalidInput(f"{option}: {params[option]} s is too short; give at least {least}.")
 
 
 def _result(plan: Plan, actual: Actual, next_cfg: int | None) -> dict[str, t.Any]:
@@ -102,6 +106,8 @@ def _after(plan: Plan, actual: Actual) -> dict[str, str]:
 
 
 def _me(plan: Plan, actual: Actual) -> Me:
+    from .registration import Me
+
     after = _after(plan, actual)
     # ovn-controller itself falls back to gethostname().
     hostname = after.get("hostname") or socket.gethostname()
@@ -121,13 +127,13 @@ def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: Plan) -> N
         )
 
 
-def _look_for_clashes(params: Params, southbound: t.Sequence[Endpoint], tls: TlsFiles, me: Me) -> bool:
+def _look_for_clashes(params: Params, southbound: SouthboundAccess, me: Me) -> bool:
     """Refuse a chassis that would fight with another one; True if it is registered already as wanted."""
+    from .registration import address_conflict, duplicate_id, unregistered
+
     if params["wait_for"] == "registered" and not (me.name and me.encapsulations):
         raise InvalidInput("wait_for: registered needs system_id and encapsulation (type and ip), here or set earlier.")
-    from .southbound import Southbound  # loads the library ovs, which costs more time than the rest of the task
-
-    with Southbound(southbound, tls, Deadline(params["timeout"]), me) as view:
+    with southbound.view(me, Deadline(params["timeout"])) as view:
         chassis = view.chassis()
     reason = address_conflict(me, chassis)
     if reason is None and not params["allow_takeover"]:
@@ -137,28 +143,9 @@ def _look_for_clashes(params: Params, southbound: t.Sequence[Endpoint], tls: Tls
     return unregistered(me, chassis) is None
 
 
-def _wait(
-    params: Params,
-    database: LocalDatabase,
-    wanted: Wanted,
-    result: dict[str, t.Any],
-    actual: Actual,
-    deadline: Deadline,
-    southbound: t.Sequence[Endpoint],
-    tls: TlsFiles,
-    me: Me,
-) -> None:
-    errors = database.wait_applied(result["next_cfg"] or actual.next_cfg, deadline)
-    result["port_errors"] = errors
-    fatal = {
-        name: error for name, error in errors.items() if name in wanted.bridges or not params["allow_missing_ports"]
-    }
+def _refuse_port_errors(params: Params, errors: t.Mapping[str, str], bridges: t.Container[str]) -> None:
+    """A bridge that does not work is always a failure, a port that is not there yet only if it should be."""
+    fatal = {name: error for name, error in errors.items() if name in bridges or not params["allow_missing_ports"]}
     if fatal:
         words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
         raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
-    if params["wait_for"] == "registered" and not result["registered"]:
-        from .southbound import Southbound
-
-        with Southbound(southbound, tls, deadline, me) as view:
-            view.wait_registered(deadline)
-        result["registered"] = True
