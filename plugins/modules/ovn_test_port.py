@@ -109,7 +109,7 @@ from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.wire import Connection, TlsFiles
 from ..module_utils._ping import guest
-from ..module_utils._ping.netns import FOLDER, inside, tx_checksum
+from ..module_utils._ping.netns import FOLDER, device_up, inside, tx_checksum
 
 _ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 
@@ -141,12 +141,8 @@ class TestPort:
             link = guest.parse_link(
                 json.loads(self._ip("-netns", self.wanted.namespace, "-json", "-details", "address", "show") or "[]")
             )
-        try:
-            with open(f"/sys/class/net/{self.wanted.device}/flags", encoding="ascii") as file:
-                device, up = True, bool(int(file.read(), 16) & 1)
-        except OSError:
-            device, up = False, False
-        return guest.ActualGuest(present, device, up, link)
+        up = device_up(self.wanted.device)
+        return guest.ActualGuest(present, up is not None, bool(up), link)
 
     def _change_guest(self, commands: list[list[str]]) -> None:
         self.commands = commands

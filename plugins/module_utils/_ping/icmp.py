@@ -78,7 +78,7 @@ def report_line(source: str, result: t.Mapping[str, t.Any], packet_size: int) ->
     answers = f"{result['received']} of {result['sent']} answers"
     if not result["received"]:
         return f"{where}: no answer at all ({result['sent']} requests of {packet_size} octets)"
-    way = "same host, no tunnel"
+    way = "no tunnel known"
     if result["tunnel"]:
         way = f"{result['tunnel']['type']} tunnel to {result['tunnel']['remote_ip']}"
     return f"{where}: {answers}, {result['rtt_avg']:.2f} ms ({result['rtt_min']:.2f} to {result['rtt_max']:.2f}), {packet_size} octets, {way}"

@@ -27,6 +27,7 @@ from .icmp import Tally, echo_reply_sequence, echo_request
 FOLDER = "/run/netns"
 
 _CLONE_NEWNET = 0x40000000
+_SIOCGIFFLAGS = 0x8913
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GTXCSUM = 0x16
 _ETHTOOL_STXCSUM = 0x17
@@ -60,6 +61,18 @@ def _enter(descriptor: int, namespace: str) -> None:
     if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
         cause = os.strerror(ctypes.get_errno())
         raise Refused(f"Network namespace {namespace} cannot be entered or left: {cause}. This needs root (become).")
+
+
+def device_up(device: str) -> bool | None:
+    """Whether the device of this network namespace is up; None if there is none. /sys may show another namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        try:
+            answer = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16s24x", device.encode()))
+        except OSError as e:
+            if e.errno == errno.ENODEV:
+                return None
+            raise OvnError(f"The state of {device} cannot be read: {e.strerror}.") from e
+    return bool(struct.unpack_from("H", answer, 16)[0] & 1)
 
 
 def tx_checksum(device: str, value: bool | None = None) -> bool:
@@ -125,6 +138,13 @@ class Pinger:
             if sent is not None:
                 yield address, (time.monotonic() - sent) * 1000
 
+    def _all_answered(self) -> bool:
+        return not self._pending
+
+    @staticmethod
+    def _never() -> bool:
+        return False
+
     def wait_for_first_answers(self, deadline: Deadline) -> set[str]:
         """The addresses that never answered. The first packets of a new path are often lost while the switches learn addresses."""
         silent = set(self.addresses)
@@ -143,10 +163,8 @@ class Pinger:
             for address, tally in tallies.items():
                 self._send(address)
                 tally.sent += 1
-            if number < count - 1:
-                answers = self._answers(Deadline(interval), lambda: False)
-            else:
-                answers = self._answers(Deadline(timeout), lambda: not self._pending)
-            for address, milliseconds in answers:
+            last = number == count - 1
+            enough = self._all_answered if last else self._never
+            for address, milliseconds in self._answers(Deadline(timeout if last else interval), enough):
                 tallies[address].round_trips.append(milliseconds)
         return tallies

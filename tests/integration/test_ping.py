@@ -1,0 +1,225 @@
+"""The connectivity test against a real Northbound database and a real ovs-vswitchd, on loopback."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import typing as t
+
+import pytest
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, RunModule, run, until
+
+PORTS = [
+    {"name": "t-h1", "mac": "02:c5:c3:00:00:01", "ip": "198.18.0.1"},
+    {"name": "t-h2", "mac": "02:c5:c3:00:00:02", "ip": "198.18.0.2"},
+]
+
+
+def nbctl(socket: str, *arguments: str) -> str:
+    return run("ovn-nbctl", f"--db={socket}", "--no-leader-only", "--timeout=20", *arguments).strip()
+
+
+def test_network(raft_cluster: MakeCluster, run_module: RunModule) -> None:
+    cluster = raft_cluster(3)
+    member = cluster.followers[0]
+    nbctl(member.socket, "init")
+    nbctl(member.socket, "ls-add", "neutron-1")
+    options = {"northbound": ["unix:/nonexistent", member.socket], "name": "t", "ports": PORTS}
+
+    assert run_module("ovn_test_network", options, check=True)["changed"]
+    assert "t-h1" not in nbctl(member.socket, "show")
+    made = run_module("ovn_test_network", options)
+    assert made["changed"]
+    assert made["written"][0] == "switch t"
+    assert nbctl(member.socket, "lsp-get-addresses", "t-h2") == "02:c5:c3:00:00:02 198.18.0.2"
+    assert not run_module("ovn_test_network", options)["changed"]
+    assert not run_module("ovn_test_network", {**options, "ports": PORTS[:1]})["changed"]  # the other one stays
+
+    moved = [{**PORTS[0], "ip": "198.18.0.9"}]
+    assert run_module("ovn_test_network", {**options, "ports": moved})["changed"]
+    assert nbctl(member.socket, "lsp-get-addresses", "t-h1") == "02:c5:c3:00:00:01 198.18.0.9"
+    more = [*PORTS, {"name": "t-h3", "mac": "02:c5:c3:00:00:03", "ip": "198.18.0.3"}]
+    assert run_module("ovn_test_network", {**options, "ports": more})["changed"]
+    assert len(nbctl(member.socket, "lsp-list", "t").splitlines()) == 3
+
+    assert run_module("ovn_test_network", {**options, "state": "absent"}, check=True)["changed"]
+    assert run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
+    assert not run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
+    assert "neutron-1" in nbctl(member.socket, "show")
+    assert nbctl(member.socket, "--bare", "--columns=name", "list", "Logical_Switch_Port") == ""
+
+
+def test_network_never_touches_others(raft_cluster: MakeCluster, run_module: RunModule) -> None:
+    member = raft_cluster(1).members[0]
+    nbctl(member.socket, "init")
+    nbctl(member.socket, "ls-add", "t", "--", "lsp-add", "t", "t-h1")
+    options = {"northbound": [member.socket], "name": "t", "ports": PORTS}
+    refused = run_module("ovn_test_network", options, may_fail=True)
+    assert refused.failed
+    assert "t, t-h1, which is not part of a test network" in refused["msg"]
+    assert not run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
+    assert nbctl(member.socket, "lsp-list", "t") != ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"northbound": ["unix:/nonexistent"]}, "not reachable"),
+        ({"northbound": []}, "No endpoint is given"),
+        ({"northbound": ["http://x"]}, "not an OVSDB endpoint"),
+        ({"ports": [{**PORTS[0], "mac": "01:00:00:00:00:01"}]}, "not a unicast MAC"),
+        ({"ports": [{**PORTS[0], "ip": "::1"}]}, "not an IPv4 address"),
+    ],
+)
+def test_network_bad_input(run_module: RunModule, change: dict[str, t.Any], words: str) -> None:
+    failed = run_module("ovn_test_network", {"ports": PORTS, **change}, may_fail=True)
+    assert failed.failed
+    assert words in failed["msg"]
+
+
+@pytest.fixture
+def vswitch(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
+    """With a bridge br-int that switches by itself: the part of ovn-controller is played by the test."""
+    require_vswitch()
+    vswitch = Vswitch(short_dir, "ping")
+    try:
+        vswitch.start()
+        vswitch.start_vswitchd()
+        vswitch.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev")
+        yield vswitch
+    finally:
+        for number in (1, 2):
+            subprocess.run(["ip", "netns", "delete", f"c5c3-{os.getpid()}-t{number}"], check=False, timeout=20)
+        vswitch.stop()
+
+
+class Guests:
+    """Two guests of one switch. nsenter, not `ip netns exec`: namespaces made in its mount namespace would be lost."""
+
+    def __init__(self, vswitch: Vswitch, run_module: RunModule) -> None:
+        self.vswitch = vswitch
+        self.run_module = run_module
+        self.prefix = ["nsenter", f"--net=/run/netns/{vswitch.namespace}"]
+
+    def namespace(self, number: int) -> str:
+        return f"c5c3-{os.getpid()}-t{number}"
+
+    def port(self, number: int, *, check: bool = False, may_fail: bool = False, **changes: t.Any) -> t.Any:
+        options = {
+            "logical_port": f"t-h{number}",
+            "mac": f"02:c5:c3:00:00:0{number}",
+            "address": f"198.18.0.{number}/16",
+            "namespace": self.namespace(number),
+            "device": f"guest{number}",
+            "database": self.vswitch.endpoint,
+            "wait_timeout": 20,
+            **changes,
+        }
+        return self.run_module("ovn_test_port", options, check, may_fail=may_fail, prefix=self.prefix)
+
+    def installed(self, number: int) -> None:
+        """What ovn-controller does once the flows are there."""
+        self.vswitch.vsctl("set", "Interface", f"guest{number}", "external_ids:ovn-installed=true")
+
+    def ping(self, address: str, *, may_fail: bool = False, **changes: t.Any) -> t.Any:
+        options = {
+            "namespace": self.namespace(1),
+            "targets": [{"name": "t-h2", "address": address}],
+            "wait_timeout": 10,
+            **changes,
+        }
+        return self.run_module("ovn_ping", options, may_fail=may_fail, prefix=self.prefix)
+
+
+def test_guests_ping(vswitch: Vswitch, run_module: RunModule) -> None:
+    guests = Guests(vswitch, run_module)
+
+    assert guests.port(1, check=True)["changed"]
+    assert vswitch.bridges() == {"br-int": []}
+    late = guests.port(1, may_fail=True, wait_timeout=1)
+    assert late.failed
+    assert "did not install the flows of logical port t-h1 within 1 s" in late["msg"]
+    guests.installed(1)
+    assert not guests.port(1)["changed"]  # the run that failed had done its part
+    assert not guests.port(1, check=True)["changed"]
+    guests.port(2, may_fail=True, wait_timeout=1)
+    guests.installed(2)
+
+    result = guests.ping("198.18.0.2")
+    assert result["results"][0]["received"] == 5
+    assert result["results"][0]["tunnel"] is None
+    assert not result["changed"]
+    assert "5 of 5 answers" in result["report"][0]
+
+    silent = guests.ping("198.18.0.99", may_fail=True, wait_timeout=1)
+    assert silent.failed
+    assert "no answer at all" in silent["msg"]
+    assert not guests.ping("198.18.0.99", wait_timeout=1, max_loss=100).failed
+    large = guests.ping("198.18.0.2", may_fail=True, wait_timeout=1, packet_size=2000)
+    assert "Message too long" in large["msg"]
+
+    offload = f"ip netns exec {guests.namespace(1)} ethtool -K eth0 tx on".split()
+    subprocess.run(offload, check=False, timeout=20, capture_output=True)  # ethtool is not everywhere
+    run("ip", "-n", guests.namespace(1), "link", "set", "dev", "eth0", "mtu", "1000")
+    assert guests.port(1, check=True)["commands"] == [f"ip -netns {guests.namespace(1)} link set dev eth0 mtu 1400"]
+    assert guests.port(1)["changed"]
+    assert not guests.port(1)["changed"]
+
+    # The namespace is lost, as after a reboot, while Open vSwitch still has the port.
+    run("ip", "netns", "delete", guests.namespace(1))
+    until(lambda: guests.port(1, check=True, may_fail=True)["changed"], "the loss to be seen")
+    guests.port(1, may_fail=True, wait_timeout=2)
+    guests.installed(1)
+    assert not guests.port(1)["changed"]
+    assert guests.ping("198.18.0.2")["ok"]
+
+    for number in (1, 2):
+        assert guests.port(number, state="absent", check=True)["changed"]
+        assert guests.port(number, state="absent")["changed"]
+        assert not guests.port(number, state="absent")["changed"]
+    assert vswitch.bridges() == {"br-int": []}
+
+
+def test_guest_refuses(vswitch: Vswitch, run_module: RunModule) -> None:
+    guests = Guests(vswitch, run_module)
+    vswitch.device("guest1")
+    vswitch.vsctl("add-br", "br-ex", "--", "add-port", "br-ex", "guest1")
+    before = vswitch.dump()
+    for changes, words in (
+        ({}, "already a port of bridge br-ex"),
+        ({"bridge": "br-none"}, "There is no bridge br-none"),
+        ({"address": "198.18.0.1/99"}, "not an IPv4 address with a prefix length"),
+        ({"database": "unix:/nonexistent"}, "not reachable"),
+    ):
+        failed = guests.port(1, may_fail=True, **changes)
+        assert failed.failed
+        assert words in failed["msg"]
+    assert not guests.port(1, state="absent", device="guest9")["changed"]
+    assert vswitch.dump() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"targets": [{"name": "x", "address": "::1"}]}, "not an IPv4 address"),
+        ({"targets": [], "packet_size": 10}, "not between"),
+        ({"targets": [], "count": 0}, "at least 1"),
+        ({"targets": [], "namespace": "c5c3-nonexistent"}, "cannot be entered"),
+        (
+            {"targets": [{"name": "x", "address": "127.0.0.1", "chassis": "c"}], "database": "unix:/nonexistent"},
+            "reach",
+        ),
+    ],
+)
+def test_ping_bad_input(run_module: RunModule, options: dict[str, t.Any], words: str) -> None:
+    failed = run_module("ovn_ping", options, may_fail=True)
+    assert failed.failed
+    assert words in failed["msg"]
+
+
+def test_ping_nobody(run_module: RunModule) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: raw sockets need root")
+    assert run_module("ovn_ping", {"targets": []})["results"] == []
