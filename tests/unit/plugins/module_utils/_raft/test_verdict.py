@@ -177,6 +177,25 @@ CASES = [
         {"ghost", "member_count"},
     ),
     Case(
+        "an old server id is a ghost when its address joins anew",
+        lambda p: (
+            p.Raft(3)
+            .heard(3, last=20000)
+            .set(3, server_id=p.sid(0xBEEF), status="joining cluster", cid=None, connected=False, index=None, lines=[])
+        ),
+        "degraded",
+        True,
+        {"ghost", "joining"},
+        members=None,
+    ),
+    Case(
+        "members that the leader hears but that do not take part are no majority",
+        lambda p: p.Raft(3).set(2, connected=False).set(3, connected=False),
+        "no_quorum",
+        False,
+        {"no_quorum", "disconnected"},
+    ),
+    Case(
         "a listed member that nobody asked and nobody hears is missing, not a ghost",
         lambda p: p.Raft(3).heard(3, last=None).unasked(3),
         "degraded",
