@@ -65,6 +65,12 @@ options:
   unit:
     description: The systemd unit. C(c5c3-ovn-DATABASE.service) if absent.
     type: str
+  database_file:
+    description: Where the database file is on a host that has no O(environment_file) yet. The distribution's if absent.
+    type: path
+  revision:
+    description: Digest of the settings that the process should run with, C(OVN_REVISION). That of O(environment_file) if absent.
+    type: str
   wait_timeout:
     description: How long O(state=started), O(state=restarted) and O(state=kicked) wait, in seconds.
     type: int
@@ -104,7 +110,9 @@ observation:
       type: bool
       returned: always
     file_class:
-      description: What the database file is, for example V(member), V(none), V(joining), V(standalone), V(broken).
+      description:
+        - What the database file is, for example V(member), V(none), V(joining), V(standalone), V(broken).
+        - V(unexamined) is a file on a host without launcher.
       type: str
       returned: always
       sample: member
@@ -175,6 +183,8 @@ def main() -> t.NoReturn:
             "environment_file": {"type": "path", "required": True},
             "launcher": {"type": "path", "default": "/usr/lib/c5c3-ovn/ovn-raft-launcher"},
             "unit": {"type": "str"},
+            "database_file": {"type": "path"},
+            "revision": {"type": "str"},
             "wait_timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,

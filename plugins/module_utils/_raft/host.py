@@ -42,6 +42,10 @@ class HostMember:
     launcher: str
     unit: str
     run: Runner
+    database_file: str = ""  # where the file is if there are no settings yet
+    revision: str = (
+        ""  # digest of the settings that the process should run with; that of the settings on this host if empty
+    )
 
     def environment(self) -> dict[str, str]:
         """The launcher's settings; empty if this host has none yet."""
@@ -73,7 +77,8 @@ class HostMember:
         seen = Observation(self.member, record=record.as_dict() if record else None)
         environment = self.environment()
         if not environment or not os.access(self.launcher, os.X_OK):
-            return dataclasses.replace(seen, installed=False)
+            file_class, reason = self._unexamined_file()
+            return dataclasses.replace(seen, installed=False, file_class=file_class, file_reason=reason)
         file = self._file_state(environment)
         answer = self.ask(twice=True)
         status, server = answer.status, answer.server
@@ -107,18 +112,34 @@ class HostMember:
             )
         return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
 
+    def _unexamined_file(self) -> tuple[str, str]:
+        """Class and reason: what can be told of the file without launcher and settings, as check mode meets it on a fresh host."""
+        path = pathlib.Path(self.database_file or f"/var/lib/ovn/{_STEMS[self.database]}.db")
+        try:
+            with path.open("rb") as file:
+                magic = file.read(10)
+        except FileNotFoundError:
+            return "none", ""
+        except OSError as e:
+            raise OvnError(f"The {self.database} file {path} cannot be read: {e}.") from e
+        if magic == b"OVSDB JSON":
+            return "standalone", f"{path} is a standalone database. Move it aside, or import it with a playbook."
+        return "unexamined" if magic else "empty", f"{path} is there"
+
     def _pid(self) -> int | None:
+        """The server's process. A pid file can be stale and its number somebody else's: only a process with our file on its command line counts."""
+        file = self.environment().get("OVN_DB_FILE", "")
         try:
             pid = int(pathlib.Path(self._socket("pid")).read_text(encoding="ascii"))
-            os.kill(pid, 0)
+            arguments = pathlib.Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
         except (OSError, ValueError):
             return None
-        return pid
+        return pid if file and os.fsencode(file) in arguments else None
 
     def _restart_reason(self, environment: dict[str, str]) -> str:
         """Why the running process is not what a fresh start would give; empty if it is."""
         started = pathlib.Path(environment.get("OVN_STATE_DIR", ""), "revision")
-        wanted = environment.get("OVN_REVISION", "")
+        wanted = self.revision or environment.get("OVN_REVISION", "")
         if wanted and (not started.exists() or started.read_text(encoding="utf-8").strip() != wanted):
             return "its settings have changed"
         pid = self._pid()
@@ -129,7 +150,8 @@ class HostMember:
         return "its package was upgraded" if replaced else ""
 
     def systemctl(self, verb: str) -> None:
-        self.run(["systemctl", "daemon-reload"], {})  # the unit may have been written a moment ago, by this or a killed run
+        # The unit may have been written a moment ago, by this or a killed run.
+        self.run(["systemctl", "daemon-reload"], {})
         code, out, err = self.run(["systemctl", verb, self.unit], {})
         if code != 0:
             raise OvnError(f"systemctl {verb} {self.unit} failed: {(err or out).strip()}. {self._why_not_running()}")
@@ -211,4 +233,6 @@ def member_of(params: t.Mapping[str, t.Any], run: Runner) -> HostMember:
         launcher=params["launcher"],
         unit=params["unit"] or f"c5c3-ovn-{params['database']}.service",
         run=run,
+        database_file=params["database_file"] or "",
+        revision=params["revision"] or "",
     )

@@ -49,4 +49,4 @@ class Observation:
     @property
     def lost(self) -> bool:
         """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
-        return self.installed and self.file_class in LOST
+        return self.file_class in LOST

@@ -138,6 +138,12 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
     if cids:
         return _adopt(run, seen, next(iter(cids)), gate)
     _refuse_unusable_files(run, seen)
+    unknown = [o.member for o in seen if o.file_class == "unexamined"]
+    if unknown:
+        raise Refused(
+            f"{run.database} has files on {', '.join(unknown)}, but no state record exists and nothing is installed there that could examine them. "
+            "Check mode cannot tell what a run would do; a run installs the launcher first, and adopts or refuses then. Nothing was changed."
+        )
     occupied = [o.member for o in seen if o.installed and o.file_class != "none"]
     if occupied:
         raise Refused(
@@ -251,6 +257,11 @@ class _Maintenance:
     def round(self) -> Round:
         self._refuse_strangers()
         before = self.record
+        unknown = [o.member for o in self.seen.values() if o.file_class == "unexamined"]
+        if unknown:
+            self.warnings.append(
+                f"{self.run.database}: {', '.join(unknown)} has a file, but no launcher to examine it; what follows is known once it is installed."
+            )
         self._update_members()
         step = self._step()
         # Not by revision: two runs with different parts of the hosts may each have written the same number.

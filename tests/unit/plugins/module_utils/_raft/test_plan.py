@@ -27,7 +27,8 @@ PERMIT = EXPECTED.replace(permit=Permit("c1", "an older run", "2025-01-01T00:00:
 
 
 def blank(name: str, record: Record | None = None) -> Observation:
-    return Observation(name, record=record.as_dict() if record else None)
+    """A fresh machine; in check mode it stays without launcher."""
+    return Observation(name, installed=False, record=record.as_dict() if record else None)
 
 
 def up(name: str, record: Record | None = RECORD, **changes: t.Any) -> Observation:
@@ -112,6 +113,12 @@ REFUSED: list[t.Any] = [
         RUN,
         "no cluster id can be read",
         id="an unreadable file without record forbids creation",
+    ),
+    pytest.param(
+        [Observation("c1", installed=False, file_class="unexamined"), blank("c2"), blank("c3")],
+        RUN,
+        "Check mode cannot tell",
+        id="check mode promises no creation beside a file that nothing can examine yet",
     ),
     pytest.param([lost(n) for n in NAMES], RUN, "no quorum", id="total loss is never repaired by creating"),
     pytest.param([up("c1"), lost("c2"), lost("c3")], RUN, "no quorum", id="two volumes lost"),
@@ -398,6 +405,11 @@ FORESEEN: list[t.Any] = [
         id="a rolling restart with the leader last",
     ),
     pytest.param([down(n) for n in NAMES], ["start northbound on c1, c2, c3"], id="after a total outage"),
+    pytest.param(
+        [blank("c1"), up("c2"), up("c3")],
+        ["remove the lost member c1", "join c1"],
+        id="a reinstalled host, nothing is installed on it yet",
+    ),
 ]
 
 

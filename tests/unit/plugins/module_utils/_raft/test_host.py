@@ -1,0 +1,79 @@
+"""What is seen of a member on its own host, where no server answers."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
+
+CLASSES = "class={}\ncid=\nsid=\nreason=\n"
+
+
+def member(tmp_path: pathlib.Path, **changes: str) -> HostMember:
+    """A host with launcher and settings; the launcher says `class=none`."""
+    launcher = tmp_path / "launcher"
+    launcher.touch(mode=0o755)
+    (tmp_path / "state").mkdir(exist_ok=True)
+    settings = {
+        "OVN_DB_FILE": "/db/nb.db",
+        "OVN_RUN_DIR": tmp_path,
+        "OVN_STATE_DIR": tmp_path / "state",
+        "OVN_REVISION": "on disk",
+    }
+    (tmp_path / "env").write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
+    parts = {
+        "database": "northbound",
+        "member": "c1",
+        "record": str(tmp_path / "record"),
+        "environment_file": str(tmp_path / "env"),
+        "launcher": str(launcher),
+        "unit": "x.service",
+        **changes,
+    }
+    return HostMember(**parts, run=lambda command, environment: (0, CLASSES.format("none"), ""))
+
+
+def test_a_stale_pid_file_whose_number_is_somebody_elses_is_no_hanging_server(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "ovnnb_db.pid").write_text(f"{os.getpid()}\n", encoding="ascii")
+    seen = member(tmp_path).observe()
+    assert not seen.running
+
+
+def test_a_server_that_does_not_answer_is_an_error(tmp_path: pathlib.Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()", "/db/nb.db"], stdin=subprocess.PIPE) as server:
+        (tmp_path / "ovnnb_db.pid").write_text(f"{server.pid}\n", encoding="ascii")
+        with pytest.raises(OvnError, match="The process hangs"):
+            member(tmp_path).observe()
+        server.communicate(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "file_class"),
+    [(None, "none"), (b"", "empty"), (b"OVSDB JSON 1 2\n{}", "standalone"), (b"OVSDB CLUSTER 1 2\n{}", "unexamined")],
+)
+def test_without_launcher_only_the_kind_of_the_file_is_told(
+    tmp_path: pathlib.Path, content: bytes | None, file_class: str
+) -> None:
+    if content is not None:
+        (tmp_path / "nb.db").write_bytes(content)
+    fresh = member(tmp_path, environment_file=str(tmp_path / "nothing"), database_file=str(tmp_path / "nb.db"))
+    seen = fresh.observe()
+    assert (seen.installed, seen.file_class) == (False, file_class)
+
+
+@pytest.mark.parametrize(
+    ("revision", "due"),
+    [("", ""), ("on disk", ""), ("of check mode", "its settings have changed")],
+)
+def test_check_mode_sees_that_a_restart_is_due_though_it_wrote_no_settings(
+    tmp_path: pathlib.Path, revision: str, due: str
+) -> None:
+    looked = member(tmp_path, revision=revision)
+    (tmp_path / "state" / "revision").write_text("on disk\n", encoding="utf-8")
+    assert looked._restart_reason(looked.environment()) == due
