@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_units
-short_description: Mask, enable, start and, only if needed, restart systemd units
+short_description: Write, mask, enable, start and, only if needed, restart systemd units
 version_added: "0.1.0"
 description:
   - Brings several units to their declared state in one call.
@@ -15,6 +15,7 @@ description:
     looked up in the process, not remembered from an earlier task, so a run that was killed after it wrote the unit file is finished by the next one.
     A unit takes part by carrying a digest of its settings in C(Environment=).
   - Unit files are read again when systemd says that they changed on disk.
+  - The files that units are made of can be written in the same call, which costs one connection instead of two or more for each file.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -29,6 +30,26 @@ attributes:
     support: full
     platforms: posix
 options:
+  files:
+    description:
+      - Files that the units are made of, such as unit files and what they start, written before the units are handled. Each one is replaced at once or not
+        at all, folders that are missing are made (0755).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: Absolute path.
+        type: path
+        required: true
+      content:
+        description: The whole content.
+        type: str
+        required: true
+      mode:
+        description: Permissions, as an octal number in quotes.
+        type: str
+        default: "0644"
   masked:
     description:
       - Units that must never run here. They are stopped and masked, also before their package is installed.
@@ -66,6 +87,16 @@ EXAMPLES = r"""
   c5c3.ovn.ovn_units:
     masked: [ovn-central.service, ovn-northd.service]
 
+- name: Write a unit and run it; changed settings restart it
+  c5c3.ovn.ovn_units:
+    files:
+      - path: /etc/systemd/system/example.service
+        content: "{{ lookup('ansible.builtin.template', 'example.service.j2') }}"
+    units:
+      - name: example.service
+        enabled: true
+        state: started
+
 - name: Run northd, with its present settings
   c5c3.ovn.ovn_units:
     units:
@@ -76,7 +107,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 actions:
-  description: What was done, or would be done in check mode. Each entry is a verb of systemctl and a unit, with the reason of a restart.
+  description:
+    - What was done, or would be done in check mode. Each entry is a verb of systemctl and a unit, with the reason of a restart, or C(write) and a file.
   returned: success
   type: list
   elements: str
@@ -90,7 +122,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError, Refused
+from ..module_utils._errors import InvalidInput, OvnError, Refused
+from ..module_utils._pki.files import Ownership, activate, attribute_problem, read, write_pending
 from ..module_utils._units import PROPERTIES, Unit, Wanted, commands, parse_show, running_masked
 
 
@@ -125,7 +158,33 @@ def look(module: AnsibleModule, names: list[str]) -> dict[str, Unit]:
     return {name: with_process(unit) for name, unit in zip(names, shown)}
 
 
-def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> list[str]:
+def write_files(module: AnsibleModule) -> list[dict[str, str]]:
+    """A diff for each file that differs; outside check mode it does not any more."""
+    diffs = []
+    anybody = Ownership(None, None)
+    for file in module.params["files"]:
+        path, content = file["path"], file["content"].encode()
+        try:
+            mode = int(file["mode"], 8)
+        except ValueError as e:
+            raise InvalidInput(f"The mode of {path} is {file['mode']}: give an octal number such as '0644'.") from e
+        before = read(path)
+        if before == content:
+            problem = attribute_problem(path, mode, anybody)
+            if problem is None:
+                continue
+            diffs.append({"before_header": path, "after_header": path, "before": f"{problem}\n", "after": ""})
+        else:
+            old = (before or b"").decode(errors="replace")
+            diffs.append({"before_header": path, "after_header": path, "before": old, "after": file["content"]})
+        if not module.check_mode:
+            write_pending(path, content, mode, anybody)
+            activate(path)
+    return diffs
+
+
+def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> tuple[list[str], list[dict[str, str]]]:
+    """The systemctl commands, and what changed in files."""
     names = [w.name for w in wanted]
     units = look(module, names) if names else {}
     foreign = [] if stop_masked else running_masked(wanted, units)
@@ -134,7 +193,10 @@ def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> lis
             f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
             f"Back up what it holds, stop it when its users can do without it (systemctl stop {' '.join(foreign)}), then run again."
         )
+    diffs = write_files(module)
     done = []
+    if diffs and names and not module.check_mode:
+        units = look(module, names)
     if any(unit.needs_reload for unit in units.values()) and not module.check_mode:
         systemctl(module, "daemon-reload")
         units = look(module, names)
@@ -144,10 +206,15 @@ def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> lis
             done.append(f"{verb} {w.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
             if not module.check_mode:
                 systemctl(module, verb, w.name)
-    return done
+    return done, diffs
 
 
 def main() -> t.NoReturn:
+    file = {
+        "path": {"type": "path", "required": True},
+        "content": {"type": "str", "required": True},
+        "mode": {"type": "str", "default": "0644"},
+    }
     unit = {
         "name": {"type": "str", "required": True},
         "enabled": {"type": "bool"},
@@ -155,6 +222,7 @@ def main() -> t.NoReturn:
     }
     module = AnsibleModule(
         argument_spec={
+            "files": {"type": "list", "elements": "dict", "default": [], "options": file},
             "masked": {"type": "list", "elements": "str", "default": []},
             "stop_masked": {"type": "bool", "default": True},
             "units": {"type": "list", "elements": "dict", "default": [], "options": unit},
@@ -164,10 +232,10 @@ def main() -> t.NoReturn:
     try:
         wanted = [Wanted(name, masked=True) for name in module.params["masked"]]
         wanted += [Wanted(**unit) for unit in module.params["units"]]
-        actions = bring(module, wanted, module.params["stop_masked"])
-        module.exit_json(
-            changed=bool(actions), actions=actions, diff={"before": "", "after": "".join(f"{a}\n" for a in actions)}
-        )
+        verbs, diffs = bring(module, wanted, module.params["stop_masked"])
+        actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
+        diffs.append({"before": "", "after": "".join(f"{verb}\n" for verb in verbs)})
+        module.exit_json(changed=bool(actions), actions=actions, diff=diffs)
     except OvnError as e:
         module.fail_json(**e.as_result())
 
