@@ -49,6 +49,8 @@ _value:
 import time
 import typing as t
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ..module_utils._errors import OvnError
 from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
@@ -80,9 +82,10 @@ def raft_plan(
             declared=dict(declared),
             name=run["run"],
             time=run["time"],
-            bootstrap=run["bootstrap"],
-            restart=run["restart"],
-            allow_outage=run["allow_outage"],
+            # Extra variables of the command line are text, and "false" is a true text.
+            bootstrap=boolean(run["bootstrap"]),
+            restart=boolean(run["restart"]),
+            allow_outage=boolean(run["allow_outage"]),
             expected_cid=run["expected_cid"].get(database) or None,
         )
         try:
@@ -91,7 +94,7 @@ def raft_plan(
         except OvnError as e:
             plan["refusals"].append(str(e))
             decided = {"record": None, "step": None, "warnings": [], "ahead": []}
-        _add(plan, database, decided, previous.get(database) or {}, run["wait_timeout"])
+        _add(plan, database, decided, previous.get(database) or {}, float(run["wait_timeout"]))
     return plan
 
 

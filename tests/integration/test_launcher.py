@@ -315,8 +315,17 @@ def test_a_foreign_sid_is_refused(cluster: Cluster) -> None:
 def test_another_address_is_refused(cluster: Cluster) -> None:
     first = cluster.found()
     first.kill()
-    first.env["OVN_LOCAL_ADDRESS"] = "ssl:192.0.2.11:6643"
+    first.address = "ssl:192.0.2.11:6643"
+    cluster.publish()  # the record of another member, or the file of one
     refused(first, REFUSE, "foreign-address", "ssl:192.0.2.11:6643")
+
+
+def test_settings_with_another_address_than_file_and_record_keep_nobody_down(cluster: Cluster) -> None:
+    """A run writes the settings before it refuses a changed address; then the machine reboots."""
+    first = cluster.found()
+    first.kill()
+    first.env["OVN_LOCAL_ADDRESS"] = "ssl:192.0.2.11:6643"
+    assert first.examined()["decision"] == "start"
 
 
 def test_another_database_is_refused(cluster: Cluster) -> None:

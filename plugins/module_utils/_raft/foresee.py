@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 import uuid
 
+from .._errors import OvnError
 from .observation import Observation
 from .plan import Gate, Run, Step, plan_round
 
@@ -22,17 +23,30 @@ def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> 
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
     world, reasons = dict(observations), list[str]()
     for _ in range(_ROUNDS):
-        decided = plan_round(run, world, gate)
+        try:
+            decided = plan_round(run, world, gate)
+        except OvnError as e:
+            if not reasons:
+                raise
+            return [*reasons, str(e)]  # this stops a later round, not the one that comes now
         if decided.record:
             world = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in world.items()}
         if decided.step is None:
             return reasons
         reasons.append(decided.step.reason)
-        if decided.step.action == "wait":
+        if decided.step.action == "wait" or _too_few(decided.step, world):
             return reasons
         world = _after(decided.step, world)
         gate = _open
     return reasons
+
+
+def _too_few(step: Step, world: t.Mapping[str, Observation]) -> bool:
+    """Whether a recorded cluster has no quorum even after this start: then nobody knows what comes next."""
+    record = next((o.record for o in world.values() if o.record), None) or {}
+    members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
+    running = {name for name, o in world.items() if o.running} | set(step.members)
+    return step.action == "start" and bool(record.get("cid")) and 2 * len(running.intersection(members)) <= len(members)
 
 
 def _open(name: str, observations: t.Sequence[Observation], member: str | None) -> str:

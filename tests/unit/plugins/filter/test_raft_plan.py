@@ -35,6 +35,13 @@ def test_both_databases_are_planned_and_the_order_is_told() -> None:
     assert [message.split()[0] for message in plan["messages"]] == ["create", "join", "join"] * 2
 
 
+def test_no_as_an_extra_variable_of_the_command_line_is_no() -> None:
+    """There `-e ovn_central_bootstrap=false` is a text, and a text with something in it is true."""
+    plan = raft_plan([*seen("northbound"), *seen("southbound")], {**RUN, "bootstrap": "false"}, {})
+    assert plan["steps"] == []
+    assert all("ovn_central_bootstrap is false" in refusal for refusal in plan["refusals"])
+
+
 def test_a_refusal_of_one_database_is_told_and_stops_its_steps() -> None:
     files = seen("southbound", file_class="standalone", file_reason="southbound on c1: a standalone database")
     plan = raft_plan([*seen("northbound"), *files], RUN, {})

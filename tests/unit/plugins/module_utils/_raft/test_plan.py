@@ -406,6 +406,11 @@ FORESEEN: list[t.Any] = [
     ),
     pytest.param([down(n) for n in NAMES], ["start northbound on c1, c2, c3"], id="after a total outage"),
     pytest.param(
+        [down("c1"), lost("c2"), lost("c3")],
+        ["start northbound on c1"],
+        id="the only file that is left promises no repair",
+    ),
+    pytest.param(
         [blank("c1"), up("c2"), up("c3")],
         ["remove the lost member c1", "join c1"],
         id="a reinstalled host, nothing is installed on it yet",
