@@ -112,18 +112,3 @@ def _whereabouts(name: str, port: Port) -> str:
     if port.bridge == name:
         return f"{name} is a bridge itself"
     return f"{name} is already a port of bridge {port.bridge}"
-
-
-def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port]) -> tuple[BridgePlan, list[str]]:
-    """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
-    plan = BridgePlan.nothing()
-    kept = []
-    for name, bridge in bridges.items():
-        foreign = sorted(p for p in bridge.ports if p != name and not (ports[p].ours or ports[p].ovn))
-        if bridge.ours and not foreign:
-            plan.old_bridges.append(name)
-            continue
-        plan.old_ports.update({p: name for p in sorted(bridge.ports) if ports[p].ours})
-        if bridge.ours:
-            kept.append(f"Bridge {name} stays because ports of others are on it: {', '.join(foreign)}.")
-    return plan, kept

@@ -18,7 +18,7 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.wire import TlsFiles
 from . import external_ids, ownership
 from .database import LocalDatabase, missing_devices
-from .plan import Actual, Plan, diff_of, make_plan, plan_absent, wanted_of
+from .plan import Actual, Plan, diff_of, make_plan, wanted_of
 
 if t.TYPE_CHECKING:
     from .registration import Me
@@ -45,7 +45,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     tls = TlsFiles(params["private_key"] or None, params["certificate"] or None, params["ca_certificate"] or None)
     endpoint = parse_endpoint(params["database"])
     wanted = wanted_of(params) if params["state"] == "present" else None
-    plan_for = functools.partial(make_plan, wanted) if wanted else plan_absent
+    plan_for = functools.partial(make_plan, wanted) if wanted else _plan_absent()
     southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []) if wanted else [], tls)
     if wanted and params["wait_for"] == "registered" and not southbound.endpoints:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
@@ -74,6 +74,12 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
             e.details = {**result, **e.details}
             raise
     return result
+
+
+def _plan_absent() -> t.Callable[[Actual], Plan]:
+    from .removal import plan_absent
+
+    return plan_absent
 
 
 def _check_times(params: Params) -> None:

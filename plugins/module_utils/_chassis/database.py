@@ -25,16 +25,13 @@ from .plan import SSL_COLUMNS, Actual, Plan, Ssl
 
 DATABASE = "Open_vSwitch"
 
-_OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
-_COLUMNS = {
+COLUMNS = {
     ROOT: ["_uuid", "external_ids", "other_config", "next_cfg", "cur_cfg"],
     "SSL": ["_uuid", *SSL_COLUMNS.values(), "external_ids"],
     "Bridge": ["_uuid", "name", "datapath_type", "external_ids"],
     "Port": ["_uuid", "name", "external_ids"],
     "Interface": ["name"],
 }
-_MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for item in ownership.MARK.items()]]]]
-
 Row = dict[str, t.Any]
 
 
@@ -55,12 +52,12 @@ class LocalDatabase:
     def __exit__(self, *exc: object) -> None:
         self.connection.close()
 
-    def _select(self, *wants: tuple[str, list[t.Any]], columns: t.Sequence[str] = ()) -> list[list[Row]]:
+    def select(self, *wants: tuple[str, list[t.Any]], columns: t.Sequence[str] = ()) -> list[list[Row]]:
         """The raw rows of each (table, where), of one state of the database; no request if nothing is wanted."""
         if not wants:
             return []
         selects: list[Operation] = [
-            {"op": "select", "table": table, "where": where, "columns": list(columns) or _COLUMNS[table]}
+            {"op": "select", "table": table, "where": where, "columns": list(columns) or COLUMNS[table]}
             for table, where in wants
         ]
         return [answer["rows"] for answer in self._transact(selects)]
@@ -81,14 +78,16 @@ class LocalDatabase:
         """The settings, and where they are."""
         self.connection.deadline = Deadline(self.timeout)
         if self.wanted is None:
-            return self._read_ours()
+            from .ours import read_ours
+
+            return read_ours(self)
         names = sorted({*self.wanted, *(port for wish in self.wanted.values() for port in wish.ports)})
         wants = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
         wants += [("Bridge", _named(name)) for name in self.wanted]
-        roots, ssls, *rest = self._select((ROOT, []), ("SSL", []), *wants)
+        roots, ssls, *rest = self.select((ROOT, []), ("SSL", []), *wants)
         found = {
             table: [row for (kind, _where), rows in zip(wants, rest) for row in rows if kind == table]
-            for table in _COLUMNS
+            for table in COLUMNS
         }
         ports = {row["name"]: row for row in found["Port"]}
         places = self._places(ports)
@@ -96,39 +95,16 @@ class LocalDatabase:
         for row in found["Interface"]:
             actual_ports.setdefault(row["name"], Port(""))
         bridges = {row["name"]: row for row in found["Bridge"]}
-        return self._state(roots, ssls, bridges, ports, actual_ports, {}, {})
+        return self.state(roots, ssls, bridges, ports, actual_ports, {}, {})
 
     def _places(self, ports: t.Mapping[str, Row]) -> dict[str, str]:
         """The bridge of each port. The server looks it up: the port list of an integration bridge is long."""
-        answers = self._select(
+        answers = self.select(
             *(("Bridge", [["ports", "includes", row["_uuid"]]]) for row in ports.values()), columns=["name"]
         )
         return {name: rows[0]["name"] for name, rows in zip(ports, answers) if rows}
 
-    def _read_ours(self) -> tuple[Actual, Rows]:
-        roots, ssls, marked_ports = self._select((ROOT, []), ("SSL", []), ("Port", _MARKED))
-        columns = [*_COLUMNS["Bridge"], "ports"]
-        places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
-        ours, *holders = self._select(("Bridge", _MARKED), *places, columns=columns)
-        bridges = {row["name"]: row for rows in (ours, *holders) for row in rows}
-        uuids = [uuid for row in ours for uuid in as_list(decode(row["ports"]))]
-        others = self._select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
-        rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
-        ports = {row["name"]: row for row in rows.values()}
-        names = {
-            name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows)
-            for name, row in bridges.items()
-        }
-        actual_ports = {}
-        for bridge, members in names.items():
-            for port in members:
-                keys = decode(ports[port]["external_ids"])
-                actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
-        return self._state(
-            roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}
-        )
-
-    def _state(
+    def state(
         self,
         roots: list[Row],
         ssls: list[Row],
@@ -209,7 +185,7 @@ class LocalDatabase:
         try:
             answers = self._transact([reached, *selects])
         except Conflict as e:
-            root = self._select((ROOT, []))[0][0]
+            root = self.select((ROOT, []))[0][0]
             raise TimedOut(
                 f"The settings are written, but ovs-vswitchd did not apply them within {deadline.seconds:g} s: "
                 f"cur_cfg is {root['cur_cfg']}, {next_cfg} is needed. ovs-vswitchd does not run or hangs: "

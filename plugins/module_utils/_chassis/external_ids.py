@@ -25,8 +25,8 @@ DATAPATH_TYPE = "ovn-bridge-datapath-type"
 ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
 
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
-_CLUSTER_ID = re.compile(r"cid:[0-9a-fA-F-]{4,36}")
+_MAC = r"[0-9a-f]{2}(:[0-9a-f]{2}){5}"
+_CLUSTER_ID = r"cid:[0-9a-fA-F-]{4,36}"
 
 
 def _same_text(value: str) -> t.Hashable:
@@ -81,7 +81,7 @@ def _system_id(option: str, value: str) -> Wish:
 
 def _remote(option: str, value: list[str]) -> Wish:
     items = [item for text in value for item in items_of(checked_word(option, text))]
-    remotes = [item if _CLUSTER_ID.fullmatch(item) else str(parse_endpoint(item)) for item in items]
+    remotes = [item if re.fullmatch(_CLUSTER_ID, item) else str(parse_endpoint(item)) for item in items]
     return Wish(",".join(dict.fromkeys(remotes)) or None, _as_set)
 
 
@@ -122,7 +122,7 @@ def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
     pairs = []
     for mapping in value:
         mac = mapping["mac"].lower()
-        if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
+        if not re.fullmatch(_MAC, mac) or int(mac[:2], 16) & 1:
             raise InvalidInput(
                 f'{option}.mac: "{shown(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.'
             )

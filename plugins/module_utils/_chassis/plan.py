@@ -135,26 +135,12 @@ def make_plan(wanted: Wanted, actual: Actual) -> Plan:
         owned_tokens = frozenset(ours)
         if merged != stored:
             keys[external_ids.CMS_OPTIONS] = merged
-    _put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens))
+    put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens))
     if not wanted.allow_rename:
         _refuse_rename(actual, keys)
     kind = {**actual.external_ids, **keys}.get(external_ids.DATAPATH_TYPE)
     bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
     return Plan(keys, config, bridges, _plan_ssl(wanted, actual), [])
-
-
-def plan_absent(actual: Actual) -> Plan:
-    """Take away what is ours."""
-    record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
-    keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
-    config: dict[str, str | None] = {key: None for key in record.other_config if key in actual.other_config}
-    stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
-    rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.CmsWish(), purge=True)
-    if rest != stored:
-        keys[external_ids.CMS_OPTIONS] = rest
-    _put_record(keys, actual, ownership.Owned())
-    bridges, kept = br.plan_removal(actual.bridges, actual.ports)
-    return Plan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
 
 
 def _plan_keys(
@@ -171,7 +157,7 @@ def _plan_keys(
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
-def _put_record(changes: dict[str, str | None], actual: Actual, owned: ownership.Owned) -> None:
+def put_record(changes: dict[str, str | None], actual: Actual, owned: ownership.Owned) -> None:
     stored = actual.external_ids.get(ownership.KEY)
     if stored != owned.to_text():
         changes[ownership.KEY] = owned.to_text()

@@ -10,8 +10,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     Port,
     bridge_wishes,
     plan_bridges,
-    plan_removal,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 
 

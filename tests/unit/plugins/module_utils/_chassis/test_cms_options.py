@@ -38,7 +38,13 @@ GW = "enable-chassis-as-gw"
             id="zones are a set",
         ),
         pytest.param(
-            "availability-zones=a,x,availability-zones=b", [], {"zones": ()}, False, "x", [], id="no zones, however many"
+            "availability-zones=a,x,availability-zones=b",
+            [],
+            {"zones": ()},
+            False,
+            "x",
+            [],
+            id="no zones, however many",
         ),
         pytest.param(
             "availability-zones=a,availability-zones=b",
@@ -55,7 +61,9 @@ GW = "enable-chassis-as-gw"
         pytest.param(
             f"{GW},t,x", [GW, "t"], {"tokens": ("t",)}, False, f"{GW},t,x", [GW, "t"], id="other kinds of ours stay"
         ),
-        pytest.param(f"{GW},t,x", [GW, "t"], {"tokens": ("t",)}, True, "t,x", ["t"], id="purge takes what is not named"),
+        pytest.param(
+            f"{GW},t,x", [GW, "t"], {"tokens": ("t",)}, True, "t,x", ["t"], id="purge takes what is not named"
+        ),
         pytest.param(f"{GW},t", [GW, "t"], {}, True, None, [], id="purge of everything"),
         pytest.param("a=1,a=2", [], {"tokens": ("a=3",)}, False, "a=1,a=2,a=3", ["a=3"], id="free tokens have no kind"),
         pytest.param(",x,,", [], {"tokens": ("x",)}, False, "x", ["x"], id="empty items go with a change only"),

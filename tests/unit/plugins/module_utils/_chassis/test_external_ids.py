@@ -106,7 +106,9 @@ def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) ->
         pytest.param({"encapsulation": {"type": ["geneve", "vxlan"]}}, "vxlan,geneve", True, id="order of types"),
         pytest.param({"encapsulation": {"ip": ["2001:db8::1"]}}, "2001:DB8:0::1", True, id="the same address"),
         pytest.param({"encapsulation": {"ip": ["192.0.2.1", "192.0.2.2"]}}, "192.0.2.2,192.0.2.1", False, id="default"),
-        pytest.param({"bridge_mappings": [{P: "a", "bridge": "b"}, {P: "c", "bridge": "d"}]}, "c:d,a:b", True, id="maps"),
+        pytest.param(
+            {"bridge_mappings": [{P: "a", "bridge": "b"}, {P: "c", "bridge": "d"}]}, "c:d,a:b", True, id="maps"
+        ),
         pytest.param({"bridge_mappings": [{P: "a", "bridge": "b"}]}, "a:b,c:d", False, id="a mapping too many"),
         pytest.param({"monitor_all": True}, "TRUE", True, id="OVN reads truth without case"),
         pytest.param({"monitor_all": True}, "1", False, id="1 is not true for OVN"),

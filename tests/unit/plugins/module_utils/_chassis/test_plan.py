@@ -14,9 +14,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import (
     Ssl,
     diff_of,
     make_plan,
-    plan_absent,
     wanted_of,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 
 TLS = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}

@@ -1,0 +1,44 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`state: absent`: what is ours, and what stays because others use it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from . import cms_options, external_ids, ownership
+from .bridges import Bridge, BridgePlan, Port
+from .plan import Actual, Plan, put_record
+
+
+def plan_absent(actual: Actual) -> Plan:
+    """Take away what is ours."""
+    record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
+    keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
+    config: dict[str, str | None] = {key: None for key in record.other_config if key in actual.other_config}
+    stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
+    rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.CmsWish(), purge=True)
+    if rest != stored:
+        keys[external_ids.CMS_OPTIONS] = rest
+    put_record(keys, actual, ownership.Owned())
+    bridges, kept = plan_removal(actual.bridges, actual.ports)
+    return Plan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
+
+
+def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port]) -> tuple[BridgePlan, list[str]]:
+    """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
+    plan = BridgePlan.nothing()
+    kept = []
+    for name, bridge in bridges.items():
+        foreign = sorted(p for p in bridge.ports if p != name and not (ports[p].ours or ports[p].ovn))
+        if bridge.ours and not foreign:
+            plan.old_bridges.append(name)
+            continue
+        plan.old_ports.update({p: name for p in sorted(bridge.ports) if ports[p].ours})
+        if bridge.ours:
+            kept.append(f"Bridge {name} stays because ports of others are on it: {', '.join(foreign)}.")
+    return plan, kept
