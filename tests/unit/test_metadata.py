@@ -23,6 +23,12 @@ def test_the_action_group_is_exactly_our_modules() -> None:
     assert members == {*MODULES, *runtime["plugin_routing"]["modules"]}
 
 
+def options_of(role: Path) -> dict[str, dict[str, Any]]:
+    specs = load(role / "meta" / "argument_specs.yml")["argument_specs"]
+    options: dict[str, dict[str, Any]] = specs["main"].get("options", {})
+    return options
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_documents_its_action_group(name: str) -> None:
     text = (COLLECTION / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
@@ -37,13 +43,20 @@ class TestRole:
 
     def test_its_defaults_are_the_documented_ones(self, role: Path) -> None:
         defaults = load(role / "defaults" / "main.yml") or {}
-        options = load(role / "meta" / "argument_specs.yml")["argument_specs"]["main"].get("options", {})
-        undocumented = set(defaults) - set(options)
-        assert undocumented == set(), "in defaults/main.yml, but not in meta/argument_specs.yml"
-        without_default = {name for name, option in options.items() if not option.get("required")} - set(defaults)
-        assert without_default == set(), "optional in meta/argument_specs.yml, but not in defaults/main.yml"
+        options = options_of(role)
+        assert set(defaults) - set(options) == set(), "in defaults/main.yml, but not in meta/argument_specs.yml"
+        promised = {name for name, option in options.items() if "default" in option}
+        assert promised - set(defaults) == set(), (
+            "with a default in meta/argument_specs.yml, but not in defaults/main.yml"
+        )
+        plain = {name: value for name, value in defaults.items() if name in promised and "{{" not in str(value)}
+        assert plain == {name: options[name]["default"] for name in plain}
 
-    def test_its_readme_names_every_option(self, role: Path) -> None:
+    def test_what_is_required_has_no_default(self, role: Path) -> None:
+        assert {
+            name for name, option in options_of(role).items() if option.get("required") and "default" in option
+        } == set()
+
+    def test_its_readme_says_where_the_options_are(self, role: Path) -> None:
         readme = (role / "README.md").read_text(encoding="utf-8")
-        options = load(role / "meta" / "argument_specs.yml")["argument_specs"]["main"].get("options", {})
-        assert [name for name in options if f"`{name}`" not in readme] == []
+        assert f"`ansible-doc -t role c5c3.ovn.{role.name}`" in readme
