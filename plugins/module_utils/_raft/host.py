@@ -179,7 +179,7 @@ class HostMember:
             if deadline.expired:
                 raise TimedOut(
                     f"The {self.database} member {self.member} did not join its cluster within {deadline.seconds:g} s: {last}. "
-                    "Open the Raft port between the members and compare the certificates, then run again."
+                    "See that most of the members run, open the Raft port between them and compare the certificates, then run again."
                 )
             time.sleep(min(pause, deadline.left()))
             pause = min(pause * 1.5, 1.0)
