@@ -28,31 +28,35 @@ def client_context(files: TlsFiles) -> ssl.SSLContext:
             raise InvalidInput(
                 f"{option} is missing: an ssl: endpoint needs private_key, certificate and ca_certificate."
             )
-        if not os.access(path, os.R_OK):
-            cause = "is not readable" if os.path.exists(path) else "does not exist"
+        if "\0" in path or not os.path.exists(path):
+            raise CertificateProblem(f"{option} {path!r} does not exist on this host.")
+        if os.path.isdir(path) or not os.access(path, os.R_OK):
+            cause = "is a directory" if os.path.isdir(path) else "is not readable"
             raise CertificateProblem(f"{option} {path} {cause} on this host.")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = False
     try:
         context.load_verify_locations(cafile=files.ca_certificate)
-    except ssl.SSLError as e:
+    except OSError as e:  # ssl.SSLError, or a file that vanished in between
         raise CertificateProblem(
             f"ca_certificate {files.ca_certificate} holds no usable PEM certificate: {_words(e)}."
         ) from e
     try:
-        context.load_cert_chain(str(files.certificate), files.private_key)
-    except ssl.SSLError as e:
+        # Without a passphrase of our own OpenSSL would ask for that of an encrypted key at the terminal, and wait.
+        context.load_cert_chain(str(files.certificate), files.private_key, password=lambda: "")
+    except OSError as e:
         raise CertificateProblem(
-            f"certificate {files.certificate} and private_key {files.private_key} do not work together: {_words(e)}."
+            f"certificate {files.certificate} and private_key {files.private_key} do not work together: {_words(e)}. "
+            "Both have to be PEM text of one pair, the key without a passphrase."
         ) from e
     return context
 
 
-def _words(e: ssl.SSLError) -> str:
+def _words(e: OSError) -> str:
     if isinstance(e, ssl.SSLCertVerificationError):
         return e.verify_message
-    return (e.reason or str(e)).lower().replace("_", " ")
+    return ((e.reason if isinstance(e, ssl.SSLError) else e.strerror) or str(e)).lower().replace("_", " ")
 
 
 def failure(name: str, e: OSError) -> CertificateProblem | None:
