@@ -22,6 +22,7 @@ def report(hostvars: dict[str, dict[str, t.Any]], **options: t.Any) -> dict[str,
         ({"ovn_system_id": "chassis-1"}, ["chassis-1"]),
         ({"ovn_system_id": "chassis-1", "ovn_hypervisor_system_id": "chassis-2"}, ["chassis-2"]),
         ({"ovn_hypervisor_state": "absent"}, []),
+        ({"ovn_hypervisor_state": "gone"}, []),
     ],
 )
 def test_expected_chassis(variables: dict[str, t.Any], expected: list[str]) -> None:
