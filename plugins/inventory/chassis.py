@@ -45,6 +45,7 @@ options:
       - What becomes the name of the host in the inventory, in order of preference; an empty value is passed over.
       - V(name) is the chassis name (system id), V(hostname) is the host name that the chassis has told.
       - If two chassis have the same host name, the second one keeps its chassis name.
+      - A host that another inventory source has under this name gets the variables in addition to its own.
     type: list
     elements: str
     choices: [name, hostname]
@@ -113,8 +114,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             chassis = _ask(option)
         except OvnError as e:
             raise AnsibleParserError(f"{path}: {e}") from e
+        taken: set[str] = set()  # not inventory.hosts: a host that another source knows by this name is the same host
         for facts in chassis:
-            host = self._name(inventory, facts, option("hostnames"))
+            host = self._name(taken, facts, option("hostnames"))
+            taken.add(host)
             inventory.add_host(host)
             inventory.set_variable(host, "ovn_chassis", facts)
             variables = {"ovn_chassis": facts}
@@ -125,9 +128,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             ):
                 construct(option(name), variables, host, strict=option("strict"))
 
-    def _name(self, inventory: t.Any, facts: dict[str, t.Any], kinds: list[str]) -> str:
+    def _name(self, taken: set[str], facts: dict[str, t.Any], kinds: list[str]) -> str:
         name = next((facts[kind] for kind in kinds if facts[kind]), facts["name"])
-        if name not in inventory.hosts:
+        if name not in taken:
             return str(name)
         self.display.warning(
             f"Chassis {facts['name']} has the host name of another one, {name}: it keeps its own name."
