@@ -238,17 +238,10 @@ def unit(session: nox.Session) -> None:
 def newest_python() -> str | None:
     """The newest Python that ansible-core 2.21 runs on. Shims of version managers may have nothing behind them."""
     for version in ("3.14", "3.13", "3.12"):
-        for candidate in (
-            shutil.which(f"python{version}"),
-            *Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"),
-        ):
-            if (
-                candidate
-                and subprocess.run(
-                    [str(candidate), "-c", "import venv, ensurepip"], capture_output=True, check=False
-                ).returncode
-                == 0
-            ):
+        on_path = shutil.which(f"python{version}")
+        for candidate in (on_path, *Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")):
+            probe = [str(candidate), "-c", "import ssl, venv"]
+            if candidate and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
                 return str(candidate)
     return None
 
@@ -257,9 +250,7 @@ def newest_python() -> str | None:
 def newest(session: nox.Session) -> None:
     """Unit tests, sanity and ansible-lint with the newest ansible-core."""
     if newest_python() is None:
-        not_tested(
-            session, "the newest ansible-core needs Python 3.12 or newer, and none is found on PATH or in ~/.pyenv."
-        )
+        not_tested(session, "the newest ansible-core needs Python 3.12 or newer: none on PATH or in ~/.pyenv")
     python = install(session, "requirements/newest.txt")
     unit_tests(session, python)
     sanity_tests(session, python)

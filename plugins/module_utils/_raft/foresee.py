@@ -22,7 +22,7 @@ _ROUNDS = 50
 def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> list[str]:
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
     world, reasons = dict(observations), list[str]()
-    for _ in range(_ROUNDS):
+    for _round in range(_ROUNDS):
         try:
             decided = plan_round(run, world, gate)
         except OvnError as e:

@@ -55,13 +55,14 @@ class FakeMember:
 
     def write(self, operations: t.Any) -> None:
         self.writes.append(operations)
-        trouble = self.troubles.pop(0) if self.troubles else None
-        if isinstance(trouble, Conflict):
-            raise trouble
+        next_trouble, self.troubles = self.troubles[:1], self.troubles[1:]
+        for trouble in next_trouble:
+            if isinstance(trouble, Conflict):
+                raise trouble
         for mutation in operations[-1]["mutations"]:
             if mutation[:2] == ["options", "insert"]:
                 self.options.update(mutation[2][1])
-        if trouble:
+        for trouble in next_trouble:
             raise trouble
 
     def change_timer(self, milliseconds: int) -> None:
