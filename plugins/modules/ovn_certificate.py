@@ -59,7 +59,7 @@ options:
     required: true
   common_name:
     description:
-      - Common name (CN) of the certificate, 1 to 64 characters.
+      - Common name (CN) of the certificate, 1 to 64 bytes in UTF-8.
       - For a chassis it is the system id, because Southbound RBAC compares the two.
       - Required for O(state=present).
     type: str
@@ -172,7 +172,7 @@ reasons:
         - Stable name of the reason.
         - "A new pair is needed for C(missing), C(private_key_missing), C(private_key_unreadable), C(certificate_missing), C(certificate_unreadable),
           C(key_mismatch), C(common_name), C(subject_alt_names), C(extended_key_usage), C(is_ca), C(issuer), C(expired), C(renewal), C(not_yet_valid)."
-        - The host alone handles C(ca_bundle), C(ca_added), C(ca_removed), C(permissions).
+        - The host alone handles C(ca_bundle), C(ca_added), C(ca_removed), C(permissions), C(modification_times).
       returned: always
       type: str
       sample: renewal

@@ -107,11 +107,16 @@ def touch_together(*paths: str) -> None:
             os.utime(path, ns=(now, now))
 
 
+def touched_together(*paths: str) -> bool:
+    """Whether the last replacement of these files came to its end."""
+    return len({os.stat(path).st_mtime_ns for path in paths}) == 1
+
+
 def attribute_problem(path: str, mode: int, owned_by: Ownership) -> str | None:
     """How mode or owner of an existing file differ from what is wanted."""
     try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_IMODE(found.st_mode) != mode:
         return f"the mode of {path} is {stat.S_IMODE(found.st_mode):04o}, wanted is {mode:04o}"

@@ -109,10 +109,11 @@ class Plan:
     bundle_reasons: list[decision.Reason]
     attributes: list[tuple[str, int]]
     attribute_reasons: list[decision.Reason]
+    touch_reasons: list[decision.Reason]
 
     @property
     def reasons(self) -> list[decision.Reason]:
-        return [*self.new_pair, *self.bundle_reasons, *self.attribute_reasons]
+        return [*self.new_pair, *self.bundle_reasons, *self.attribute_reasons, *self.touch_reasons]
 
 
 def plan(request: Request, now: datetime.datetime) -> Plan:
@@ -128,7 +129,16 @@ def plan(request: Request, now: datetime.datetime) -> Plan:
     new_pair = decision.reasons_for_new_pair(installed.pair, wanted, now)
     bundle, bundle_reasons = _bundle(request, installed, issuer)
     attributes, attribute_reasons = _attributes(request)
-    return Plan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons)
+    touch_reasons = [] if new_pair else _half_replaced(request)
+    return Plan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons, touch_reasons)
+
+
+def _half_replaced(request: Request) -> list[decision.Reason]:
+    """A run that was killed after the renames has not told the daemons: they would serve the former pair until its end."""
+    if files.touched_together(request.private_key, request.certificate):
+        return []
+    message = "key and certificate have different modification times, so daemons may not have loaded this pair"
+    return [decision.Reason("modification_times", message)]
 
 
 def _bundle(
@@ -193,6 +203,8 @@ def apply_first(request: Request, todo: Plan) -> str:
         # Trust comes before the certificates that need it.
         files.write_pending(request.ca_certificate, todo.bundle, CERTIFICATE_MODE, request.owned_by)
         files.activate(request.ca_certificate)
+    if todo.touch_reasons:
+        files.touch_together(request.private_key, request.certificate)
     if not todo.new_pair:
         return ""
     key = None

@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
-# X.520: ub-common-name.
+# X.520: ub-common-name, in characters. Libraries differ in how they count, bytes are safe with all of them.
 COMMON_NAME_LIMIT = 64
 
 
@@ -23,13 +23,14 @@ def checked_common_name(value: str) -> str:
         raise InvalidInput(
             "The common name is empty. Southbound RBAC compares it with the chassis' system id, so give one (common_name)."
         )
-    if len(value) > COMMON_NAME_LIMIT:
-        raise InvalidInput(
-            f"The common name {value!r} has {len(value)} characters, X.520 allows {COMMON_NAME_LIMIT}. "
-            "Give a shorter one; on a chassis it is the system id, which then has to be shorter as well."
-        )
     if not value.isprintable():
         raise InvalidInput(f"The common name {value!r} contains control characters. Remove them.")
+    size = len(value.encode())
+    if size > COMMON_NAME_LIMIT:
+        raise InvalidInput(
+            f"The common name {value!r} has {size} bytes in UTF-8, a certificate can carry {COMMON_NAME_LIMIT}. "
+            "Give a shorter one; on a chassis it is the system id, which then has to be shorter as well."
+        )
     if value != value.strip():
         # Tools trim such names in different ways, and RBAC compares byte by byte.
         raise InvalidInput(f"The common name {value!r} begins or ends with a blank. Remove it.")

@@ -157,6 +157,27 @@ def test_a_cut_between_the_two_renames_is_repaired(request_: install.Request, mo
     assert install.plan(request_, NOW).reasons == []
 
 
+def test_a_cut_before_the_daemons_are_told_is_repaired(
+    request_: install.Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed = CA.sign(first_call(request_))
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "touch_together", lambda *_paths: None)
+        install.install(request_, signed, NOW)
+    os.utime(request_.private_key, (1, 1))
+    assert [reason.code for reason in install.plan(request_, NOW).reasons] == ["modification_times"]
+    assert first_call(request_) == ""
+    assert install.plan(request_, NOW).reasons == []
+    assert os.stat(request_.private_key).st_mtime_ns == os.stat(request_.certificate).st_mtime_ns
+
+
+def test_a_file_where_a_folder_should_be(request_: install.Request, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "etc").touch()
+    assert [reason.code for reason in install.plan(request_, NOW).reasons] == ["missing", "ca_added"]
+    with pytest.raises(OvnError, match="cannot be written"):
+        first_call(request_)
+
+
 def test_a_full_disk_leaves_the_pair_alone(request_: install.Request, monkeypatch: pytest.MonkeyPatch) -> None:
     install.install(request_, CA.sign(first_call(request_)), NOW)
     csr = install.apply_first(request_, install.plan(request_, NOW + 350 * DAY))

@@ -8,7 +8,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInp
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import names
 
 
-@pytest.mark.parametrize("value", ["compute-1", "a name with blanks", "Rechner-ä", "x" * 64, "a,b=c/d"])
+@pytest.mark.parametrize("value", ["compute-1", "a name with blanks", "Rechner-ä", "x" * 64, "ä" * 32, "a,b=c/d"])
 def test_good_common_names(value: str) -> None:
     assert names.checked_common_name(value) == value
 
@@ -18,7 +18,9 @@ def test_good_common_names(value: str) -> None:
     [
         ("", "empty"),
         ("  ", "empty"),
-        ("x" * 65, "65 characters, X.520 allows 64"),
+        ("x" * 65, "65 bytes in UTF-8, a certificate can carry 64"),
+        ("ä" * 33, "66 bytes in UTF-8"),
+        ("half \udce4 character", "control characters"),
         ("two\nlines", "control characters"),
         (" compute-1", "begins or ends with a blank"),
     ],
