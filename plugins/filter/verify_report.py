@@ -87,7 +87,9 @@ def verify_report(
     southbound_endpoints: t.Sequence[str] = (),
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
-    expected = [name for name in hypervisors or () if hostvars[name].get("ovn_hypervisor_state") not in ("absent", "gone")]
+    expected = [
+        name for name in hypervisors or () if hostvars[name].get("ovn_hypervisor_state") not in ("absent", "gone")
+    ]
     try:
         return build_report(
             Installation(

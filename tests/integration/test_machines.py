@@ -31,7 +31,9 @@ class Machines:
         }
 
     def __call__(self, *words: str, expected: int = 0) -> str:
-        done = subprocess.run([MACHINES, *words], env=self._environment, capture_output=True, check=False, text=True, timeout=600)
+        done = subprocess.run(
+            [MACHINES, *words], env=self._environment, capture_output=True, check=False, text=True, timeout=600
+        )
         assert done.returncode == expected, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -41,7 +43,9 @@ class Machines:
     def ssh(self, command: str) -> subprocess.CompletedProcess[str]:
         options = ["BatchMode=yes", "ConnectTimeout=1", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
         words = ["ssh", "-i", str(self.state / "key"), *(f"-o{option}" for option in options)]
-        return subprocess.run([*words, f"root@{self.address}", command], capture_output=True, check=False, text=True, timeout=30)
+        return subprocess.run(
+            [*words, f"root@{self.address}", command], capture_output=True, check=False, text=True, timeout=30
+        )
 
     def traces(self) -> list[str]:
         """What of this set can still be found on the host."""

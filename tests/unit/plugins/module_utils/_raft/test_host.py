@@ -46,7 +46,10 @@ def test_a_stale_pid_file_whose_number_is_somebody_elses_is_no_hanging_server(tm
 
 
 def test_a_server_that_does_not_answer_is_an_error(tmp_path: pathlib.Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()", "/db/nb.db"], stdin=subprocess.PIPE) as server:
+    program = [sys.executable, "-c", "print(flush=True); input()", "/db/nb.db"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        server.stdout.readline()  # its command line can be read only when it runs
         (tmp_path / "ovnnb_db.pid").write_text(f"{server.pid}\n", encoding="ascii")
         with pytest.raises(OvnError, match="The process hangs"):
             member(tmp_path).observe()
