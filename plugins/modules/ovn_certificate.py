@@ -20,7 +20,8 @@ description:
   - The CA bundle needs no signature and is installed by the first call already.
   - The role P(c5c3.ovn.ovn_pki#role) makes both calls and signs in between. Use this module to connect a CA of your own.
 requirements:
-  - The Python library C(cryptography), version 38 or newer, on the host (C(python3-cryptography) on Debian).
+  - The Python library C(cryptography), version 38 or newer, on the host (C(python3-cryptography) on Debian). O(state=examined) does without it where
+    none of the files exists.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -156,6 +157,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+library_missing:
+  description: The module failed because the Python library C(cryptography) is missing on the host. Install it and run again.
+  returned: when the library is missing
+  type: bool
+  sample: true
 needed:
   description: Whether a new certificate has to be signed. Always V(false) for O(state=examined) and after O(signed) was installed.
   returned: success
@@ -240,6 +246,7 @@ ca_days_left:
 """
 
 import datetime
+import os
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -249,6 +256,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates,
 
 # A new CA has to reach every host before the old one ends; half a year leaves time for that.
 CA_WARNING_DAYS = 180
+
+FILES = ("private_key", "certificate", "ca_certificate")
 
 
 def argument_spec() -> dict[str, dict[str, t.Any]]:
@@ -324,10 +333,18 @@ def main() -> t.NoReturn:
         required_if=[("state", "present", ("common_name",))],
         supports_check_mode=True,
     )
+    params = module.params
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
-        module.fail_json(msg=missing_required_lib("cryptography >= 38"), exception=certificates.CRYPTOGRAPHY_PROBLEM)
+        # Where no file is, nothing has to be read: the role looks at machines before it installs the library there.
+        if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in FILES))):
+            module.fail_json(
+                msg=missing_required_lib("cryptography >= 38"),
+                exception=certificates.CRYPTOGRAPHY_PROBLEM,
+                library_missing=True,
+            )
+        params = {**params, "issuer": ""}
     try:
-        result = run(module.params, module.check_mode, datetime.datetime.now(datetime.timezone.utc))
+        result = run(params, module.check_mode, datetime.datetime.now(datetime.timezone.utc))
     except OvnError as error:
         module.fail_json(**error.as_result())
     if result["ca_days_left"] is not None and result["ca_days_left"] < CA_WARNING_DAYS:
