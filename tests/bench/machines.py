@@ -79,10 +79,13 @@ class Machines:
             "ansible_ssh_private_key_file": str(_STATE / "key"),
             "ansible_ssh_common_args": f"{options} -o ConnectTimeout=5 -o ServerAliveInterval=5 -o ServerAliveCountMax=3",
             "ansible_ssh_args": "-o ControlMaster=auto -o ControlPersist=300s",
-            "ansible_control_path": f"{_STATE}/ssh/{{{{ inventory_hostname }}}}",
             "ansible_pipelining": True,
             "ansible_python_interpreter": "/usr/bin/python3",
         }
+        for group in groups.values():
+            for host, variables in group["hosts"].items():
+                # By name: several hosts may be one machine. Not a template: a delegated task would take the other host's.
+                variables["ansible_control_path"] = f"{_STATE}/ssh/{host}"
         path = LOGS / f"{name}.json"
         path.write_text(json.dumps({"all": {"vars": common}, **groups}, indent=1))
         return path
