@@ -20,7 +20,7 @@ options:
   run:
     description: >-
       What the run knows of itself. C(run) (name), C(time) (UTC), C(declared) (database to member to Raft address), C(expected_cid)
-      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage) (booleans), C(wait_timeout) (seconds). Positional.
+      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names) (booleans), C(wait_timeout) (seconds). Positional.
     type: dict
     required: true
   previous:
@@ -86,6 +86,7 @@ def raft_plan(
             bootstrap=boolean(run["bootstrap"]),
             restart=boolean(run["restart"]),
             allow_outage=boolean(run["allow_outage"]),
+            allow_names=boolean(run["allow_names"]),
             expected_cid=run["expected_cid"].get(database) or None,
         )
         try:

@@ -29,6 +29,8 @@ Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 
 _STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 _UNIXCTL_SECONDS = 5.0
+# Reading a large database takes minutes, and a restart would start that anew.
+_LOADING_SECONDS = 600.0
 
 
 @dataclasses.dataclass
@@ -83,7 +85,10 @@ class HostMember:
         answer = self.ask(twice=True)
         status, server = answer.status, answer.server
         running = status is not None or server is not None
-        if not running and self._pid() is not None:
+        pid = None if running else self._pid()
+        if pid is not None and self._age(pid) < _LOADING_SECONDS:
+            running = True  # it still reads its file: not connected yet, and not to be disturbed
+        elif pid is not None:
             raise OvnError(
                 f"{self.unit} runs on this host, but its control socket {self._socket('ctl')} does not answer within "
                 f"{_UNIXCTL_SECONDS:g} s. The process hangs: look at its log, then restart the unit by hand."
@@ -135,6 +140,15 @@ class HostMember:
         except (OSError, ValueError):
             return None
         return pid if file and os.fsencode(file) in arguments else None
+
+    @staticmethod
+    def _age(pid: int) -> float:
+        """Seconds since the process started: proc(5), field 22 of stat, in clock ticks since boot."""
+        try:
+            fields = pathlib.Path("/proc", str(pid), "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            return 0.0
 
     def _restart_reason(self, environment: dict[str, str]) -> str:
         """Why the running process is not what a fresh start would give; empty if it is."""

@@ -12,9 +12,11 @@ a run that was killed is continued by whatever the next one observes.
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import typing as t
 
 from .._errors import Refused
+from .._ovsdb.endpoint import parse_endpoint
 from .answer import Answer
 from .observation import STARTABLE, Observation
 from .record import Member, Permit, Record, latest, parse_record
@@ -67,6 +69,7 @@ class Run:
     bootstrap: bool = True
     restart: bool = True
     allow_outage: bool = False
+    allow_names: bool = False
     expected_cid: str | None = None
 
 
@@ -106,6 +109,20 @@ def _check_declared(run: Run) -> None:
                 f"{name} and {addresses[address]} have the same {run.database} address {address}. Give each central host its own ovn_address."
             )
         addresses[address] = name
+
+
+def _check_literals(run: Run) -> None:
+    """A name can mean loopback on its own host and something else elsewhere, and the address is the member's identity for good."""
+    for name, address in run.declared.items():
+        try:
+            ipaddress.ip_address(parse_endpoint(address).host)
+        except ValueError:
+            if run.allow_names:
+                continue
+            raise Refused(
+                f"The {run.database} address of {name} would be {address}, a name. Set ovn_address to its IP address on the control-plane network; "
+                "with ovn_central_allow_names=true names of your DNS are used. Nothing was created."
+            ) from None
 
 
 def _check_cid(run: Run, cid: str, where: str) -> None:
@@ -155,6 +172,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
             f"The inventory expects the cluster {run.expected_cid} of {run.database}, but there is neither a database nor a "
             "state record on any central host. Restore them; nothing was created."
         )
+    _check_literals(run)
     if not run.bootstrap:
         raise Refused(
             f"{run.database} does not exist yet, and ovn_central_bootstrap is false. Set it to true for the first run."
@@ -397,10 +415,11 @@ class _Maintenance:
         joining = any(o.running and not o.connected for o in self.seen.values())
         heard = self._heard()
         for short, address in sorted(self.leader.listed.items()):
-            if short not in owned and short in heard and address not in self.run.declared.values():
+            if short not in owned and address not in self.run.declared.values():
+                state = "living" if short in heard else "silent"
                 raise Refused(
-                    f"{self.run.database} has a living member {short} at {address} that the inventory does not name. Put its host into the group "
-                    "ovn_central, or let it leave with cluster/leave. Nothing was changed."
+                    f"{self.run.database} has a {state} member {short} at {address} that the inventory does not name. Put its host into the group "
+                    "ovn_central, or remove it with cluster/leave or cluster/kick. Nothing was changed."
                 )
             if short not in owned and not joining:
                 step = Step(

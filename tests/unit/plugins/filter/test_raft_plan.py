@@ -16,6 +16,7 @@ RUN: dict[str, t.Any] = {
     "bootstrap": True,
     "restart": True,
     "allow_outage": False,
+    "allow_names": False,
     "wait_timeout": 60,
 }
 CID = "aaaaaaaa-0000-4000-8000-000000000000"

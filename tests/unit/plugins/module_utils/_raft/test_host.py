@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft import host
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 
 CLASSES = "class={}\ncid=\nsid=\nreason=\n"
@@ -45,14 +46,22 @@ def test_a_stale_pid_file_whose_number_is_somebody_elses_is_no_hanging_server(tm
     assert not seen.running
 
 
-def test_a_server_that_does_not_answer_is_an_error(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("loading", [True, False])
+def test_a_server_that_does_not_answer_loads_its_file_or_hangs(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, loading: bool
+) -> None:
+    monkeypatch.setattr(host, "_LOADING_SECONDS", 600.0 if loading else 0.0)
     program = [sys.executable, "-c", "print(flush=True); input()", "/db/nb.db"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         server.stdout.readline()  # its command line can be read only when it runs
         (tmp_path / "ovnnb_db.pid").write_text(f"{server.pid}\n", encoding="ascii")
-        with pytest.raises(OvnError, match="The process hangs"):
-            member(tmp_path).observe()
+        if loading:
+            seen = member(tmp_path).observe()
+            assert (seen.running, seen.connected) == (True, False)
+        else:
+            with pytest.raises(OvnError, match="The process hangs"):
+                member(tmp_path).observe()
         server.communicate(b"\n")
 
 

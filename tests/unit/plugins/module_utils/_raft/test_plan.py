@@ -78,7 +78,15 @@ def with_state(name: str, state: str, sid: str | None) -> Record:
     return RECORD.with_member(name, state=state, sid=sid)
 
 
+NAMED = {name: f"ssl:{name}:6643" for name in NAMES}
+
 REFUSED: list[t.Any] = [
+    pytest.param(
+        [blank(n) for n in NAMES],
+        dataclasses.replace(RUN, declared=NAMED),
+        "a name",
+        id="names are no addresses to create with",
+    ),
     pytest.param([blank("c1"), blank("c2")], RUN, "c3 could not be examined", id="an unexamined host forbids creation"),
     pytest.param(
         [blank(n) for n in NAMES],
@@ -302,8 +310,8 @@ def test_copies_of_one_revision_that_differ_are_written_again() -> None:
     assert result.record.revision == RECORD.revision + 1
 
 
-@pytest.mark.parametrize(("last", "living"), [(100, True), (600000, False)])
-def test_a_living_member_that_nobody_declared_is_no_ghost(last: int, living: bool) -> None:
+@pytest.mark.parametrize(("last", "state"), [(100, "living"), (600000, "silent")])
+def test_a_member_at_an_address_that_nobody_declared_is_no_ghost(last: int, state: str) -> None:
     stranger = "ssl:192.0.2.9:6643"
     text = (
         f"{SIDS['c2'][:4]}\nName: OVN_Northbound\nCluster ID: aaaa ({CID})\nServer ID: 2222 ({SIDS['c2']})\n"
@@ -315,11 +323,8 @@ def test_a_living_member_that_nobody_declared_is_no_ghost(last: int, living: boo
     )
     answer = Answer("c2", "OVN_Northbound", cluster_status=text).as_dict()
     members = [up("c1"), up("c2", listed={**LISTED, "9999": stranger}, answer=answer), up("c3")]
-    if living:
-        with pytest.raises(OvnError, match="living member 9999"):
-            decide(members)
-    else:
-        assert steps(decide(members)) == ("kick", ("c2",))
+    with pytest.raises(OvnError, match=f"{state} member 9999"):
+        decide(members)
 
 
 def test_a_closed_gate_waits_and_says_why() -> None:
@@ -424,3 +429,8 @@ def test_check_mode_foresees_every_step_in_order(observations: list[Observation]
     assert len(reasons) == len(expected)
     for reason, part in zip(reasons, expected):
         assert part in reason
+
+
+def test_names_are_used_with_leave() -> None:
+    run = dataclasses.replace(RUN, declared=NAMED, allow_names=True)
+    assert steps(decide([blank(n) for n in NAMES], run)) == ("start", ("c1",))
