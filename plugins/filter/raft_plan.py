@@ -55,7 +55,8 @@ from ..module_utils._errors import OvnError
 from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
-from ..module_utils._raft.plan import Run, plan_round
+from ..module_utils._raft.plan import plan_round
+from ..module_utils._raft.step import Run
 
 # What ovn_raft_member calls the state that a step leads to.
 _STATES = {

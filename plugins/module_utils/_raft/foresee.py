@@ -14,7 +14,8 @@ import uuid
 
 from .._errors import OvnError
 from .observation import Observation
-from .plan import Gate, Run, Step, plan_round
+from .plan import plan_round
+from .step import Gate, Run, Step
 
 _ROUNDS = 50
 

@@ -1,0 +1,101 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The words of a plan, and what both halves of it ask of the members: bootstrap (plan.py) and maintenance (maintenance.py). Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._errors import Refused
+from .observation import Observation
+from .record import Record
+
+Action = t.Literal["start", "stop", "kick", "restart", "wait"]
+Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
+"""`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One act. `members` act at the same time; `sid` is the server to kick."""
+
+    action: Action
+    members: tuple[str, ...]
+    reason: str
+    sid: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """`record` is to be written everywhere before `step` is taken; both None: nothing is left to do."""
+
+    record: Record | None = None
+    step: Step | None = None
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "record": self.record.as_dict() if self.record else None,
+            "step": {**dataclasses.asdict(self.step), "members": list(self.step.members)} if self.step else None,
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory."""
+
+    database: str
+    declared: dict[str, str]
+    name: str
+    time: str
+    bootstrap: bool = True
+    restart: bool = True
+    allow_outage: bool = False
+    allow_names: bool = False
+    expected_cid: str | None = None
+
+
+def unexamined(run: Run, seen: t.Sequence[Observation]) -> list[str]:
+    known = {o.member for o in seen}
+    return [name for name in run.declared if name not in known]
+
+
+def next_revision(record: Record) -> Record:
+    return record.replace(revision=record.revision + 1)
+
+
+def cluster_ids(seen: t.Sequence[Observation]) -> dict[str, list[str]]:
+    """Cluster ids that members answer with or that their files name."""
+    cids: dict[str, list[str]] = {}
+    for o in seen:
+        cid = o.cid or (o.file_cid if o.file_class != "joining" else None)
+        if cid:
+            cids.setdefault(cid, []).append(o.member)
+    return cids
+
+
+def split_message(run: Run, cids: t.Mapping[str, t.Sequence[str]]) -> str:
+    sides = "; ".join(f"{cid} on {', '.join(members)}" for cid, members in sorted(cids.items()))
+    return (
+        f"{run.database} is split: its members belong to different clusters ({sides}). Nothing was changed. Back up each side with ovsdb-client backup, decide "
+        "which one holds the data, and move the other side's files away."
+    )
+
+
+def refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:
+    for o in seen:
+        if o.file_class in (
+            "standalone",
+            "foreign-cid",
+            "retired-cid",
+            "foreign-name",
+            "foreign-sid",
+            "foreign-address",
+        ):
+            raise Refused(f"{run.database} on {o.member}: {o.file_reason or o.file_class}. Nothing was changed.")
