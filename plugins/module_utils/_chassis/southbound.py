@@ -16,7 +16,12 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.session import Condition, Session
 from .._ovsdb.wire import TlsFiles
-from .registration import Me, Registered, unregistered
+from .registration import Me, Registered, address_conflict, unregistered
+
+_WHERE_TO_LOOK = (
+    "Look at `ovn-appctl -t ovn-controller connection-status` and /var/log/ovn/ovn-controller.log on this host: "
+    "is it started, can it reach the remotes, does its certificate's CN equal the system_id?"
+)
 
 _TABLES = {"Chassis": ["name", "hostname"], "Encap": ["chassis_name", "type", "ip"]}
 
@@ -57,8 +62,10 @@ class Southbound:
         try:
             self.session.wait_until(lambda: unregistered(self.me, self.chassis()) is None, "the chassis", deadline)
         except TimedOut as e:
+            found = self.chassis()
+            # Two new hosts of one rollout look for clashes at the same time, before either of them is there.
+            clash = address_conflict(self.me, found)
             raise TimedOut(
                 f'Chassis "{self.me.name}" is not registered in the Southbound database after {deadline.seconds:g} s: '
-                f"{unregistered(self.me, self.chassis())}. Look at `ovn-appctl -t ovn-controller connection-status` and "
-                "/var/log/ovn/ovn-controller.log on this host: is it started, can it reach the remotes, does its certificate's CN equal the system_id?"
+                + (clash or f"{unregistered(self.me, found)}. {_WHERE_TO_LOOK}")
             ) from e

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Conflict, Refused
+from .._errors import BadAnswer, Conflict, Refused
 from .wire import Connection
 
 Operation = dict[str, t.Any]
@@ -91,6 +91,8 @@ def write(connection: Connection, database: str, operations: t.Sequence[Operatio
 def transact(connection: Connection, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
     """One answer per operation, all of one transaction; the first error of any is raised."""
     answers = connection.call("transact", [database, *operations])
+    if not isinstance(answers, list):
+        raise BadAnswer(f"{connection.name} answered a transaction with {str(answers)[:200]}: it is no OVSDB server.")
     for answer in answers:
         if answer and answer.get("error"):
             words = f"{answer['error']}: {answer.get('details', '')}".rstrip(": ")

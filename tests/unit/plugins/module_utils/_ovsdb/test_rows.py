@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer, Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import (
     as_list,
     as_optional,
@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import (
     encode_map,
     encode_optional,
     select,
+    transact,
     write,
 )
 
@@ -88,3 +89,10 @@ def test_somebody_was_faster(answers: list[t.Any]) -> None:
 def test_refused(answers: list[t.Any]) -> None:
     with pytest.raises(Refused):
         write(t.cast("t.Any", FakeConnection(*answers)), "DB", [], "test")
+
+
+def test_an_answer_that_is_no_list_is_told() -> None:
+    connection: t.Any = FakeConnection()
+    connection.answers = None
+    with pytest.raises(BadAnswer, match="no OVSDB server"):
+        transact(connection, "OVN_Northbound", [])
