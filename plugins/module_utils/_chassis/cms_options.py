@@ -45,6 +45,10 @@ def cms_wish(params: t.Mapping[str, t.Any]) -> CmsWish:
         zones = tuple(dict.fromkeys(checked_word("availability_zones", zone, ",:=") for zone in zones))
     if tokens is not None:
         tokens = tuple(dict.fromkeys(checked_word("cms_options", token, ",") for token in tokens))
+        if sum(token.startswith(ZONES) for token in tokens) > 1:
+            raise InvalidInput(
+                f"cms_options holds several tokens {ZONES}; give all zones in one, or use availability_zones."
+            )
         for option, kind in (("gateway", GATEWAY), ("availability_zones", ZONES)):
             if params.get(option) is not None and any(_kind(token) == kind for token in tokens):
                 raise InvalidInput(f"cms_options holds a token {kind} that the option {option} already decides on.")

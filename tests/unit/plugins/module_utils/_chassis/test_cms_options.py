@@ -93,6 +93,7 @@ def test_empty_items_alone_are_no_change() -> None:
         {"cms_options": [""]},
         {"availability_zones": ["a:b"]},
         {"availability_zones": ["a=b"]},
+        {"cms_options": ["availability-zones=az1", "availability-zones=az2"]},
     ],
 )
 def test_contradictions_and_separators_are_refused(params: dict[str, t.Any]) -> None:
