@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: certificate_request_problems
 short_description: What a certificate signing request asks for beyond its declaration
-version_added: 1.0.0
+version_added: 0.1.0
 author:
   - C5C3 contributors (@c5c3)
 description:

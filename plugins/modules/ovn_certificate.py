@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: ovn_certificate
 short_description: Private key, certificate and CA bundle of an OVN host
-version_added: 1.0.0
+version_added: 0.1.0
 author:
   - C5C3 contributors (@c5c3)
 description:
