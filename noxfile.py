@@ -20,14 +20,13 @@ import yaml
 HERE = Path(__file__).resolve().parent
 COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need: .../ansible_collections/c5c3/ovn
 COLLECTION = COLLECTIONS / "ansible_collections" / "c5c3" / "ovn"
-ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
+ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_HOME": str(HERE / ".nox" / "ansible")}
 BIN = Path(sys.executable).parent
 
 # Shims of version managers answer for every Python and fail for most: ansible-test would trust them.
 os.environ["PATH"] = os.pathsep.join(
     [str(BIN), *(p for p in os.environ["PATH"].split(os.pathsep) if Path(p).name != "shims")]
 )
-os.environ["ANSIBLE_HOME"] = str(HERE / ".nox" / "ansible")  # settings and caches of the user have no say here
 os.environ["PY_COLORS"] = os.environ["ANSIBLE_FORCE_COLOR"] = "0"
 nox.options.default_venv_backend = "none"
 nox.options.reuse_venv = "yes"
@@ -146,7 +145,7 @@ def sanity_tests(session: nox.Session, python: str | Path) -> None:
 
 @nox.session
 def style(session: nox.Session) -> None:
-    """Formatting, unused code, YAML, shell, licences."""
+    """Formatting, unused code, YAML, shell, licenses."""
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("yamllint", "--strict", ".")
