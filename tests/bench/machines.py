@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
+import sys
 import types
 import typing as t
 from pathlib import Path
@@ -25,6 +27,12 @@ class Machines:
 
     def __enter__(self) -> Machines:
         LOGS.mkdir(parents=True, exist_ok=True)
+        self._lock = open("/run/lock/c5c3-ovn-bench", "w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit("bench: another one runs on this host; each would only measure the other")
+        self._end()  # what a killed run left behind is not fresh
         return self
 
     def __exit__(
@@ -33,6 +41,10 @@ class Machines:
         error: BaseException | None,
         trace: types.TracebackType | None,
     ) -> None:
+        self._end()
+        self._lock.close()
+
+    def _end(self) -> None:
         if _STATE.exists():
             self._end_connections()
             self._run("down")
