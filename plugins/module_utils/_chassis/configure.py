@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import socket
 import typing as t
+import zlib
 
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused
@@ -36,7 +37,9 @@ class SouthboundAccess(t.NamedTuple):
     def view(self, me: Me, deadline: Deadline) -> Southbound:
         from .southbound import Southbound  # loads the library ovs, which takes longer than the rest of the task
 
-        return Southbound(self.endpoints, self.tls, deadline, me)
+        # Any member is good enough: hundreds of hosts that ask at once must not all ask the first one.
+        start = zlib.crc32((me.name or "").encode()) % len(self.endpoints)
+        return Southbound([*self.endpoints[start:], *self.endpoints[:start]], self.tls, deadline, me)
 
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:

@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: chassis_clashes
+short_description: Hypervisors of an inventory that would fight for a chassis name or a tunnel address
+version_added: "0.1.0"
+description:
+  - Two hosts with one system id move its ports to and fro for ever, two with one encapsulation address crash newer versions of ovn-controller.
+  - The Southbound database shows such a clash only when the first of them is registered. In the inventory it can be seen before.
+options:
+  _input:
+    description: C(hostvars), or any mapping of host names to variables.
+    type: dict
+    required: true
+  hosts:
+    description: The hosts, usually C(groups['ovn_hypervisors']). Those that are declared C(absent) or C(gone) do not count. Positional.
+    type: list
+    elements: str
+    required: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Refuse clashes
+  ansible.builtin.assert:
+    that: hostvars | c5c3.ovn.chassis_clashes(groups['ovn_hypervisors']) | length == 0
+"""
+
+RETURN = r"""
+_value:
+  description: One sentence for each name or address that more than one host has.
+  type: list
+  elements: str
+  sample: ["compute1, compute2 have the same encapsulation address 192.0.2.21"]
+"""
+
+import typing as t
+
+
+def _addresses(variables: t.Mapping[str, t.Any]) -> list[str]:
+    names = ("ovn_hypervisor_encapsulation_ip", "ovn_encapsulation_ip", "ovn_address", "ansible_host")
+    value = next((variables[name] for name in names if variables.get(name)), None)
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+
+
+def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> list[str]:
+    owners: dict[str, list[str]] = {}
+    for host in hosts:
+        variables = hostvars[host]
+        if variables.get("ovn_hypervisor_state", "present") != "present":
+            continue
+        name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
+        owners.setdefault(f"system id {name}", []).append(host)
+        for address in _addresses(variables):
+            owners.setdefault(f"encapsulation address {address}", []).append(host)
+    return [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"chassis_clashes": chassis_clashes}
