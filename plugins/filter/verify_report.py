@@ -9,11 +9,12 @@ name: verify_report
 short_description: Report on a whole OVN installation
 version_added: "0.1.0"
 description:
-  - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts, together with the heartbeat of M(c5c3.ovn.ovn_sync).
+  - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts and the hypervisors, together with the heartbeat of M(c5c3.ovn.ovn_sync).
   - The verdict of each database comes from all members together. Whoever could not be reached or asked counts as silent.
 options:
   _input:
-    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read.
+    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read,
+      and C(ovn_verify_chassis) of the hypervisors.
     type: dict
     required: true
   central:
@@ -87,8 +88,12 @@ def verify_report(
     southbound_endpoints: t.Sequence[str] = (),
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
+    # Each look into hostvars resolves all variables of the host, so one look has to do.
+    machines = ((name, hostvars[name]) for name in hypervisors or ())
     expected = [
-        name for name in hypervisors or () if hostvars[name].get("ovn_hypervisor_state") not in ("absent", "gone")
+        (name, _system_id(name, variables), variables.get("ovn_verify_chassis"))
+        for name, variables in machines
+        if variables.get("ovn_hypervisor_state") not in ("absent", "gone")
     ]
     try:
         return build_report(
@@ -99,7 +104,8 @@ def verify_report(
                     )
                     for name in central
                 },
-                chassis=None if hypervisors is None else {_system_id(name, hostvars[name]): name for name in expected},
+                chassis=None if hypervisors is None else {system_id: name for name, system_id, _result in expected},
+                chassis_certificates={name: result for name, _system_id, result in expected},
                 heartbeat=heartbeat,
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,

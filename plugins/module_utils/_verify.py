@@ -40,11 +40,15 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Installation:
-    """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say."""
+    """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say.
+
+    `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
+    """
 
     central: t.Mapping[str, Host]
     chassis: t.Mapping[str, str] | None = None
     heartbeat: Result | None = None
+    chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
@@ -80,7 +84,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     facts["heartbeat"] = _heartbeat(installation.heartbeat, findings, lines)
     facts["chassis"] = _chassis(installation, findings, lines)
     facts["versions"] = _versions(reached, installation.heartbeat, findings, lines)
-    facts["certificates"] = _certificates(reached, installation.certificate_days, findings, lines)
+    facts["certificates"] = _certificates(installation, reached, findings, lines)
     facts["neutron"] = _neutron(installation, lines)
     problems, warnings = list(dict.fromkeys(findings.problems)), list(dict.fromkeys(findings.warnings))
     return {
@@ -361,9 +365,10 @@ def _add(found: dict[str, list[str]], version: str | None, name: str) -> None:
 
 
 def _certificates(
-    reached: t.Mapping[str, Host], minimum: int, findings: _Findings, lines: list[str]
+    installation: Installation, reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
 ) -> dict[str, t.Any]:
     mine = _Findings()
+    minimum = installation.certificate_days
     served: list[tuple[int, str, str]] = []
     asked = 0
     for name, host in reached.items():
@@ -381,14 +386,49 @@ def _certificates(
         if broken:
             others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
             mine.problems.append(f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}")
+    chassis, silent_count = _chassis_certificates(installation.chassis_certificates, minimum, mine)
     findings.problems += mine.problems
     findings.warnings += mine.warnings
-    days, name, endpoint = min(served, default=(None, "", ""))
-    if served:
-        lines.append(_line("Certificates", mine.state(), f"{days} days left, first to end is {name}'s at {endpoint}"))
-    elif asked:
+    held = [(days_left, name, "") for name, days_left in chassis.items()]
+    days, name, endpoint = min([*served, *held], default=(None, "", ""))
+    # Where nobody was asked, nobody was meant to be: c5c3.ovn.status, or no TLS.
+    unseen = f"; {silent_count} chassis not looked at" if chassis and silent_count else ""
+    if days is not None:
+        whose = f"{name}'s at {endpoint}" if endpoint else f"chassis {name}'s"
+        lines.append(_line("Certificates", mine.state(), f"{days} days left, first to end is {whose}{unseen}"))
+    elif asked or mine.problems or mine.warnings:
         lines.append(_line("Certificates", mine.state("no TLS"), ""))
-    return {"days_left": days, "host": name, "endpoint": endpoint}
+    return {"days_left": days, "host": name, "endpoint": endpoint, "chassis": chassis}
+
+
+def _chassis_certificates(
+    results: t.Mapping[str, Result | None], minimum: int, mine: _Findings
+) -> tuple[dict[str, int], int]:
+    """Days left on each machine of a chassis, and how many could not be asked. The latter is no fault of a certificate."""
+    found: dict[str, int] = {}
+    silent_count = 0
+    for name, result in results.items():
+        if result is None or result.get("unreachable") or result.get("skipped"):
+            silent_count += 1
+        elif "in_service" not in result:
+            cause = _words(result) or "the task gave no result"
+            mine.warnings.append(f"The certificate of chassis {name} cannot be looked at: {cause}.")
+        elif (days_left := result["days_left"]) is None:
+            mine.problems.append(f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it.")
+        else:
+            found[name] = days_left
+            if days_left < 0:
+                mine.problems.append(f"The certificate of chassis {name} has ended: run c5c3.ovn.hypervisors for it.")
+            elif not result["in_service"]:
+                mine.problems.append(
+                    f"The certificate of chassis {name} is not valid yet, or its key is missing or another one: "
+                    "look at the clock there, then run c5c3.ovn.hypervisors for it."
+                )
+            elif days_left < minimum:
+                mine.warnings.append(
+                    f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it."
+                )
+    return found, silent_count
 
 
 def _neutron(installation: Installation, lines: list[str]) -> dict[str, str]:

@@ -31,6 +31,13 @@ def test_expected_chassis(variables: dict[str, t.Any], expected: list[str]) -> N
     assert answer["chassis"]["missing"] == expected
 
 
+@pytest.mark.parametrize(("state", "days"), [("present", {"hv1": 12}), ("absent", {}), ("gone", {})])
+def test_certificates_of_chassis(state: str, days: dict[str, int]) -> None:
+    variables = {"ovn_hypervisor_state": state, "ovn_verify_chassis": {"in_service": True, "days_left": 12}}
+    answer = report({"hv1": variables}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
+    assert answer["certificates"]["chassis"] == days
+
+
 def test_a_host_that_was_not_asked_is_silent() -> None:
     answer = report({"c1": {}}, central=["c1"], heartbeat=HEARTBEAT)
     assert "Northbound and Southbound: c1: the host was not asked." in answer["problems"]

@@ -277,6 +277,43 @@ def test_warning(change: t.Callable[[dict[str, t.Any]], None], start: str) -> No
     assert report["lines"][0] == "OVN is healthy, 1 warning"
 
 
+def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
+    """What ovn_certificate says of a chassis' machine."""
+    return {"changed": False, "in_service": in_service, "days_left": days_left}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "line", "problem", "warning"),
+    [
+        (pair(100), pair(99), "healthy     99 days left, first to end is chassis hv2's", "", ""),
+        (pair(30), pair(400), "healthy     30 days left, first to end is chassis hv1's", "", ""),
+        (pair(400), pair(400), "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+        (pair(400), pair(29), "warning     29 days left, first to end is chassis hv2's", "", "The certificate of chassis hv2 ends in 29 days"),
+        (pair(400), pair(-1, False), "problem     -1 days left, first to end is chassis hv2's", "The certificate of chassis hv2 has ended", ""),
+        (pair(400), pair(400, False), "problem     361 days left, first", "The certificate of chassis hv2 is not valid yet, or its key", ""),
+        (pair(400), pair(None, False), "problem     361 days left, first", "Chassis hv2 has no certificate", ""),
+        (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be looked at: library is missing."),
+        (pair(100), UNREACHABLE, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
+        (pair(100), None, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
+        ({"skipped": True}, {"skipped": True}, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+        (None, None, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+    ],
+)  # fmt: skip
+def test_certificates_of_chassis(first: object, second: object, line: str, problem: str, warning: str) -> None:
+    report = build_report(installation(put("chassis_certificates", {"hv1": first, "hv2": second})))
+    (shown,) = [text for text in report["lines"] if text.startswith("Certificates")]
+    assert shown.startswith(f"Certificates  {line}")
+    assert shown == f"Certificates  {line}" or line.endswith(("first", "days"))
+    for found, start in ((report["problems"], problem), (report["warnings"], warning)):
+        assert len(found) == bool(start), found
+        assert all(text.startswith(start) for text in found)
+
+
+def test_the_facts_have_the_days_of_each_chassis() -> None:
+    report = build_report(installation(put("chassis_certificates", {"hv1": pair(99), "hv2": None})))
+    assert report["certificates"] == {"days_left": 99, "host": "hv1", "endpoint": "", "chassis": {"hv1": 99}}
+
+
 def test_a_look_without_a_heartbeat_says_so() -> None:
     looked = both(put("heartbeat", "probed", False), put("heartbeat", "sb_ms", None), put("heartbeat", "hv_ms", None))
     report = build_report(installation(looked))
