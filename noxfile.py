@@ -135,7 +135,6 @@ def sanity_tests(session: nox.Session, python: str | Path) -> None:
             "--venv",
             "--python",
             "default",
-            "-v",
             "--color",
             "no",
             *session.posargs,
