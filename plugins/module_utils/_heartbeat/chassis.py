@@ -71,6 +71,25 @@ def parse_bridge_mappings(text: str) -> list[dict[str, str]]:
     return [{"physical_network": network, "bridge": bridge} for network, _colon, bridge in pairs if network and bridge]
 
 
+class RollCall:
+    """Has everybody answered? For looks after each of thousands of answers: one name that is still late says no for all.
+
+    `look` gives all late names and is costly; `is_late` looks at one of them, and says no where it cannot tell cheaply.
+    """
+
+    def __init__(self, look: t.Callable[[], list[str]], is_late: t.Callable[[str], bool]) -> None:
+        self._look, self._is_late = look, is_late
+        self._late: list[str] = []
+
+    def complete(self) -> bool:
+        while self._late:
+            if self._is_late(self._late[-1]):
+                return False
+            self._late.pop()
+        self._late = self._look()
+        return not self._late
+
+
 def late_names(entries: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
     """Chassis that have not answered. Those of another availability zone (OVN interconnection) never answer here."""
     return [entry["name"] for entry in entries if entry["alive"] is False and not entry["remote"]]

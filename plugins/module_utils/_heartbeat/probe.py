@@ -18,7 +18,7 @@ from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.session import Session
 from .._ovsdb.wire import TlsFiles
-from .chassis import ChassisRow, PrivateRow, describe_chassis, late_names
+from .chassis import ChassisRow, PrivateRow, RollCall, describe_chassis, late_names
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
 _SOUTHBOUND = {
@@ -75,6 +75,19 @@ class Heartbeat:
             ]
         return describe_chassis(chassis, private, expected)
 
+    def _roll_call(self, expected: int) -> RollCall:
+        rows: dict[str, t.Any] = {}  # names to UUIDs: a row object would outlive its row
+
+        def look() -> list[str]:
+            rows.update((row.name, row.uuid) for row in self.sb.rows("Chassis_Private"))
+            return late_names(self._entries(expected))
+
+        def is_late(name: str) -> bool:
+            row = self.sb.row("Chassis_Private", rows.get(name))
+            return row is not None and row.nb_cfg < expected
+
+        return RollCall(look, is_late)
+
     def _bump(self) -> int:
         """The new number. Two at once get two numbers: the slower one sees the change and counts on."""
 
@@ -120,7 +133,7 @@ class Heartbeat:
         expected = (target if probed else before) if reports else None
         if probed:
             try:
-                self.sb.wait_until(lambda: not late_names(self._entries(expected)), "every chassis to answer")
+                self.sb.wait_until(self._roll_call(target).complete, "every chassis to answer")
                 hv_ms = _milliseconds(started)
             except TimedOut:
                 pass

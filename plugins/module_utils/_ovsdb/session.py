@@ -93,6 +93,10 @@ class Session:
         """The replicated rows; none for a table that the schema lacks."""
         return list(self.idl.tables[table].rows.values()) if table in self.idl.tables else []
 
+    def row(self, table: str, uuid: t.Any) -> Row | None:
+        """The row as it is now; None if there is none any more, or no such table."""
+        return self.idl.tables[table].rows.get(uuid) if table in self.idl.tables else None
+
     def _block(self, deadline: Deadline, transaction: t.Any = None) -> None:
         poller = ovs.poller.Poller()
         self.idl.wait(poller)

@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._heartbeat.chassis import (
     ChassisRow,
     PrivateRow,
+    RollCall,
     describe_chassis,
     late_names,
     parse_bridge_mappings,
@@ -46,6 +47,38 @@ def test_alive(
     entries = describe_chassis(chassis, private, expected)
     assert {entry["name"]: entry["alive"] for entry in entries} == alive
     assert late_names(entries) == late
+
+
+def test_a_roll_call_looks_at_all_only_when_nobody_known_is_late() -> None:
+    late = {f"c{number}" for number in range(1000)}
+    looks, questions = 0, 0
+
+    def look() -> list[str]:
+        nonlocal looks
+        looks += 1
+        return sorted(late)
+
+    def is_late(name: str) -> bool:
+        nonlocal questions
+        questions += 1
+        return name in late
+
+    roll_call = RollCall(look, is_late)
+    for name in sorted(late):
+        assert not roll_call.complete()
+        late.remove(name)
+    late.add("new")
+    assert not roll_call.complete()
+    late.remove("new")
+    assert roll_call.complete()
+    assert looks == 3
+    assert questions < 3000
+
+
+def test_a_roll_call_asks_again_where_one_row_does_not_tell() -> None:
+    answers = [["a"], ["a"], []]
+    roll_call = RollCall(lambda: answers.pop(0), lambda _name: False)
+    assert [roll_call.complete() for _look in range(3)] == [False, False, True]
 
 
 def test_an_entry_has_everything() -> None:
