@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .cms_options import GATEWAY, ZONES
-from .external_ids import items_of
+from .._heartbeat.chassis import ChassisRow, PrivateRow, describe_chassis
+from .cms_options import ZONES
 
 TABLES = {
     "Chassis": ["name", "hostname", "other_config", "external_ids", "transport_zones"],
@@ -19,6 +19,19 @@ TABLES = {
     "Encap": ["chassis_name", "type", "ip"],
     "SB_Global": ["nb_cfg"],
 }
+
+# What ovn_sync tells of a chassis by the same names.
+_SHARED = (
+    "name",
+    "hostname",
+    "encapsulations",
+    "bridge_mappings",
+    "cms_options",
+    "gateway",
+    "transport_zones",
+    "nb_cfg",
+    "nb_cfg_timestamp",
+)
 
 
 class Row(t.Protocol):
@@ -29,40 +42,32 @@ class Row(t.Protocol):
 
 def list_chassis(rows: t.Callable[[str], t.Iterable[Row]]) -> list[dict[str, t.Any]]:
     """One dictionary per chassis, by name; `rows(table)` gives the rows of a table."""
-    encapsulations: dict[str, list[dict[str, str]]] = {}
+    encapsulations: dict[str, list[tuple[str, str]]] = {}
     for row in rows("Encap"):
-        encapsulations.setdefault(row.chassis_name, []).append({"type": row.type, "ip": row.ip})
-    private = {row.name: row for row in rows("Chassis_Private")}
-    wanted = next((row.nb_cfg for row in rows("SB_Global")), 0)
-    chassis = []
-    for row in sorted(rows("Chassis"), key=lambda row: str(row.name)):
-        # Before OVN 22.09 the settings were copied to external_ids only.
-        config = {**row.external_ids, **row.other_config}
-        tokens = items_of(config.get("ovn-cms-options", ""))
-        heartbeat = private.get(row.name)
-        chassis.append(
-            {
-                "name": row.name,
-                "hostname": row.hostname,
-                "encapsulations": sorted(encapsulations.get(row.name, []), key=lambda e: (e["type"], e["ip"])),
-                "bridge_mappings": _mappings(config.get("ovn-bridge-mappings", "")),
-                "cms_options": tokens,
-                "gateway": GATEWAY in tokens,
-                "availability_zones": _zones(tokens),
-                "transport_zones": sorted(row.transport_zones),
-                "other_config": config,
-                "nb_cfg": heartbeat.nb_cfg if heartbeat else None,
-                "nb_cfg_timestamp": heartbeat.nb_cfg_timestamp if heartbeat else None,
-                "current": heartbeat is not None and heartbeat.nb_cfg == wanted,
-            }
+        encapsulations.setdefault(row.chassis_name, []).append((row.type, row.ip))
+    chassis = {
+        row.name: ChassisRow(
+            name=row.name,
+            hostname=row.hostname,
+            encapsulations=tuple(encapsulations.get(row.name, ())),
+            # Before OVN 22.09 the settings were copied to external_ids only.
+            settings={**row.external_ids, **row.other_config},
+            transport_zones=tuple(row.transport_zones),
         )
-    return chassis
-
-
-def _mappings(text: str) -> list[dict[str, str]]:
-    """Pairs of ovn-bridge-mappings; an item without a colon is no mapping for OVN either."""
-    pairs = (item.split(":", 1) for item in items_of(text) if ":" in item)
-    return [{"physical_network": network, "bridge": bridge} for network, bridge in pairs]
+        for row in rows("Chassis")
+    }
+    private = [PrivateRow(row.name, row.nb_cfg, row.nb_cfg_timestamp) for row in rows("Chassis_Private")]
+    wanted = next((row.nb_cfg for row in rows("SB_Global")), 0)
+    return [
+        {
+            **{key: entry[key] for key in _SHARED},
+            "availability_zones": _zones(entry["cms_options"]),
+            "other_config": chassis[entry["name"]].settings,
+            "current": entry["alive"],
+        }
+        for entry in describe_chassis(chassis.values(), private, wanted)
+        if entry["registered"]
+    ]
 
 
 def _zones(tokens: t.Iterable[str]) -> list[str]:

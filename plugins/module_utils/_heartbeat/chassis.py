@@ -11,6 +11,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._chassis.cms_options import GATEWAY
+from .._chassis.external_ids import items_of
+
 
 @dataclasses.dataclass(frozen=True)
 class ChassisRow:
@@ -45,7 +48,7 @@ def describe_chassis(
         nb_cfg = answer.nb_cfg if answer else (row.nb_cfg if row and answers is None else None)
         alive = None if expected is None else row is not None and nb_cfg is not None and nb_cfg >= expected
         settings = row.settings if row else {}
-        cms_options = [word for word in settings.get("ovn-cms-options", "").split(",") if word]
+        cms_options = items_of(settings.get("ovn-cms-options", ""))
         entries.append(
             {
                 "name": name,
@@ -57,7 +60,7 @@ def describe_chassis(
                 "nb_cfg_timestamp": answer.timestamp if answer else None,
                 "encapsulations": [{"type": kind, "ip": ip} for kind, ip in sorted(row.encapsulations)] if row else [],
                 "bridge_mappings": parse_bridge_mappings(settings.get("ovn-bridge-mappings", "")),
-                "gateway": "enable-chassis-as-gw" in cms_options,
+                "gateway": GATEWAY in cms_options,
                 "cms_options": cms_options,
                 "transport_zones": sorted(row.transport_zones) if row else [],
             }

@@ -16,7 +16,7 @@ def chassis(name: str, **columns: t.Any) -> types.SimpleNamespace:
 
 def test_what_is_told_of_a_chassis() -> None:
     config = {
-        "ovn-bridge-mappings": "p1:br-a, p2:br-b,broken",
+        "ovn-bridge-mappings": "p1:br-a, p2:br-b,broken,half:",
         "ovn-cms-options": "x,enable-chassis-as-gw,availability-zones=b:a,availability-zones=c:a",
     }
     tables = {
@@ -47,6 +47,17 @@ def test_what_is_told_of_a_chassis() -> None:
         "current": True,
     }
     assert (second["name"], second["nb_cfg"], second["current"], second["gateway"]) == ("c2", None, False, False)
+
+
+def test_who_is_current() -> None:
+    answers = {"ahead": 8, "even": 7, "behind": 6, "deleted": 7}
+    tables = {
+        "Chassis": [chassis(name) for name in answers if name != "deleted"],
+        "Chassis_Private": [row(name=name, nb_cfg=number, nb_cfg_timestamp=0) for name, number in answers.items()],
+        "SB_Global": [row(nb_cfg=7)],
+    }
+    told = {entry["name"]: entry["current"] for entry in list_chassis(lambda table: tables.get(table, []))}
+    assert told == {"ahead": True, "even": True, "behind": False}
 
 
 def test_old_versions_told_it_in_external_ids() -> None:

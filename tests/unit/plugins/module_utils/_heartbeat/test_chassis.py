@@ -84,7 +84,7 @@ def test_a_roll_call_asks_again_where_one_row_does_not_tell() -> None:
 def test_an_entry_has_everything() -> None:
     settings = {
         "ovn_bridge_mappings": "physnet1:br-ex",
-        "ovn_cms_options": "enable-chassis-as-gw,availability-zones=a:b",
+        "ovn_cms_options": " enable-chassis-as-gw , availability-zones=a:b,",
     }
     assert describe_chassis([row("a", **settings)], [PrivateRow("a", 5, 1795164164353)], 5) == [
         {
