@@ -97,16 +97,25 @@ def main() -> int:
         watchdog = threading.Timer(options.timeout, kill)
         watchdog.start()
         assert run.stdout is not None
-        for event in events(run.stdout, log):
-            summary.add(event)
-            task = event.get("task", {}).get("name", "")
-            if event["_event"] == "v2_playbook_on_task_start" and options.kill_at and task.endswith(options.kill_at):
-                occurrences += 1
-                if occurrences == options.occurrence:
-                    time.sleep(options.delay)
-                    kill()
-        rc = run.wait()
-        watchdog.cancel()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+        try:
+            for event in events(run.stdout, log):
+                summary.add(event)
+                task = event.get("task", {}).get("name", "")
+                if (
+                    event["_event"] == "v2_playbook_on_task_start"
+                    and options.kill_at
+                    and task.endswith(options.kill_at)
+                ):
+                    occurrences += 1
+                    if occurrences == options.occurrence:
+                        time.sleep(options.delay)
+                        kill()
+            rc = run.wait()
+        finally:
+            watchdog.cancel()
+            if run.poll() is None:  # whoever stopped us means the playbook, too
+                kill()
     result = {"rc": rc, "seconds": round(time.monotonic() - started, 1), "log": str(path), **summary.as_dict()}
     print(json.dumps(result, indent=1))
     return 0
