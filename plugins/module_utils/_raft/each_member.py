@@ -1,0 +1,343 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Checks of the members one by one, of the configuration that lists them, and of what surrounds them. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .answer import Answer, host_of
+from .findings import Findings
+from .parse import ListedServer
+from .version import faults
+from .view import MAXIMUM_LAG, connected, duplicates
+
+
+class EachMember(Findings):
+    """Reasons that spoil `healthy` or only warn, and what is told of each member."""
+
+    def _ghosts(self) -> list[ListedServer]:
+        """Listed, unheard, nobody's, and not merely down: its address belongs to another one, or everybody else is accounted for."""
+        view = self.view
+        if view.leader is None or view.leader.status is None:
+            return []
+        nobodys = [server for server in view.listed if view.voice(server) is None and not view.heard(server)]
+        addresses = duplicates(server.address for server in view.listed)
+        taken = {answer.status.address for answer in view.voices if answer.status is not None}
+        complete = (
+            self.expected is not None
+            and not view.silent
+            and len(view.listed) - len(nobodys) >= self.expected
+            and all(view.voice(server) for server in view.listed if server not in nobodys)
+        )
+        return [server for server in nobodys if server.address in addresses or server.address in taken or complete]
+
+    def _ghost(self, server: ListedServer) -> dict[str, t.Any]:
+        return {
+            "server_id": server.sid,
+            "address": server.address,
+            "match_index": server.match_index,
+            "last_message": server.last_message,
+        }
+
+    def _silence(self) -> None:
+        for answer in self.view.silent:
+            renamed = [name for name, cid in answer.other_databases.items() if cid and cid == self.view.cluster_id]
+            if renamed:
+                self.problem(
+                    "wrong_name",
+                    answer.member,
+                    f'{answer.member} joined this cluster under the database name "{renamed[0]}" instead of {answer.database}. '
+                    "Remove it from the cluster and let it join again with the right name.",
+                )
+                continue
+            if answer.spoke:
+                model = answer.server.model if answer.server else "unknown"
+                self.problem(
+                    "not_clustered",
+                    answer.member,
+                    f"{answer.member} serves {answer.database} as {model}, not as a member of a cluster.",
+                )
+            for problem in answer.problems:
+                self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
+            if not answer.problems and not answer.spoke:
+                self.problem("unreachable", answer.member, f"{answer.member} gave no answer.")
+        for answer in self.view.voices:
+            for problem in answer.problems:
+                # It did answer elsewhere; what stays hidden is told, and a closed client port is a fault of its own.
+                self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
+
+    def _each_member(self, ghosts: list[ListedServer]) -> None:
+        view = self.view
+        for answer in view.joining:
+            if view.cluster_id and answer.cluster_id and answer.cluster_id != view.cluster_id:
+                self.problem(
+                    "foreign_cluster",
+                    answer.member,
+                    f"{answer.member} tries to join cluster {answer.cluster_id}, this one is {view.cluster_id}. It will never succeed: "
+                    "move its file aside and join again.",
+                )
+            else:
+                remotes = (
+                    f" through {', '.join(answer.status.remotes)}" if answer.status and answer.status.remotes else ""
+                )
+                self.problem("joining", answer.member, f"{answer.member} is joining the cluster{remotes}.")
+        for answer in view.members:
+            self._member(answer)
+        for server in view.listed:
+            if (
+                view.leader is None
+                or view.leader.status is None
+                or server in ghosts
+                or view.voice(server) is not None
+                or view.heard(server)
+            ):
+                continue
+            age = "never" if server.last_message is None else f"{server.last_message / 1000:g} s ago"
+            self.problem(
+                "member_missing",
+                server.address,
+                f"The leader heard {server.address} ({server.sid}) {age}. Start it, or replace it if its disk is lost.",
+            )
+
+    def _member(self, answer: Answer) -> None:
+        view, status = self.view, answer.status
+        entry = view.entry(answer)
+        name = answer.member
+        if status is not None and status.status == "leaving cluster":
+            self.problem("leaving", name, f"{name} is leaving the cluster.")
+        elif not connected(answer):
+            words = status.status if status else "not connected"
+            self.problem("disconnected", name, f"{name} does not take part in the cluster (status: {words}).")
+        if view.leader is not None and view.leader.status is not None and entry is None:
+            self.problem(
+                "not_listed",
+                name,
+                f"{name} ({(answer.server_id or '')[:4]}) is not in the leader's list: it was removed while it was down. "
+                "Move its file aside and let it join again.",
+            )
+        judged = entry is not None and view.leader is not None and view.leader.status is not None and connected(answer)
+        if judged and entry is not None and not view.heard(entry):
+            age = "never" if entry.last_message is None else f"{entry.last_message / 1000:g} s ago"
+            self.problem("unheard", name, f"The leader heard {name} {age}.")
+        self._lag(answer, entry)
+        if status is not None and status.unknown_lines:
+            self.warning(
+                "unknown_status",
+                name,
+                f'{name} prints a status line that is not known here: "{status.unknown_lines[0][:100]}".',
+            )
+
+    def _lag(self, answer: Answer, entry: ListedServer | None) -> None:
+        lag = self._lag_of(answer, entry)
+        if lag is not None and lag > MAXIMUM_LAG:
+            self.problem(
+                "lagging",
+                answer.member,
+                f"{answer.member} is {lag} log entries behind the leader. Look for a full disk or a slow network before anything is restarted.",
+            )
+
+    def _lag_of(self, answer: Answer, entry: ListedServer | None) -> int | None:
+        if entry is not None:
+            known = self.view.lag(entry)
+            if known is not None:
+                return known
+        leader = self.view.leader
+        if (
+            leader
+            and leader.server
+            and answer.server
+            and leader.server.log_index is not None
+            and answer.server.log_index is not None
+        ):
+            return max(0, leader.server.log_index - answer.server.log_index)
+        return None
+
+    # --- the configuration and what surrounds it ----------------------------------------------------------------------
+
+    def _configuration(self, ghosts: list[ListedServer]) -> None:
+        view = self.view
+        for server in ghosts:
+            self.problem(
+                "ghost",
+                server.address,
+                f"{server.sid} at {server.address} is in the member list, but nobody's: it counts against the quorum. Remove it by its id.",
+            )
+        leader = view.leader
+        if leader is None or leader.status is None:
+            if leader is not None and self.expected is not None and len(view.members) != self.expected:
+                self.problem("member_count", None, f"{len(view.members)} members answer, expected are {self.expected}.")
+            return
+        status = leader.status
+        ghostly = {server.address for server in ghosts}
+        for address in sorted(duplicates(server.address for server in status.servers) - ghostly):
+            self.problem("duplicate_address", address, f"{address} is listed more than once.")
+        size = len(status.servers)
+        if self.expected is not None and size != self.expected:
+            self.problem("member_count", None, f"The cluster has {size} members, expected are {self.expected}.")
+        elif size % 2 == 0:
+            self.warning(
+                "even_members", None, f"{size} members stand no more failures than {size - 1}: use an odd number."
+            )
+        self._changes(leader)
+        for server in status.servers:
+            if server.is_self or not view.heard(server):
+                continue
+            incoming, outgoing = status.linked(server.sid)
+            if incoming != outgoing and (view.voice(server) is not None or not view.silent):
+                way = "from" if outgoing else "to"
+                self.warning(
+                    "one_way",
+                    view.name(server),
+                    f"Raft between {leader.member} and {view.name(server)} has no connection {way} {view.name(server)}. "
+                    "It works one way, but a firewall may hide behind it until the leader changes.",
+                )
+        unasked = [
+            server.address
+            for server in status.servers
+            if view.voice(server) is None and view.heard(server) and server not in ghosts
+        ]
+        if unasked and not self.view.silent:
+            self.warning(
+                "partial_view",
+                None,
+                f"Not asked: {', '.join(unasked)}. The leader {leader.member} hears them; that is all that is known.",
+            )
+
+    def _changes(self, leader: Answer) -> None:
+        status = leader.status
+        if status is None:
+            raise AssertionError("a leader is one because of its status")
+        for change in status.changes:
+            if change.kind == "adding":
+                self.problem("joining", change.address, f"{change.address} is being added ({change.phase}).")
+            else:
+                self.problem("leaving", change.address, f"{change.address} is being removed.")
+        for server in status.servers:
+            if server.phase:
+                code = "leaving" if server.phase == "removing" else "joining"
+                self.problem(
+                    code, self.view.name(server), f"{self.view.name(server)} is not a full member yet ({server.phase})."
+                )
+        if status.election_timer_target is not None:
+            self.warning(
+                "election_timer_changing",
+                None,
+                f"The election timer is changing from {status.election_timer} to {status.election_timer_target} ms.",
+            )
+        others = [(a.member, a.status.election_timer) for a in self.view.members if a.status and connected(a)]
+        for member, timer in others:
+            if timer == status.election_timer:
+                continue
+            self.problem(
+                "election_timer_differs",
+                member,
+                f"{member} uses an election timer of {timer} ms, the leader {status.election_timer} ms.",
+            )
+
+    def _surroundings(self) -> None:
+        view = self.view
+        ids = duplicates(answer.server_id for answer in view.voices if answer.server_id)
+        for server_id in sorted(ids):
+            names = _names([answer for answer in view.voices if answer.server_id == server_id])
+            self.problem(
+                "duplicate_server_id",
+                None,
+                f"{names} run with the same server id {server_id[:4]}: one has a copy of the other's file. Stop it.",
+            )
+        for answer in view.answers:
+            days = answer.certificate_days
+            if days is not None and days < self.certificate_days:
+                self.warning(
+                    "certificate_expires",
+                    answer.member,
+                    f"The certificate that {answer.member} serves ends in {days:g} days.",
+                )
+        by_version: dict[tuple[int, int, int], list[Answer]] = {}
+        for answer in view.voices:
+            if answer.version_numbers is not None:
+                by_version.setdefault(answer.version_numbers, []).append(answer)
+        for version, answers in sorted(by_version.items()):
+            known = faults(version)
+            if known:
+                number = ".".join(map(str, version))
+                self.warning(
+                    "version",
+                    None,
+                    f"Open vSwitch {number} on {_names(answers)} has known faults unless backported: {'; '.join(known)}.",
+                )
+
+    # --- what is returned of each member ------------------------------------------------------------------------------
+
+    def _members(self, ghosts: list[ListedServer]) -> t.Iterator[dict[str, t.Any]]:
+        view = self.view
+        told: list[Answer] = []
+        for server in view.listed:
+            if server in ghosts:
+                continue
+            answer = view.voice(server) or self._silent_at(server)
+            if answer is not None:
+                told.append(answer)
+            yield self._described(answer, server)
+        for answer in view.answers:
+            if answer not in told:
+                yield self._described(answer, None)
+
+    def _silent_at(self, server: ListedServer) -> Answer | None:
+        """The silent place that must be this member: same host, or nobody else is left on either side."""
+        view = self.view
+        for answer in view.silent:
+            if host_of(answer.member) == host_of(server.address):
+                return answer
+        unheard = [other for other in view.listed if view.voice(other) is None]
+        return view.silent[0] if len(view.silent) == 1 and unheard == [server] else None
+
+    def _described(self, answer: Answer | None, server: ListedServer | None) -> dict[str, t.Any]:
+        view = self.view
+        status = answer.status if answer else None
+        row = answer.server if answer else None
+        leader = view.leader.status if view.leader else None
+        incoming, outgoing = leader.linked(server.sid) if leader and server and not server.is_self else (None, None)
+        lag = self._lag_of(answer, server) if answer else view.lag(server) if server else None
+        return {
+            "member": answer.member if answer else server.address if server else "",
+            "address": status.address if status else server.address if server else None,
+            "server_id": (answer.server_id if answer else None) or (server.sid if server else None),
+            "cluster_id": answer.cluster_id if answer else None,
+            "reachable": bool(answer and answer.spoke),
+            "listed": server is not None if view.listed else None,
+            "role": status.role if status else (None if row is None else "leader" if row.leader else "follower"),
+            "status": status.status if status else None,
+            "connected": connected(answer) if answer and answer.spoke else None,
+            "term": status.term if status else None,
+            "leader": status.leader_sid if status else None,
+            "vote": status.vote if status else None,
+            "election_timer": status.election_timer if status else None,
+            "log_start": status.log_start if status else None,
+            "log_next": status.log_next if status else None,
+            "not_committed": status.not_committed if status else None,
+            "not_applied": status.not_applied if status else None,
+            "index": row.log_index if row else None,
+            "match_index": server.match_index if server else None,
+            "lag": lag,
+            "last_message": server.last_message if server and leader else None,
+            "incoming": incoming,
+            "outgoing": outgoing,
+            "connections": [str(link) for link in status.links] if status else [],
+            "disconnections": status.disconnections if status else None,
+            "version": ".".join(map(str, answer.version_numbers)) if answer and answer.version_numbers else None,
+            "certificate_days": answer.certificate_days if answer else None,
+            "problems": [problem.message for problem in answer.problems] if answer else [],
+        }
+
+
+def _names(answers: t.Sequence[Answer]) -> str:
+    return ", ".join(answer.member for answer in answers) or "nobody"
+
+
+def _with_name(member: str, message: str) -> str:
+    return message if member in message else f"{member}: {message}"

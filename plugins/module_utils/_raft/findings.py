@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the checks of a verdict have in common: the view that they look at and the reasons that they give. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .view import View
+
+Word = t.Literal["healthy", "degraded", "no_quorum", "split", "forming", "unreachable"]
+
+
+class Reason(t.NamedTuple):
+    code: str
+    member: str | None
+    message: str
+    severity: str = "problem"  # problem | warning
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return self._asdict()
+
+
+class Findings:
+    """What is found out about one sample of answers; every check adds its reasons."""
+
+    def __init__(self, view: View, expected_members: int | None, earlier: list[View], certificate_days: float) -> None:
+        self.view = view
+        self.expected = expected_members
+        self.earlier = earlier
+        self.certificate_days = certificate_days
+        self.reasons: list[Reason] = []
+        self.passing = False
+
+    def problem(self, code: str, member: str | None, message: str) -> None:
+        self.reasons.append(Reason(code, member, message))
+
+    def warning(self, code: str, member: str | None, message: str) -> None:
+        self.reasons.append(Reason(code, member, message, "warning"))

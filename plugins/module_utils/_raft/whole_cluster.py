@@ -1,0 +1,247 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Checks of the cluster as a whole: one cluster, one leader, a majority that it hears. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .answer import Answer, host_of
+from .findings import Findings, Word
+from .parse import ListedServer
+from .view import DEFAULT_TIMER, connected, joined, majority
+
+
+class WholeCluster(Findings):
+    """From who answers and who leads to a first word of the verdict."""
+
+    def _state(self) -> tuple[Word, bool]:
+        """`healthy` here means: nothing is wrong with leader and majority."""
+        view = self.view
+        if not view.voices:
+            if not view.silent:
+                self.problem("unreachable", None, "Nobody was asked.")
+            return "unreachable", False
+        if self._two_clusters() or self._two_leaders():
+            return "split", False
+        if not view.members:
+            return "forming", False
+        if len(view.claims) > 1:
+            self._stale_leaders()
+        if view.leader is not None:
+            return self._led(view.leader)
+        return self._leaderless()
+
+    def _two_clusters(self) -> bool:
+        view = self.view
+        expected = view.expected_cluster_id
+        if view.foreign:
+            sides = "; ".join(f"{cid}: {_names(answers)}" for cid, answers in view.cluster_ids.items())
+            self.problem(
+                "two_clusters",
+                None,
+                f"Members answer for different clusters ({sides}). Change nothing, back up each side, decide which one stays.",
+            )
+            return True
+        if expected and view.cluster_id and view.cluster_id != expected:
+            self.problem(
+                "foreign_cluster",
+                None,
+                f"{_names(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
+                "A second cluster was created, or the expected id is out of date.",
+            )
+            return True
+        return False
+
+    def _two_leaders(self) -> bool:
+        by_term: dict[int, list[Answer]] = {}
+        for answer in self.view.claims:
+            if answer.status is not None:
+                by_term.setdefault(answer.status.term, []).append(answer)
+        for term, answers in by_term.items():
+            if len({answer.server_id for answer in answers}) > 1:
+                self.problem(
+                    "two_leaders", None, f"{_names(answers)} all lead in term {term}: their member lists have diverged."
+                )
+                return True
+        return False
+
+    def _stale_leaders(self) -> None:
+        """An old leader does not know yet that it was replaced; it steps down within two or three election timers."""
+        self.passing = True
+        leader, *others = self.view.claims
+        for answer in others:
+            if leader.status is not None and answer.status is not None:
+                words = f"still calls itself leader of term {answer.status.term}; {leader.member} leads term {leader.status.term}"
+            else:
+                words = f"and {leader.member} both call themselves leader; without the terms nobody can tell which is the old one"
+            self.problem("stale_leader", answer.member, f"{answer.member} {words}. Ask again in a moment.")
+
+    def _led(self, leader: Answer) -> tuple[Word, bool]:
+        if leader.status is None:
+            return self._led_unseen(leader)
+        listed = leader.status.servers
+        needed = majority(len(listed))
+        supporting = [server for server in listed if self._supports(server)]
+        if len(supporting) < needed:
+            missing = ", ".join(self.view.name(server) for server in listed if server not in supporting)
+            self.problem(
+                "no_quorum",
+                leader.member,
+                f"{leader.member} still calls itself leader, but hears {len(supporting)} of {len(listed)} members, {needed} are needed. "
+                f"Missing: {missing}. Start them with their files; nothing can be written until then.",
+            )
+            return "no_quorum", False
+        # Those we asked in vain are believed for one election timer only: look again if they are needed.
+        self.passing |= sum(1 for server in supporting if self.view.voice(server)) < needed and bool(self.view.silent)
+        if self._blocked():
+            return "no_quorum", False
+        return "healthy", True
+
+    def _supports(self, server: ListedServer) -> bool:
+        """Whether this member is behind the leader."""
+        view = self.view
+        if not view.heard(server):
+            return False
+        voice = view.voice(server)
+        if voice is not None:
+            return server.is_self or connected(voice)
+        if self._asked_in_vain(server):
+            return (server.last_message or 0) < (view.election_timer or DEFAULT_TIMER)
+        return True
+
+    def _asked_in_vain(self, server: ListedServer) -> bool:
+        """A silent place of that address, or any silent place without an address that could be this member."""
+        hosts = {host_of(entry.address) for entry in self.view.listed}
+        return any(
+            host_of(answer.member) == host_of(server.address) or host_of(answer.member) not in hosts
+            for answer in self.view.silent
+        )
+
+    def _blocked(self) -> bool:
+        """The same entries uncommitted in all samples: disks of a majority are full, or it hangs."""
+        samples = [view.leader.status if view.leader else None for view in [*self.earlier, self.view]]
+        known = [status for status in samples if status is not None]
+        status = known[-1]
+        if not status.not_committed:
+            return False
+        self.passing = True
+        commits = {sample.log_next - sample.not_committed for sample in known}
+        if len(known) >= 3 and len(commits) == 1 and all(sample.not_committed for sample in known):
+            self.problem(
+                "writes_blocked",
+                None,
+                f"{status.not_committed} log entries stay uncommitted although a majority is connected. "
+                "Look for full disks on the members, and compact before any restart.",
+            )
+            return True
+        self.warning("uncommitted", None, f"{status.not_committed} log entries are not committed yet.")
+        return False
+
+    def _led_unseen(self, leader: Answer) -> tuple[Word, bool]:
+        """Only `_Server` of the leader: no list, so the members themselves have to be many enough."""
+        view = self.view
+        taking_part = [answer for answer in view.members if connected(answer)]
+        total = self._size()
+        if len(taking_part) < majority(total):
+            self.problem(
+                "no_quorum",
+                None,
+                f"{leader.member} calls itself leader, but only {len(taking_part)} of {total} members say that they take part. "
+                "Its own word is no proof; ask the others, or its control socket.",
+            )
+            return "no_quorum", False
+        self.warning(
+            "partial_view",
+            None,
+            f"The member list of {leader.member} was not seen (only a control socket shows it): ghosts and one-way connections cannot be told.",
+        )
+        if self.expected is None:
+            self.warning(
+                "size_unknown", None, "How many members the cluster should have is not known: set expected_members."
+            )
+        return "healthy", True
+
+    def _leaderless(self) -> tuple[Word, bool]:
+        view = self.view
+        taking_part = [answer for answer in view.members if connected(answer)]
+        total = self._size()
+        hearsay = self._leader_by_hearsay()
+        if hearsay is not None:
+            self.problem(
+                "partial_view",
+                None,
+                f"{_names(taking_part)} just heard the leader {hearsay}, which itself was not heard here. Its list alone shows who is missing: ask it.",
+            )
+            return "degraded", True
+        if len(taking_part) >= majority(total):
+            if all(answer.status is None for answer in taking_part) and len(view.voices) < total:
+                self.problem(
+                    "partial_view",
+                    None,
+                    f"{_names(taking_part)} take part, but the leader is not among them: ask all members.",
+                )
+                return "degraded", True
+            self.passing = True
+            timer = view.election_timer or DEFAULT_TIMER
+            self.problem(
+                "no_leader",
+                None,
+                f"{len(taking_part)} of {total} members are there, but none leads. An election may be under way: ask again in {3 * timer / 1000:g} s.",
+            )
+            return "no_quorum", False
+        self.passing = any(joined(answer) for answer in view.voices) and total == len(view.members)
+        self.problem(
+            "no_quorum",
+            None,
+            f"{len(taking_part)} of {total} members take part, {majority(total)} are needed. "
+            "Start the missing ones with their files; nothing can be written until then.",
+        )
+        return "no_quorum", False
+
+    def _leader_by_hearsay(self) -> str | None:
+        """The address of a leader that was not heard here, but by a member within one election timer."""
+        view = self.view
+        if view.leader is not None:
+            return None
+        for answer in view.members:
+            status = answer.status
+            if status is None or status.leader_sid is None or not connected(answer):
+                continue
+            server = status.listed(status.leader_sid)
+            if (
+                server is not None
+                and view.voice(server) is None
+                and server.last_message is not None
+                and server.last_message < status.election_timer
+            ):
+                return server.address
+        return None
+
+    def _size(self) -> int:
+        """Members of the configuration as far as anybody knows it."""
+        view = self.view
+        if view.listed:
+            return len(view.listed)
+        return max(self.expected or 0, len(view.answers) if self.expected is None else len(view.members))
+
+    def _spoiled(self) -> Word:
+        """What is left of healthy. A cluster that only waits for joiners is forming."""
+        codes = {reason.code for reason in self.reasons if reason.severity == "problem"}
+        if not codes:
+            return "healthy"
+        if "joining" in codes and codes <= {"joining", "member_count"}:
+            return "forming"
+        return "degraded"
+
+
+def _names(answers: t.Sequence[Answer]) -> str:
+    return ", ".join(answer.member for answer in answers) or "nobody"
+
+
+def _with_name(member: str, message: str) -> str:
+    return message if member in message else f"{member}: {message}"
