@@ -2,6 +2,7 @@
 
 Both sides of a ratio are measured in one run and in turns, because the figures of two runs differ more than the things measured.
 Nothing fails because it is slow; the exit code tells whether everything could be measured.
+One part alone: `.venv/bin/nox -s bench -- chassis`; the names are in PARTS.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def main() -> int:
                 broken.append(name)
     say_if_busy()
     print_table(figures)
-    print(f"\nMeasured in {time.monotonic() - started:.0f} s; logs: {machines.logs}")
+    print(
+        "\nThe hosts are on this machine: what their modules compute takes processor time from Ansible and the others."
+    )
+    print(f"Measured in {time.monotonic() - started:.0f} s; logs: {machines.logs}")
     if broken:
         print(f"\n!!! NOT MEASURED: {', '.join(broken)}, see the errors above", file=sys.stderr)
     return 1 if broken else 0

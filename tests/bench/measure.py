@@ -16,7 +16,7 @@ class Figure:
     measured: t.Sequence[float]
     than: str
     alternative: t.Sequence[float]
-    target: float
+    target: float | None  # None: told, but nobody asked for it
     unit: str = "s"
     faster: bool = False  # the target is a speedup: alternative / measured has to reach it
 
@@ -27,6 +27,8 @@ class Figure:
 
     @property
     def reached(self) -> bool:
+        if self.target is None:
+            return True
         return self.ratio >= self.target if self.faster else self.ratio <= self.target
 
     def row(self) -> list[str]:
@@ -37,7 +39,7 @@ class Figure:
             self.than,
             shown(self.alternative, self.unit),
             f"{self.ratio:.2f}",
-            f"{sign} {self.target:g}",
+            "" if self.target is None else f"{sign} {self.target:g}",
             "" if self.reached else "missed",
         ]
 
