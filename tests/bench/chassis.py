@@ -16,8 +16,8 @@ from measure import Figure
 from playbook import LOGS, play
 
 HOSTS = 20
-ROUNDS = 7
-LOOPS = 2  # rounds that also run the loop, which takes long
+ROUNDS = 5
+LOOPS = 1  # rounds that also run the loop, which takes long
 # The last edition of the package `ansible` that carries openvswitch.openvswitch.
 _PACKAGE = "ansible==10.7.0"
 _SETTINGS = {
