@@ -263,7 +263,7 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
     ({"database": "ssl:127.0.0.1:1"}, "private_key is missing"),
     (
         {"database": "ssl:127.0.0.1:1", "private_key": "/no/k", "certificate": "/no/c", "ca_certificate": "/no/a"},
-        "/no/k does not exist",
+        "private_key '/no/k' does not exist",
     ),
 ]
 
