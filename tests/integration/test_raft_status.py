@@ -7,12 +7,12 @@ import contextlib
 import json
 import pathlib
 import socket
-import subprocess
 import threading
 import time
 import typing as t
 
 import pytest
+from conftest import Daemon, run, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -365,62 +365,38 @@ def test_a_control_socket_that_is_a_plain_file_is_told(run_module: t.Any, short_
     assert str(file) in messages(result)
 
 
-def test_another_database_at_the_endpoint_is_told(daemons: None, run_module: t.Any, short_dir: pathlib.Path) -> None:
-    file, sock = short_dir / "conf.db", short_dir / "db.sock"
-    subprocess.run(["ovsdb-tool", "create", str(file), "/usr/share/openvswitch/vswitch.ovsschema"], check=True)
-    server = subprocess.Popen(
-        [
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "ovsdb-server",
-            "-vconsole:off",
-            f"--remote=punix:{sock}",
-            f"--unixctl={short_dir}/db.ctl",
-            str(file),
-        ]
-    )
+@contextlib.contextmanager
+def standalone_server(short_dir: pathlib.Path, schema: str) -> t.Iterator[tuple[str, str]]:
+    """An ovsdb-server with one standalone database: its endpoint and its control socket."""
+    file, sock, control = short_dir / "standalone.db", short_dir / "db.sock", f"{short_dir}/db.ctl"
+    run("ovsdb-tool", "create", str(file), schema)
+    command = ["ovsdb-server", "-vconsole:off", f"--remote=punix:{sock}", f"--unixctl={control}", str(file)]
+    server = Daemon(command, short_dir / "server.log")
     try:
-        while not sock.exists():
-            time.sleep(0.02)
-        result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [f"unix:{sock}"]})
+        until(sock.exists, f"{sock} of a standalone server")
+        yield f"unix:{sock}", control
+    finally:
+        server.kill()
+
+
+def test_another_database_at_the_endpoint_is_told(daemons: None, run_module: t.Any, short_dir: pathlib.Path) -> None:
+    with standalone_server(short_dir, "/usr/share/openvswitch/vswitch.ovsschema") as (endpoint, control):
+        result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [endpoint]})
         assert result["verdict"] == "unreachable"
         assert problems(result) == {"no_database"}
         assert "serves Open_vSwitch, not OVN_Northbound" in messages(result)
-        result = run_module("ovn_raft_status", {"database": "northbound", "control_sockets": [f"{short_dir}/db.ctl"]})
+        result = run_module("ovn_raft_status", {"database": "northbound", "control_sockets": [control]})
         assert (result["verdict"], problems(result)) == ("unreachable", {"no_database"}), messages(result)
-    finally:
-        server.kill()
-        server.wait()
 
 
 def test_a_standalone_database_is_no_cluster(daemons: None, run_module: t.Any, short_dir: pathlib.Path) -> None:
-    file, sock = short_dir / "nb.db", short_dir / "db.sock"
-    subprocess.run(["ovsdb-tool", "create", str(file), "/usr/share/ovn/ovn-nb.ovsschema"], check=True)
-    server = subprocess.Popen(
-        [
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "ovsdb-server",
-            "-vconsole:off",
-            f"--remote=punix:{sock}",
-            f"--unixctl={short_dir}/db.ctl",
-            str(file),
-        ]
-    )
-    try:
-        while not sock.exists():
-            time.sleep(0.02)
-        result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [f"unix:{sock}"]})
+    with standalone_server(short_dir, "/usr/share/ovn/ovn-nb.ovsschema") as (endpoint, control):
+        result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [endpoint]})
         assert (result["verdict"], problems(result)) == ("unreachable", {"not_clustered"}), messages(result)
-        result = run_module("ovn_raft_status", {"database": "northbound", "control_sockets": [f"{short_dir}/db.ctl"]})
+        result = run_module("ovn_raft_status", {"database": "northbound", "control_sockets": [control]})
         assert (result["verdict"], problems(result)) == ("unreachable", {"not_clustered", "no_database"}), messages(
             result
         )
-    finally:
-        server.kill()
-        server.wait()
 
 
 # --- TLS --------------------------------------------------------------------------------------------------------------
