@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import time
 import typing as t
 
 from ._deadline import Deadline
@@ -70,6 +71,21 @@ def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
     except OvnError as e:
         answer["reason"] = str(e)
     return answer
+
+
+def await_northd(control_socket: str, seconds: float, patience: float) -> dict[str, t.Any]:
+    """As `ask_northd`, but a northd that runs without its databases has `patience` seconds to reach them.
+
+    After a lost connection it tries again every 8 s at most (lib/reconnect.c in Open vSwitch), and announces nothing when it succeeds.
+    """
+    deadline, pause = Deadline(patience), 0.1
+    while True:
+        answer = ask_northd(control_socket, seconds)
+        settled = answer["northbound_connected"] is not False and answer["southbound_connected"] is not False
+        if settled or deadline.expired:
+            return answer
+        time.sleep(min(pause, max(0.001, deadline.left())))
+        pause = min(pause * 1.5, 1.0)
 
 
 def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: float) -> dict[str, t.Any]:

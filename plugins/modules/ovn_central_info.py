@@ -38,6 +38,12 @@ options:
     description: Time for each daemon and port, in seconds. All are asked at the same time.
     type: float
     default: 5
+  wait_timeout:
+    description:
+      - How long a northd that runs may take to reach both databases, in seconds. V(0) tells what is true now.
+      - A northd that lost a connection tries again every 8 seconds at most. Not reaching them is a result, not a failure.
+    type: float
+    default: 0
 seealso:
   - module: c5c3.ovn.ovn_raft_status
 author:
@@ -123,7 +129,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._central import ask_certificate, ask_database, ask_northd
+from ..module_utils._central import ask_certificate, ask_database, await_northd
 from ..module_utils._errors import OvnError
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.wire import TlsFiles, ask_all
@@ -138,6 +144,7 @@ def main() -> t.NoReturn:
             "northd_control_socket": {"type": "path"},
             "endpoints": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "float", "default": 5},
+            "wait_timeout": {"type": "float", "default": 0},
             "private_key": {"type": "path"},
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
@@ -152,7 +159,7 @@ def main() -> t.NoReturn:
     try:
         endpoints = parse_endpoints(params["endpoints"])
         questions: list[t.Callable[[], dict[str, t.Any]]] = [
-            functools.partial(ask_northd, northd_socket, seconds),
+            functools.partial(await_northd, northd_socket, seconds, params["wait_timeout"]),
             *(
                 functools.partial(
                     ask_database,

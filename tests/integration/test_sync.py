@@ -140,6 +140,18 @@ def test_a_paused_northd_is_told(installation: Installation, run_module: RunModu
     assert run_module("ovn_sync", installation.options)["northd_alive"]
 
 
+def test_a_northd_that_lost_its_database_is_awaited(installation: Installation, run_module: RunModule) -> None:
+    info = {"run_directory": str(installation.directory), "northd_control_socket": installation.northd_socket()}
+    installation.northbound.kill_all()
+    until(lambda: installation.northd("nb-connection-status") == "not connected", "northd to notice the loss")
+    assert run_module("ovn_central_info", info)["northd"]["northbound_connected"] is False
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(run_module, "ovn_central_info", {**info, "wait_timeout": 30})
+        for member in installation.northbound.members:
+            member.start(wait=False)
+        assert waiting.result()["northd"]["northbound_connected"]
+
+
 def test_living_frozen_and_dead_chassis(installation: Installation, run_module: RunModule) -> None:
     require_vswitch()
     installation.start_chassis(
