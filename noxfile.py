@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,10 @@ def style(session: nox.Session) -> None:
     session.run("yamllint", "--strict", ".")
     scripts = [name for name in files_of_the_repository() if is_shell(HERE / name)]
     session.run("shellcheck", "--external-sources", *scripts)
+    with tempfile.NamedTemporaryFile("w", prefix="ovn-raft-launcher-") as launcher:
+        launcher.write(runpy.run_path("plugins/module_utils/_launcher.py")["SCRIPT"])
+        launcher.flush()
+        session.run("shellcheck", launcher.name)
     session.run("reuse", "lint", "--quiet")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import runpy
 import shutil
 import signal
 import socket
@@ -13,7 +14,7 @@ import time
 import typing as t
 from pathlib import Path
 
-LAUNCHER = Path(__file__).resolve().parents[2] / "roles/ovn_central/files/ovn-raft-launcher"
+SCRIPT: str = runpy.run_path(str(Path(__file__).resolve().parents[2] / "plugins/module_utils/_launcher.py"))["SCRIPT"]
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
 DATABASE = "OVN_Northbound"
 ASK, REFUSE, IDLE = 10, 11, 12
@@ -57,6 +58,7 @@ class Member:
     def __init__(self, root: Path, network: str, number: int) -> None:
         self.id = f"m{number}"
         self.number = number
+        self.launcher = [str(root / "ovn-raft-launcher")]
         self.dir = root / self.id
         self.record, self.state_dir, self.run_dir = self.dir / "record", self.dir / "state", self.dir / "run"
         self.data = self.dir / "data"
@@ -91,7 +93,7 @@ class Member:
     # The launcher ----------------------------------------------------------------------------------------------
     def call(self, verb: str, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(LAUNCHER), verb],
+            [*self.launcher, verb],
             env=os.environ | self.env | env,
             check=False,
             capture_output=True,
@@ -102,7 +104,7 @@ class Member:
     def start(self, **env: str) -> None:
         with (self.dir / "launcher.log").open("a") as log:
             self.process = subprocess.Popen(
-                [str(LAUNCHER), "run"],
+                [*self.launcher, "run"],
                 env=os.environ | self.env | env,
                 stderr=log,
                 stdout=log,
@@ -200,6 +202,8 @@ class Cluster:
     def __init__(self) -> None:
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-launcher-"))
+        (self.root / "ovn-raft-launcher").write_text(SCRIPT)
+        (self.root / "ovn-raft-launcher").chmod(0o755)
         network = free_network()
         self.members = [Member(self.root, network, number) for number in (1, 2, 3)]
         for member in self.members:

@@ -1,10 +1,24 @@
-#!/bin/sh
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The launcher, a shell script: entry point of a database unit on a machine and of a database container in a pod.
+
+It stands in a module so that there is one source for both: a role writes it to machines (filter raft_launcher), a module puts it into a ConfigMap.
+"""
+
+from __future__ import annotations
+
+SCRIPT = r"""#!/bin/sh
 # One member of one OVN database cluster: decide from its file and the cluster's record whether it may start.
 #
 #   ovn-raft-launcher check   0 = may start; 10 = the run has to act; 11 = refused; 12 = idle on purpose
 #   ovn-raft-launcher run     stay in the foreground as parent of ovsdb-server; its exit code, or 10/11/12 as above
 #   ovn-raft-launcher stop    leave the leadership, end the server, keep the file; 0 = it is gone
 #   ovn-raft-launcher state   what the file is and what would happen, as KEY=VALUE lines
+#   ovn-raft-launcher alive   0 = waits for the run, or the server answers on its control socket: startup and liveness probe
+#   ovn-raft-launcher ready   0 = takes part in the recorded cluster and has a schema: readiness probe
 # 255 = wrong settings. With OVN_WAIT=1, `run` stays alive instead of exiting 10/11/12 and acts when the record allows it.
 #
 # Settings, all from the environment:
@@ -23,9 +37,12 @@
 #   OVN_LOG_LEVELS        optional, words like raft:file:dbg; OVN_EXTRA_OPTIONS optional, words for ovsdb-server
 #   OVN_REVISION          optional, copied to the state directory when the server starts
 #   OVN_POLL              seconds between looks at the record while waiting, default 3
+#   OVN_CONSOLE           optional, 1: the server's log goes to standard output as well, for pods
 #
 # A member `expected` with a sid in the record means: the file with that sid has been given up, move it aside and join.
 # The launcher never talks to an API, never deletes a database, and creates a cluster only with the one-shot permit.
+# It needs coreutils, sed and grep of GNU, no root, and writes only to OVN_RUN_DIR, OVN_STATE_DIR, the log and the directory of OVN_DB_FILE:
+# no here-document below, because some shells keep them in /tmp.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -77,16 +94,20 @@ read_record() {
         load members; members=$value
         now="$record_cid/$retired/$permit/$hold/$timer/$members"
     done
-    my_state='' my_sid=- my_address='' others=''
-    while read -r id member_state member_sid address _; do
+    my_state='' my_sid=- my_address='' others='' rest=$members
+    while [ -n "$rest" ]; do
+        line=${rest%%"$newline"*} rest=${rest#"${rest%%"$newline"*}"}
+        rest=${rest#"$newline"}
+        case $line in *' '*' '*' '*) ;; *) continue ;; esac
+        id=${line%% *} line=${line#* }
+        member_state=${line%% *} line=${line#* }
+        member_sid=${line%% *} address=${line##* }
         if [ "$id" = "$OVN_MEMBER" ]; then
-            my_state=$member_state my_sid=${member_sid:--} my_address=$address
+            my_state=$member_state my_sid=$member_sid my_address=$address
         elif [ -n "$address" ] && [ "$member_state" != absent ]; then
             others="$others $address"
         fi
-    done <<END
-$members
-END
+    done
 }
 
 # What the file is. Reading a big file takes seconds, so the answer is kept until the file changes;
@@ -290,8 +311,18 @@ serve() {
     for level in ${OVN_LOG_LEVELS-}; do set -- "$@" "-v$level"; done
     for option in ${OVN_EXTRA_OPTIONS-}; do set -- "$@" "$option"; done
     log_size=$(log_length)
-    asked=''
-    ovsdb-server "$@" "$file" 2>"$OVN_STATE_DIR/stderr" &
+    asked='' console=''
+    if [ "${OVN_CONSOLE-}" = 1 ]; then
+        # Standard error carries the log, and what learn_from_failure looks for stays in a file as well. No log line is kept twice.
+        set -- "$@" -vconsole:info
+        rm -f "$OVN_STATE_DIR/console"
+        mkfifo "$OVN_STATE_DIR/console" || fail "$who: cannot create the pipe $OVN_STATE_DIR/console."
+        sed -u -e "/^ovsdb-server: /w $OVN_STATE_DIR/stderr" -e "/|failed to open database '/w $OVN_STATE_DIR/stderr" <"$OVN_STATE_DIR/console" &
+        console=$!
+        ovsdb-server "$@" "$file" 2>"$OVN_STATE_DIR/console" &
+    else
+        ovsdb-server "$@" "$file" 2>"$OVN_STATE_DIR/stderr" &
+    fi
     server=$!
     put revision "${OVN_REVISION-}"
     report running
@@ -305,7 +336,7 @@ serve() {
     [ "$last" -eq 127 ] || code=$last
     server=''
     kill "$settings_job" 2>/dev/null
-    cat "$OVN_STATE_DIR/stderr" >&2
+    if [ -n "$console" ]; then wait "$console"; else cat "$OVN_STATE_DIR/stderr" >&2; fi
 }
 log_length() { if [ -f "${OVN_LOG_FILE-}" ]; then wc -c <"$OVN_LOG_FILE"; else echo 0; fi; }
 
@@ -345,9 +376,9 @@ leave_gently() {
 exit_code() { case $decision in ask) echo 10 ;; refuse) echo 11 ;; idle) echo 12 ;; *) echo 0 ;; esac; }
 
 run() {
-    server='' stopping='' asked='' told=''
-    trap leave_gently TERM INT
+    told=''
     while [ -z "$stopping" ]; do
+        printf '' >"$OVN_STATE_DIR/beat"
         decide
         if [ "$decision" = create ] && vetoed_by_peer; then
             vetoed=$seen # not even when the peer falls silent: the record has to change first
@@ -356,9 +387,11 @@ run() {
         case $decision in
         create | join)
             report "$decision" "$reason"
+            say "$reason"
             [ -z "$stopping" ] || break
             new_file || { report failed "$who: cannot $decision. See the log of this unit or pod." && exit 1; } ;;
         start)
+            say "$reason"
             serve
             if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then report stopped; exit "$code"; fi
             [ "$code" -ne 1 ] || ! learn_from_failure || continue
@@ -378,19 +411,51 @@ run() {
 }
 
 # The pid file may be stale and the pid somebody else's: only a process with our file on its command line counts.
-alive() { [ -n "$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF -- "$file"; }
+server_lives() { [ -n "$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF -- "$file"; }
 
 stop() {
     pid=$(cat "$pid_file" 2>/dev/null)
-    alive || return 0
+    server_lives || return 0
     ovs-appctl -T 20 -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$pid" 2>/dev/null
     tries=0
     while [ "$tries" -lt 350 ]; do
-        alive || return 0
+        server_lives || return 0
         tries=$((tries + 1))
         sleep 0.1
     done
     say "$who: ovsdb-server $pid still runs 35 s after exit. Look at $ctl and at the disk."
+    return 1
+}
+
+# The launcher waits for the run, and looked at the record lately; or the server answers. Role, quorum and peers are no reason to kill a member.
+alive() {
+    now=''
+    [ ! -r "$OVN_STATE_DIR/state" ] || read -r now <"$OVN_STATE_DIR/state"
+    case $now in
+    ask | refuse | idle | create | join)
+        beat=$(stat -c %Y "$OVN_STATE_DIR/beat" 2>/dev/null)
+        [ $(($(date +%s) - ${beat:-0})) -gt 120 ] || return 0 ;;
+    esac
+    ovs-appctl -T 5 -t "$ctl" version >/dev/null 2>&1 && return 0
+    say "$who: the launcher says ${now:-nothing}, and $ctl does not answer within 5 s."
+    return 1
+}
+
+# The server picks the row that fits, so that nothing of its answer has to be understood here.
+ready() {
+    load cid
+    same=''
+    case $value in
+    '') ;;
+    *[!0-9a-f-]*) say "$who: the cid in $OVN_RECORD_DIR is damaged." && return 1 ;;
+    *) same=",[\"cid\",\"==\",[\"uuid\",\"$value\"]]" ;;
+    esac
+    fits="[\"name\",\"==\",\"$name\"],[\"connected\",\"==\",true],[\"schema\",\"!=\",[\"set\",[]]]$same"
+    query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[$fits],\"columns\":[\"name\"]}]"
+    case $(ovsdb-client -t 3 query "unix:$sock" "$query" 2>/dev/null) in *"\"$name\""*) return 0 ;; esac
+    words=''
+    [ ! -r "$OVN_STATE_DIR/reason" ] || read -r words <"$OVN_STATE_DIR/reason"
+    say "${words:-$who: not connected to ${value:-its cluster}.}"
     return 1
 }
 
@@ -402,12 +467,18 @@ check)
     code=$(exit_code)
     [ "$code" -eq 0 ] || say "$reason"
     exit "$code" ;;
-run) settings && run ;;
+run)
+    server='' stopping='' asked=''
+    trap leave_gently TERM INT # first of all: process 1 of a pod is deaf to signals that it does not trap
+    settings && run ;;
 stop) settings && stop ;;
+alive) settings && alive ;;
+ready) settings && ready ;;
 state)
     settings
     decide
     printf '%s\n' "class=$class" "cid=$cid" "sid=$sid" "name=$file_name" "local_address=$local_address" "remotes=$remotes" \
         "decision=$decision" "reason=$reason" "detail=$detail" ;;
-*) fail "usage: ovn-raft-launcher check|run|stop|state" ;;
+*) fail "usage: ovn-raft-launcher check|run|stop|state|alive|ready" ;;
 esac
+"""
