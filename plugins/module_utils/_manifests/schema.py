@@ -1,0 +1,400 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The fields of `OVNCluster.spec` and `OVNChassis.spec`: types, limits, defaults and rules. One description for the API server (which checks what
+`kubectl apply` brings) and for us (`check.py` walks the same).
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._chassis.external_ids import DATAPATH_TYPES, ENCAPSULATIONS
+from .._database.settings import TIMER_MAXIMUM, TIMER_MINIMUM
+from .names import MOST_MEMBERS
+from .quantity import PATTERN
+
+Schema = dict[str, t.Any]
+
+NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+DEVICE = r"^[^\s/,:]{1,15}$"
+PHYSICAL_NETWORK = r"^[^\s,:]+$"
+NETWORK = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$"
+POD_NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?(,[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?)*$"
+NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(,[0-9A-Fa-f:.]+/[0-9]{1,3})*$"
+HYPERVISOR = "node-role.kubernetes.io/hypervisor"
+
+# What both the API server and `_spec.py` say.
+ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
+NO_SHRINK = "a volume can grow, but never shrink"
+SAME_CLASS = "the storage class of existing volumes cannot be changed"
+SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
+ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"
+PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
+INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
+TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
+DIFFERENT_PORTS = "a node port can only be used once"
+
+
+def rule(cel: str, message: str, field: str | None = None) -> Schema:
+    return {"rule": cel, "message": message, **({"fieldPath": field} if field else {})}
+
+
+def text(description: str, **more: t.Any) -> Schema:
+    return {"type": "string", "description": description, **more}
+
+
+def number(description: str, minimum: int, maximum: int, **more: t.Any) -> Schema:
+    return {"type": "integer", "description": description, "minimum": minimum, "maximum": maximum, **more}
+
+
+def record(description: str, properties: dict[str, Schema], *rules: Schema, **more: t.Any) -> Schema:
+    """An object. With `default={}` the defaults of its fields hold even if it is not given."""
+    schema = {"type": "object", "description": description, "properties": properties, **more}
+    return {**schema, "x-kubernetes-validations": list(rules)} if rules else schema
+
+
+def mapping(description: str, **more: t.Any) -> Schema:
+    value = {"type": "string", "maxLength": 1024}
+    return {"type": "object", "description": description, "additionalProperties": value, "maxProperties": 64, **more}
+
+
+def listing(description: str, items: Schema, maximum: int = 64, **more: t.Any) -> Schema:
+    return {"type": "array", "description": description, "items": items, "maxItems": maximum, **more}
+
+
+def _image(of: str, repository: str, tag: str) -> Schema:
+    return record(
+        f"Image with {of}.",
+        {
+            "repository": text("Registry and name.", default=repository, minLength=1, maxLength=255),
+            "tag": text(
+                "Tag. Not used if there is a digest.", default=tag, pattern=r"^[\w][\w.-]{0,127}$", maxLength=128
+            ),
+            "digest": text(
+                "Digest, for an image that can never change under its name.",
+                pattern="^sha256:[0-9a-f]{64}$",
+                maxLength=71,
+            ),
+            "pullPolicy": text(
+                "When a node pulls the image.", enum=["IfNotPresent", "Always", "Never"], default="IfNotPresent"
+            ),
+        },
+        default={},
+    )
+
+
+def _resources(of: str) -> Schema:
+    quantities: Schema = {
+        "type": "object",
+        "additionalProperties": {
+            "x-kubernetes-int-or-string": True,
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": PATTERN,
+        },
+        "maxProperties": 16,
+    }
+    return record(
+        f"Resources of {of}, as in a container.",
+        {
+            "requests": {**quantities, "description": "What is kept free for it."},
+            "limits": {
+                **quantities,
+                "description": "What it never exceeds. Leave room for memory: many clients come back at once.",
+            },
+        },
+    )
+
+
+def _node_selector(of: str, **more: t.Any) -> Schema:
+    return mapping(f"Labels of the nodes that {of}.", **more)
+
+
+def _tolerations(of: str) -> Schema:
+    item = record(
+        "One toleration.",
+        {
+            "key": text("Key of the taint; none with the operator Exists for all.", maxLength=317),
+            "operator": text("How the value is compared.", enum=["Equal", "Exists"]),
+            "value": text("Value of the taint.", maxLength=63),
+            "effect": text("Effect of the taint; none for all.", enum=["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+            "tolerationSeconds": {
+                "type": "integer",
+                "description": "Seconds after which a pod is evicted by NoExecute.",
+            },
+        },
+    )
+    return listing(f"Taints of nodes that {of} accept.", item, 32)
+
+
+def _database(title: str) -> Schema:
+    return record(
+        f"The {title} database.",
+        {
+            "replicas": {
+                "type": "integer",
+                "description": "Members of the Raft cluster: 1, 3 or 5. Members are added and removed one by one.",
+                "default": 3,
+                "minimum": 1,
+                "maximum": MOST_MEMBERS,
+                "x-kubernetes-validations": [rule("self in [1, 3, 5]", ODD)],
+            },
+            "storage": record(
+                "One volume for each member. Volumes stay when members or the OVNCluster go.",
+                {
+                    "size": text(
+                        "Size of each volume, for example 10Gi.",
+                        default="10Gi",
+                        pattern=PATTERN,
+                        maxLength=32,
+                        **{
+                            "x-kubernetes-validations": [
+                                rule("quantity(self).compareTo(quantity(oldSelf)) >= 0", NO_SHRINK)
+                            ]
+                        },
+                    ),
+                    "storageClass": text(
+                        "Name of the storage class; the cluster's default if not given.", minLength=1, maxLength=253
+                    ),
+                },
+                rule(
+                    "has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",
+                    SAME_CLASS,
+                    ".storageClass",
+                ),
+                default={},
+            ),
+            "resources": _resources("a member"),
+            "electionTimer": number(
+                "Time without a sign of the leader after which a member starts an election, in milliseconds.",
+                TIMER_MINIMUM,
+                TIMER_MAXIMUM,
+                default=5000,
+            ),
+            "inactivityProbe": number(
+                "Time without a sign of a client before it is probed, in milliseconds; 0 for never.",
+                0,
+                2**31 - 1,
+                default=30000,
+            ),
+            "service": record(
+                "How clients outside this Kubernetes cluster reach the members: each has a Service of its own.",
+                {
+                    "type": text(
+                        "ClusterIP for not at all.", enum=["ClusterIP", "NodePort", "LoadBalancer"], default="ClusterIP"
+                    ),
+                    "annotations": mapping("Annotations of the members' Services, for example for a load balancer."),
+                    "nodePorts": listing(
+                        "Node port of each member; chosen by Kubernetes if not given.",
+                        {"type": "integer", "minimum": 1, "maximum": 65535},
+                        MOST_MEMBERS,
+                        **{"x-kubernetes-list-type": "atomic"},
+                    ),
+                },
+                rule(
+                    "self.type != 'ClusterIP' || !has(self.nodePorts) || size(self.nodePorts) == 0",
+                    PORTS_NEED_TYPE,
+                    ".nodePorts",
+                ),
+                rule(
+                    "!has(self.nodePorts) || self.nodePorts.all(p, self.nodePorts.exists_one(q, p == q))",
+                    DIFFERENT_PORTS,
+                    ".nodePorts",
+                ),
+                default={},
+            ),
+            "nodeSelector": _node_selector("may run members"),
+            "tolerations": _tolerations("the members"),
+        },
+        rule(
+            "!has(self.service.nodePorts) || size(self.service.nodePorts) == 0 || size(self.service.nodePorts) == self.replicas",
+            ONE_PORT_EACH,
+            ".service.nodePorts",
+        ),
+        default={},
+    )
+
+
+def _connection(title: str, name: str, port: int) -> Schema:
+    service = record(
+        "Service in front of all members.",
+        {
+            "name": text("Name of the Service.", default=name, pattern=NAME, maxLength=63),
+            "port": number("Port of the Service.", 1, 65535, default=port),
+        },
+        default={},
+    )
+    return record(f"How Neutron reaches the {title} database.", {"service": service}, default={})
+
+
+def _bridge_mappings(description: str) -> Schema:
+    return listing(
+        description,
+        record(
+            "One physical network.",
+            {
+                "physicalNetwork": text("Name of the network, as in Neutron.", pattern=PHYSICAL_NETWORK, maxLength=255),
+                "bridge": text("Bridge of Open vSwitch; created if it does not exist.", pattern=DEVICE, maxLength=15),
+                "ports": listing(
+                    "Network devices of the node that become ports of the bridge.",
+                    {"type": "string", "pattern": DEVICE, "maxLength": 15},
+                    **{"x-kubernetes-list-type": "set"},
+                ),
+            },
+            required=["physicalNetwork", "bridge"],
+        ),
+        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["physicalNetwork"]},
+    )
+
+
+def _daemons(of: str, **properties: Schema) -> Schema:
+    return record(
+        f"{of} on the hypervisors.",
+        {
+            "nodeSelector": _node_selector("are hypervisors", default={HYPERVISOR: ""}),
+            "resources": _resources(of),
+            "tolerations": _tolerations("the pods"),
+            **properties,
+        },
+        default={},
+    )
+
+
+CLUSTER_SPEC = record(
+    "What the control plane and its hypervisors shall be.",
+    {
+        "ovnImage": _image("the databases, northd and ovn-controller", "ghcr.io/c5c3/ovn", "24.03.4"),
+        "ovsImage": _image("Open vSwitch", "ghcr.io/c5c3/ovs", "3.4.1"),
+        "northbound": _database("Northbound"),
+        "southbound": _database("Southbound"),
+        "northd": record(
+            "northd, which turns the Northbound into the Southbound database. One is active, the others stand by.",
+            {
+                "replicas": number("Number of pods.", 1, 9, default=3),
+                "threads": number("Threads of each northd.", 1, 256, default=1),
+                "resources": _resources("northd"),
+            },
+            default={},
+        ),
+        "controller": _daemons("ovn-controller"),
+        "ovs": _daemons(
+            "Open vSwitch",
+            datapathType=text(
+                "Datapath in the kernel (system) or in user space (netdev).",
+                enum=list(DATAPATH_TYPES),
+                default="system",
+            ),
+            underlay=record(
+                "Bridge that takes over the network device of the tunnels and its addresses. The datapath netdev needs one.",
+                {
+                    "bridge": text("Name of the bridge.", pattern=DEVICE, maxLength=15),
+                    "interface": text("Name of the network device.", pattern=DEVICE, maxLength=15),
+                },
+                required=["bridge", "interface"],
+            ),
+        ),
+        "encapsulation": record(
+            "Tunnels between the hypervisors. Without interface and cidr they end at the internal address of each node.",
+            {
+                "type": text("Protocol of the tunnels.", enum=list(ENCAPSULATIONS), default="geneve"),
+                "interface": text(
+                    "The tunnels end at the address of this network device.", pattern=DEVICE, maxLength=15
+                ),
+                "cidr": text("The tunnels end at the node's address in this network.", pattern=NETWORK, maxLength=49),
+            },
+            rule("!(has(self.interface) && has(self.cidr))", INTERFACE_OR_CIDR),
+            default={},
+        ),
+        "bridgeMappings": _bridge_mappings("Physical networks that every hypervisor reaches."),
+        "gateway": record(
+            "Hypervisors that take traffic to and from physical networks for all.",
+            {"nodeSelector": _node_selector("are gateways; without any label no node is")},
+        ),
+        "neutronIntegration": record(
+            "Services that Neutron and other clients in the same Kubernetes cluster use.",
+            {
+                "nbConnection": _connection("Northbound", "ovn-nb", 6641),
+                "sbConnection": _connection("Southbound", "ovn-sb", 6642),
+            },
+            rule("self.nbConnection.service.name != self.sbConnection.service.name", TWO_SERVICES),
+            default={},
+        ),
+        "tls": record(
+            "Encryption of all connections.",
+            {
+                "enabled": {
+                    "type": "boolean",
+                    "description": "Whether all connections use TLS.",
+                    "default": True,
+                    "x-kubernetes-validations": [rule("self == oldSelf", SAME_TLS)],
+                },
+                "certSecretRef": record(
+                    "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.",
+                    {
+                        "name": text(
+                            "Name of the Secret; NAME-tls for the OVNCluster NAME if not given.",
+                            minLength=1,
+                            maxLength=253,
+                        )
+                    },
+                ),
+            },
+            default={},
+        ),
+        "network": record(
+            "Addresses that are published in the ConfigMap ovn-config for other components.",
+            {
+                "netCidr": text(
+                    "Networks of pods or instances, with the length per host behind another slash.",
+                    pattern=POD_NETWORKS,
+                    maxLength=256,
+                ),
+                "svcCidr": text("Networks of services.", pattern=NETWORKS, maxLength=256),
+            },
+        ),
+    },
+    rule(
+        "!has(self.northbound.service.nodePorts) || !has(self.southbound.service.nodePorts) || "
+        "self.northbound.service.nodePorts.all(p, !(p in self.southbound.service.nodePorts))",
+        DIFFERENT_PORTS,
+        ".southbound.service.nodePorts",
+    ),
+    default={},
+)
+
+CHASSIS_SPEC = record(
+    "One chassis: what its Node, the OVNCluster and this resource make of it.",
+    {
+        "hostname": text(
+            "Name of the host.",
+            minLength=1,
+            maxLength=253,
+            **{"x-kubernetes-validations": [rule("self == oldSelf", "the host name of a chassis cannot be changed")]},
+        ),
+        "systemId": text(
+            "Name of the chassis in the Southbound database.",
+            pattern=r"^[^\s,@]+$",
+            maxLength=253,
+            **{
+                "x-kubernetes-validations": [
+                    rule(
+                        "self == oldSelf",
+                        "the system id of a chassis cannot be changed: ovn-controller does not survive it",
+                    )
+                ]
+            },
+        ),
+        "bridgeMappings": _bridge_mappings("Physical networks that this hypervisor reaches."),
+        "encapsulation": record(
+            "Where the tunnels of this hypervisor end.",
+            {
+                "type": text("Protocol of the tunnels.", enum=list(ENCAPSULATIONS), default="geneve"),
+                "ip": text("Address of the node.", pattern=r"^[0-9A-Fa-f:.]+$", maxLength=45),
+            },
+            required=["ip"],
+        ),
+    },
+    required=["hostname", "systemId", "encapsulation"],
+)
