@@ -32,7 +32,10 @@ COLUMNS = {
     "Port": ["_uuid", "name", "external_ids"],
     "Interface": ["name"],
 }
-Row = dict[str, t.Any]
+if t.TYPE_CHECKING:
+    Row = dict[str, t.Any]
+else:  # Python 3.8 in a pod cannot evaluate it
+    Row = dict
 
 
 class LocalDatabase:

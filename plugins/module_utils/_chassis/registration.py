@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-Encapsulation = tuple[str, str]  # (type, ip)
+if t.TYPE_CHECKING:
+    Encapsulation = tuple[str, str]  # (type, ip)
+else:  # Python 3.8 in a pod cannot evaluate it
+    Encapsulation = tuple
 
 
 class Registered(t.NamedTuple):

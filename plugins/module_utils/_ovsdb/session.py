@@ -29,7 +29,10 @@ else:
     OVS_IMPORT_ERROR = None
 
 Row = t.Any  # ovs.db.idl.Row: attributes are the registered columns
-Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
+if t.TYPE_CHECKING:
+    Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
+else:  # Python 3.8 in a pod cannot evaluate it
+    Condition = list
 
 NO_ROWS: Condition = [False]
 

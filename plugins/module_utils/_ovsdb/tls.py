@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from .wire import TlsFiles
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)
 def client_context(files: TlsFiles) -> ssl.SSLContext:
     """Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
     for option, path in files._asdict().items():

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-Version = tuple[int, int, int]
+if t.TYPE_CHECKING:
+    Version = tuple[int, int, int]
+else:  # Python 3.8 in a pod cannot evaluate it
+    Version = tuple
 
 
 class Fault(t.NamedTuple):

@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is made of the very code that is running, so pods
+judge by the same rules as the modules. Equal code gives equal bytes, on every machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import io
+import typing as t
+import zipfile
+
+from .._errors import BadAnswer
+
+# Seen by Ansible, too: what is imported here travels with every module that builds the archive.
+from . import main as entry
+
+ROOT = "c5c3_ovn"
+LIMIT = 500 * 1024  # of the 1 MiB that a ConfigMap holds, of which base64 takes a quarter
+
+_HERE = __name__.rpartition("._pods.")[0]  # the package of all module_utils
+_HEADER = """\
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+_START = f"""{_HEADER}
+import sys
+
+from {ROOT}._pods.main import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class _Source(t.NamedTuple):
+    text: str
+    is_package: bool
+
+
+def build_archive() -> bytes:
+    """A zipapp (PEP 441) of `_pods.main` and everything of ours that it imports."""
+    members = {"__main__.py": _START, f"{ROOT}/__init__.py": _HEADER}
+    for name, source in _closure(entry.__name__).items():
+        path = name[len(_HERE) + 1 :].replace(".", "/")
+        members[f"{ROOT}/{path}{'/__init__' if source.is_package else ''}.py"] = source.text
+    content = io.BytesIO()
+    # Stored, not compressed: another version of zlib would give other bytes.
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(members):
+            entry_info = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            entry_info.create_system = 3  # Unix
+            entry_info.external_attr = 0o100644 << 16
+            archive.writestr(entry_info, members[path].encode())
+    built = content.getvalue()
+    if len(built) > LIMIT:
+        raise AssertionError(f"the archive for pods has {len(built)} bytes, more than {LIMIT}")
+    return built
+
+
+def _closure(first: str) -> dict[str, _Source]:
+    """Our modules that `first` imports, directly or not, with the packages around them."""
+    found: dict[str, _Source] = {}
+    todo = [first]
+    while todo:
+        name = todo.pop()
+        if name in found or name == _HERE:
+            continue
+        source = _source(name)
+        if source is None:  # a function or class of the package that was looked at already
+            continue
+        found[name] = source
+        todo.append(name.rpartition(".")[0])
+        todo.extend(_imports(name, source))
+    return found
+
+
+def _source(name: str) -> _Source | None:
+    """From wherever Python loads it: a folder, or the zip file that Ansible sends to its targets."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # its parent is no package
+        return None
+    if spec is None:
+        return None
+    text = spec.loader.get_source(name) if isinstance(spec.loader, _HasSource) else None
+    if isinstance(text, bytes):  # Ansible's own loader, in plugins
+        text = text.decode()
+    if text is None:
+        raise BadAnswer(f"Python cannot show the source of {name}: install the collection as files, not compiled.")
+    return _Source(text, spec.submodule_search_locations is not None)
+
+
+@t.runtime_checkable
+class _HasSource(t.Protocol):
+    def get_source(self, fullname: str) -> str | bytes | None: ...
+
+
+def _imports(name: str, source: _Source) -> t.Iterator[str]:
+    """What relative imports name; `from . import x` may mean a module or not."""
+    parts = name.split(".")
+    for node in ast.walk(ast.parse(source.text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = parts[: len(parts) - node.level + source.is_package]
+            target = ".".join([*package, *([node.module] if node.module else [])])
+            yield target
+            yield from (f"{target}.{alias.name}" for alias in node.names)

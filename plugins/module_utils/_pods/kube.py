@@ -1,0 +1,206 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The Kubernetes API from inside a pod, with the standard library alone: the service account's token, JSON, merge patches, watches.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import threading
+import typing as t
+import urllib.parse
+
+from .._errors import BadAnswer, CertificateProblem, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+FIELD_MANAGER = "c5c3.ovn-observer"
+
+Object = t.Any  # a Kubernetes object as JSON has it
+
+# A watch is asked anew this often (seconds), so that one whose server vanished without a word is noticed.
+_WATCH = 45
+
+
+class Api:
+    """One API server. Every call opens its own connection: calls are rare, and token and CA are read anew because both rotate."""
+
+    def __init__(self, server: str, folder: str = SERVICE_ACCOUNT, *, timeout: float = 5.0) -> None:
+        parts = urllib.parse.urlsplit(server)
+        if parts.scheme != "https" or not parts.hostname:
+            raise InvalidInput(f"{server!r} is no API server: https://HOST:PORT is expected.")
+        self.name = server
+        self._host, self._port = parts.hostname, parts.port or 443
+        self._folder, self._timeout = folder, timeout
+
+    @classmethod
+    def of_this_pod(cls, environment: t.Mapping[str, str]) -> Api:
+        """What every pod finds in its environment."""
+        folder = environment.get("OVN_SERVICE_ACCOUNT_DIR", SERVICE_ACCOUNT)
+        server = environment.get("OVN_API_SERVER", "")
+        if not server:
+            host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT", "443")
+            if not host:
+                raise InvalidInput("KUBERNETES_SERVICE_HOST is not set: this command runs inside a pod.")
+            server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
+        return cls(server, folder)
+
+    def get(self, path: str, **query: str) -> Object:
+        """The object or list at `path`; an object that does not exist is None."""
+        return self._answer("GET", path, query)
+
+    def patch(self, path: str, body: Object) -> Object:
+        """A JSON merge patch (RFC 7386): None removes a key, lists are replaced. None if the object does not exist."""
+        return self._answer("PATCH", path, {"fieldManager": FIELD_MANAGER}, body)
+
+    def watch(self, path: str, version: str, **query: str) -> t.Iterator[Object]:
+        """Events {type, object} after `version`; ends by itself after less than a minute."""
+        query = {**query, "watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
+        connection, response = self._send("GET", path, {**query, "timeoutSeconds": str(_WATCH)}, timeout=_WATCH + 10)
+        try:
+            while True:
+                line = response.readline()
+                if not line:
+                    return
+                yield json.loads(line)
+        except (OSError, http.client.HTTPException) as e:
+            raise self._failed(e) from e
+        except ValueError as e:
+            raise BadAnswer(f"{self.name} sent an event of {path} that is no JSON: {line[:100]!r}.") from e
+        finally:
+            connection.close()
+
+    def _answer(self, method: str, path: str, query: t.Mapping[str, str], body: Object = None) -> Object:
+        try:
+            connection, response = self._send(method, path, query, body, self._timeout)
+        except Refused as e:
+            if e.details.get("status") == 404:
+                return None
+            raise
+        try:
+            return json.loads(response.read())
+        except (OSError, http.client.HTTPException) as e:
+            raise self._failed(e) from e
+        except ValueError as e:
+            raise BadAnswer(f"{self.name} answered {method} {path} with something that is no JSON.") from e
+        finally:
+            connection.close()
+
+    def _send(
+        self, method: str, path: str, query: t.Mapping[str, str], body: Object = None, timeout: float = 5.0
+    ) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse]:
+        headers = {"Authorization": f"Bearer {self._read('token')}", "Accept": "application/json"}
+        content = None
+        if body is not None:
+            content = json.dumps(body).encode()
+            headers["Content-Type"] = "application/merge-patch+json"
+        connection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context())
+        try:
+            connection.request(method, f"{path}?{urllib.parse.urlencode(query)}", body=content, headers=headers)
+            response = connection.getresponse()
+            if response.status >= 300:
+                raise _refusal(f"{self.name} answered {method} {path} with", response.status, response.read(4096))
+        except (OSError, http.client.HTTPException) as e:
+            connection.close()
+            raise self._failed(e) from e
+        except OvnError:
+            connection.close()
+            raise
+        return connection, response
+
+    def _read(self, name: str) -> str:
+        path = os.path.join(self._folder, name)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read().strip()
+        except (OSError, ValueError) as e:
+            raise InvalidInput(f"The service account's {name} cannot be read: {e}. Is its token mounted?") from e
+
+    def _context(self) -> ssl.SSLContext:
+        path = os.path.join(self._folder, "ca.crt")
+        try:
+            return ssl.create_default_context(cafile=path)
+        except OSError as e:
+            raise CertificateProblem(f"{path} holds no usable PEM certificate: {e}.") from e
+
+    def _failed(self, e: Exception) -> OvnError:
+        if isinstance(e, TimeoutError):
+            return TimedOut(f"{self.name} did not answer in time.")
+        if isinstance(e, ssl.SSLError):
+            return CertificateProblem(f"TLS with {self.name} failed: {e.reason or e}.")
+        return Unreachable(f"{self.name} is not reachable: {getattr(e, 'strerror', None) or e!r}.")
+
+
+def _refusal(words: str, status: int, body: bytes) -> OvnError:
+    try:
+        message = str(json.loads(body).get("message", ""))
+    except (ValueError, AttributeError):
+        message = body.decode(errors="replace")
+    kind = Conflict if status == 409 else Refused
+    return kind(f"{words} {status}: {message.strip()[:500]}", status=status)
+
+
+class Mirror(threading.Thread):
+    """A copy of the objects at `path`, kept up to date by a watch. `objects` is replaced as a whole, so readers need no lock."""
+
+    def __init__(
+        self,
+        api: Api,
+        path: str,
+        query: t.Mapping[str, str],
+        changed: t.Callable[[], None],
+        trouble: t.Callable[[str, OvnError | None], None],
+    ) -> None:
+        super().__init__(daemon=True, name=f"mirror of {path}")
+        self.objects: dict[str, Object] | None = None  # by name; None until the first list came
+        self._api, self._path, self._query = api, path, query
+        self._changed, self._trouble = changed, trouble
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        pause = 0.5
+        while not self._stopped.is_set():
+            try:
+                self._follow()
+                self._trouble(self._path, None)
+                pause = 0.5
+            except OvnError as e:
+                self._trouble(self._path, e)
+                self._stopped.wait(pause)
+                pause = min(pause * 2, 10)
+
+    def _follow(self) -> None:
+        """List, then apply events until the server wants a new list."""
+        listed = self._api.get(self._path, **self._query) or {}
+        # A list of a kind that does not exist (yet) is empty, and there is nothing to watch.
+        self._replace({item["metadata"]["name"]: item for item in listed.get("items", [])})
+        version = listed.get("metadata", {}).get("resourceVersion")
+        if version is None:
+            raise Refused(f"{self._api.name} knows nothing of {self._path}: is the CustomResourceDefinition missing?")
+        self._trouble(self._path, None)
+        while not self._stopped.is_set():
+            for event in self._api.watch(self._path, version, **self._query):
+                if event.get("type") == "ERROR":  # the version is too old to go on from
+                    return
+                item = event["object"]
+                version = item["metadata"]["resourceVersion"]
+                if event["type"] == "BOOKMARK":
+                    continue
+                objects = dict(self.objects or {})
+                objects.pop(item["metadata"]["name"], None)
+                if event["type"] != "DELETED":
+                    objects[item["metadata"]["name"]] = item
+                self._replace(objects)
+
+    def _replace(self, objects: dict[str, Object]) -> None:
+        if objects != self.objects:
+            self.objects = objects
+            self._changed()

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Labels on the pods that lead. They are for people and their tools; no client of ours depends on them. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._raft.verdict import Verdict
+
+NORTHBOUND = "ovn-nb-leader"
+SOUTHBOUND = "ovn-sb-leader"
+NORTHD = "ovn-northd-leader"
+LABELS = {"northbound": NORTHBOUND, "southbound": SOUTHBOUND}
+
+COMPONENT = "app.kubernetes.io/component"
+
+
+def label_patch(label: str, wanted: bool) -> dict[str, t.Any]:
+    """The merge patch that sets or removes a label."""
+    return {"metadata": {"labels": {label: "true" if wanted else None}}}
+
+
+def leader_of(verdict: Verdict) -> str | None:
+    """Who leads, None if nobody does: a leader without a majority is none, however long it believes to be one."""
+    return verdict.leader if verdict.writable else None
+
+
+def label_patches(
+    pods: t.Iterable[t.Mapping[str, t.Any]], leaders: t.Mapping[str, str | None]
+) -> dict[str, dict[str, t.Any]]:
+    """Patches by pod name. `leaders`: label to pod or None; labels of databases that are not in it stay as they are.
+
+    northd's label is set by the pod itself (northd.py); here it is taken off pods that can no longer do so.
+    """
+    patches: dict[str, dict[str, t.Any]] = {}
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        labels = pod["metadata"].get("labels", {})
+        wanted = {label: name == leader for label, leader in leaders.items()}
+        if NORTHD in labels and not is_ready(pod):
+            wanted[NORTHD] = False
+        changes: dict[str, str | None] = {}
+        for label, lead in wanted.items():
+            if lead and labels.get(label) != "true":
+                changes[label] = "true"
+            elif not lead and label in labels:
+                changes[label] = None
+        if changes:
+            patches[name] = {"metadata": {"labels": changes}}
+    return patches
+
+
+def is_ready(pod: t.Mapping[str, t.Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions", [])
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+def active_northd(pods: t.Iterable[t.Mapping[str, t.Any]]) -> list[str] | None:
+    """The northd pods that say they are active; None if none of them can say so (no container that does)."""
+    told = [
+        pod
+        for pod in pods
+        if pod["metadata"].get("labels", {}).get(COMPONENT) == "northd"
+        and any(container.get("name") == "status" for container in pod.get("spec", {}).get("containers", []))
+    ]
+    if not told:
+        return None
+    return sorted(pod["metadata"]["name"] for pod in told if pod["metadata"]["labels"].get(NORTHD) == "true")

@@ -1,0 +1,39 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What `python3 c5c3-ovn.pyz COMMAND` starts.
+"""
+
+from __future__ import annotations
+
+import sys
+import typing as t
+
+
+def _northd(arguments: t.Sequence[str]) -> int:
+    from .northd import main as tell
+
+    return tell(arguments)
+
+
+def _version(arguments: t.Sequence[str]) -> int:
+    from .._raft.record import FORMAT
+
+    print(f"c5c3.ovn, record format {FORMAT}")
+    return 0
+
+
+COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
+    "northd": _northd,
+    "version": _version,
+}
+
+
+def main(arguments: t.Sequence[str]) -> int:
+    """The exit code of the command that the first argument names."""
+    if not arguments or arguments[0] not in COMMANDS:
+        print(f"usage: c5c3-ovn.pyz {'|'.join(COMMANDS)} ...", file=sys.stderr)
+        return 2
+    return COMMANDS[arguments[0]](arguments[1:])
