@@ -1,0 +1,211 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The two pods of a hypervisor node: Open vSwitch, and ovn-controller with the agent that writes the node's settings.
+
+They are apart so that an update of OVN does not touch the datapath. What they share lies on the node, in folders of our own: an Open vSwitch
+that the node itself may have stays alone.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .names import Object
+
+if t.TYPE_CHECKING:
+    from .._spec import ClusterSpec, Controller, Image
+
+SETTINGS = "ovn-chassis"
+# Not NAME-scripts, which a control plane in the same namespace has.
+SCRIPTS = "ovn-chassis-scripts"
+LAUNCHER = "ovn-chassis-launcher"
+ARCHIVE = "c5c3-ovn.pyz"
+AGENT = "agent"
+
+# On the node. The database has to outlive pods and reboots, sockets must not.
+NODE_DATABASES = "/var/lib/c5c3-ovn/openvswitch"
+NODE_SOCKETS = "/run/c5c3-ovn/openvswitch"
+# In the containers
+_OVS_RUN, _OVN_RUN, _DATABASES, _TLS, _TUN = (
+    "/run/openvswitch",
+    "/run/ovn",
+    "/var/lib/openvswitch",
+    "/tls",
+    "/dev/net/tun",
+)
+_TLS_FILES = {
+    "OVN_PRIVATE_KEY": f"{_TLS}/tls.key",
+    "OVN_CERTIFICATE": f"{_TLS}/tls.crt",
+    "OVN_CA_CERTIFICATE": f"{_TLS}/ca.crt",
+}
+# Devices, routes and addresses, raw sockets on network devices, events of the kernel's datapath. Its module is loaded by the kernel itself.
+_DATAPATH_CAPABILITIES = ["NET_ADMIN", "NET_BROADCAST", "NET_RAW"]
+
+
+def ovs_pod(spec: ClusterSpec) -> Object:
+    underlay = spec.ovs.underlay
+    common = {"OVS_RUNDIR": _OVS_RUN, "OVS_DB_FILE": f"{_DATABASES}/conf.db"}
+    datapath = {**common, "OVS_DATAPATH": spec.ovs.datapath_type}
+    if underlay:
+        datapath.update(OVS_UNDERLAY_BRIDGE=underlay.bridge, OVS_UNDERLAY_INTERFACE=underlay.interface)
+    mounts = [
+        _mount("sockets", _OVS_RUN),
+        _mount("databases", _DATABASES),
+        _mount("scripts", "/scripts", read_only=True),
+    ]
+    volumes = [
+        _folder("sockets", NODE_SOCKETS),
+        _folder("databases", NODE_DATABASES),
+        _config_map("scripts", SCRIPTS, [LAUNCHER]),
+    ]
+    tun = []
+    if spec.ovs.datapath_type == "netdev":  # bridges are tap devices
+        tun.append(_mount("tun", _TUN))
+        volumes.append({"name": "tun", "hostPath": {"path": _TUN, "type": "CharDevice"}})
+    return _pod(
+        spec.ovs,
+        volumes,
+        [
+            _daemon("ovsdb-server", "database", spec.ovs_image, common, mounts, spec.ovs.resources.as_dict()),
+            _daemon(
+                "ovs-vswitchd",
+                "vswitchd",
+                spec.ovs_image,
+                datapath,
+                [*mounts, *tun],
+                spec.ovs.resources.as_dict(),
+                _DATAPATH_CAPABILITIES,
+            ),
+        ],
+    )
+
+
+def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
+    tls = _TLS_FILES if tls_secret else {}
+    environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **tls}
+    mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
+    volumes: list[Object] = [
+        _folder("sockets", NODE_SOCKETS),
+        {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        _config_map("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
+        _config_map("settings", SETTINGS),
+    ]
+    if tls_secret:
+        mounts.append(_mount("tls", _TLS, read_only=True))
+        volumes.append({"name": "tls", "secret": {"secretName": tls_secret, "defaultMode": 0o400}})
+    controller = _daemon(
+        "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
+    )
+    return _pod(
+        spec.controller,
+        volumes,
+        [controller, _agent(spec, environment, [*mounts, _mount("settings", "/settings", read_only=True)])],
+    )
+
+
+def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object]) -> Object:
+    """Writes what `ovn-chassis` says of this node. It needs no capability: the database's socket belongs to root."""
+    return {
+        "name": AGENT,
+        **_image(spec.ovn_image),
+        "command": ["python3", f"/scripts/{ARCHIVE}", "chassis"],
+        "env": [
+            _from_field("OVN_NODE", "spec.nodeName"),
+            _from_field("OVN_NODE_IP", "status.hostIP"),
+            *_variables({**environment, "OVN_SETTINGS_DIR": "/settings"}),
+        ],
+        "readinessProbe": _probe(["test", "-e", f"{_OVN_RUN}/agent.ready"], period=5, failures=1),
+        "resources": {"requests": {"cpu": "5m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+        "securityContext": _security([]),
+        "volumeMounts": mounts,
+    }
+
+
+def _pod(settings: Controller, volumes: list[Object], containers: list[Object]) -> Object:
+    return {
+        # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
+        "hostNetwork": True,
+        "dnsPolicy": "ClusterFirstWithHostNet",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "priorityClassName": "system-node-critical",
+        "terminationGracePeriodSeconds": 60,
+        "nodeSelector": dict(settings.node_selector),
+        **({"tolerations": [dict(item) for item in settings.tolerations]} if settings.tolerations else {}),
+        "securityContext": {
+            "runAsUser": 0,
+            "seccompProfile": {"type": "RuntimeDefault"},
+            # Folders of the node carry labels that containers otherwise must not touch.
+            "seLinuxOptions": {"type": "spc_t"},
+        },
+        "containers": containers,
+        "volumes": volumes,
+    }
+
+
+def _daemon(
+    name: str,
+    role: str,
+    image: Image,
+    environment: dict[str, str],
+    mounts: list[Object],
+    resources: Object,
+    capabilities: t.Sequence[str] = (),
+) -> Object:
+    def script(verb: str) -> list[str]:
+        return ["sh", f"/scripts/{LAUNCHER}", *([verb] if verb else []), role]
+
+    return {
+        "name": name,
+        **_image(image),
+        "command": script(""),
+        "env": _variables(environment),
+        "lifecycle": {"preStop": {"exec": {"command": script("stop")}}},
+        "startupProbe": _probe(script("alive"), period=2, failures=60),
+        # A daemon that is busy for a while must go on: its end would cost more than its silence.
+        "livenessProbe": _probe(script("alive"), period=20, failures=6),
+        "readinessProbe": _probe(script("ready"), period=5, failures=2),
+        "resources": resources,
+        "securityContext": _security(capabilities),
+        "volumeMounts": mounts,
+    }
+
+
+def _image(image: Image) -> Object:
+    return {"image": image.reference, "imagePullPolicy": image.pull_policy}
+
+
+def _security(capabilities: t.Sequence[str]) -> Object:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"], **({"add": list(capabilities)} if capabilities else {})},
+    }
+
+
+def _probe(command: list[str], *, period: int, failures: int) -> Object:
+    return {"exec": {"command": command}, "periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
+
+
+def _variables(environment: t.Mapping[str, str]) -> list[Object]:
+    return [{"name": key, "value": value} for key, value in environment.items()]
+
+
+def _from_field(variable: str, path: str) -> Object:
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
+    return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+def _folder(volume: str, path: str) -> Object:
+    return {"name": volume, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+
+
+def _config_map(volume: str, name: str, keys: t.Sequence[str] = ()) -> Object:
+    items = {"items": [{"key": key, "path": key} for key in keys]} if keys else {}
+    return {"name": volume, "configMap": {"name": name, "defaultMode": 0o444, **items}}

@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The objects of a hypervisor cluster, apart from its OVNChassis: two DaemonSets and their ConfigMaps.
+"""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+
+from .._ovs_launcher import SCRIPT
+from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
+from .names import CONFIG_NAME, Component, Object, metadata, selector
+
+if t.TYPE_CHECKING:
+    from .._spec import ClusterSpec
+
+OVS = "ovs"
+CONTROLLER = "ovn-controller"
+
+
+def hypervisor_manifests(
+    spec: ClusterSpec,
+    *,
+    name: str,
+    namespace: str,
+    southbound: list[str],
+    northbound: list[str],
+    tls_secret: str | None,
+    api_server: str,
+    settings: dict[str, str],
+    archive: bytes,
+) -> list[Object]:
+    """`settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None connects without TLS.
+
+    The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
+    """
+    return [
+        _config_map(SETTINGS, namespace, name, settings),
+        _config_map(
+            SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
+        ),
+        _config_map(CONFIG_NAME, namespace, name, published(spec, southbound, northbound, api_server)),
+        _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)),
+        _daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret)),
+    ]
+
+
+def published(spec: ClusterSpec, southbound: list[str], northbound: list[str], api_server: str) -> dict[str, str]:
+    """What other components of the cluster read; an address that nobody gave is left out."""
+    values = {
+        "OvnNorth": ",".join(northbound),
+        "OvnSouth": ",".join(southbound),
+        "k8s_apiserver": api_server,
+        "net_cidr": spec.network.net_cidr,
+        "svc_cidr": spec.network.svc_cidr,
+    }
+    return {key: value for key, value in values.items() if value}
+
+
+def _config_map(
+    config: str, namespace: str, name: str, data: dict[str, str], binary: dict[str, str] | None = None
+) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(config, namespace, name, "controller"),
+        "data": data,
+        **({"binaryData": binary} if binary else {}),
+    }
+
+
+def _daemon_set(daemon_set: str, namespace: str, name: str, component: Component, pod: Object) -> Object:
+    template = metadata(daemon_set, namespace, name, component)["labels"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata(daemon_set, namespace, name, component),
+        "spec": {
+            "selector": {"matchLabels": selector(name, component)},
+            # One node at a time: a version that does not work stops the update at the first one.
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
+            "minReadySeconds": 5,
+            "revisionHistoryLimit": 3,
+            "template": {"metadata": {"labels": template}, "spec": pod},
+        },
+    }
