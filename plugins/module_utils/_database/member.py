@@ -13,7 +13,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import InvalidInput, Refused
 from .._ovsdb.endpoint import parse_endpoint
-from .._ovsdb.rows import Operation, as_optional, select, write
+from .._ovsdb.rows import Caller, Operation, as_optional, select, write
 from .._ovsdb.server import query_server
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection, TlsFiles
@@ -60,6 +60,19 @@ def member_state(status: ClusterStatus, committed_before: int | None = None) -> 
     return MemberState(role, reason, leader, status.election_timer, status.election_timer_target)
 
 
+def read_settings(connection: Caller, layout: Layout) -> Actual:
+    """The rows that hold settings, in one request."""
+    tables = {layout.global_table: ["_uuid", "options"], "Connection": ["_uuid", *layout.columns]}
+    rows = select(connection, layout.name, tables)
+    first = next(iter(rows[layout.global_table]), None)
+    optional = ("inactivity_probe", "max_backoff")
+    connections = {
+        row["target"]: {column: as_optional(value) if column in optional else value for column, value in row.items()}
+        for row in rows["Connection"]
+    }
+    return Actual(first["_uuid"] if first else None, connections, first["options"] if first else {})
+
+
 class LocalMember:
     """Each question is a connection of its own that lives no longer than `timeout` seconds."""
 
@@ -100,18 +113,8 @@ class LocalMember:
         return state
 
     def read(self) -> Actual:
-        tables = {self.layout.global_table: ["_uuid", "options"], "Connection": ["_uuid", *self.layout.columns]}
         with self._connect() as connection:
-            rows = select(connection, self.layout.name, tables)
-        first = next(iter(rows[self.layout.global_table]), None)
-        optional = ("inactivity_probe", "max_backoff")
-        connections = {
-            row["target"]: {
-                column: as_optional(value) if column in optional else value for column, value in row.items()
-            }
-            for row in rows["Connection"]
-        }
-        return Actual(first["_uuid"] if first else None, connections, first["options"] if first else {})
+            return read_settings(connection, self.layout)
 
     def write(self, operations: t.Sequence[Operation]) -> None:
         with self._connect() as connection:

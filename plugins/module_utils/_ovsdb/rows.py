@@ -15,7 +15,10 @@ import typing as t
 from .._errors import BadAnswer, Conflict, Refused
 from .wire import Connection
 
-Operation = dict[str, t.Any]
+if t.TYPE_CHECKING:
+    Operation = dict[str, t.Any]
+else:  # Python 3.8 in a pod cannot evaluate it
+    Operation = dict
 
 
 def decode(value: t.Any) -> t.Any:
@@ -68,7 +71,7 @@ def expect_empty(table: str) -> Operation:
 
 
 def select(
-    connection: Connection, database: str, tables: t.Mapping[str, t.Sequence[str]]
+    connection: Caller, database: str, tables: t.Mapping[str, t.Sequence[str]]
 ) -> dict[str, list[dict[str, t.Any]]]:
     """All rows of `tables` with the named columns, decoded; one request, so one state of the database."""
     operations = [
@@ -81,14 +84,14 @@ def select(
     }
 
 
-def write(connection: Connection, database: str, operations: t.Sequence[Operation], comment: str) -> None:
+def write(connection: Caller, database: str, operations: t.Sequence[Operation], comment: str) -> None:
     """Commit all operations or none; `Conflict` if an expectation failed. A time-out leaves it open whether it is done."""
     transact(
         connection, database, [*operations, {"op": "comment", "comment": comment}, {"op": "commit", "durable": True}]
     )
 
 
-def transact(connection: Connection, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
+def transact(connection: Caller, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
     """One answer per operation, all of one transaction; the first error of any is raised."""
     answers = connection.call("transact", [database, *operations])
     if not isinstance(answers, list):

@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Takes a control plane away. What holds data - claims and records - stays unless its deletion was asked for by name.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import TimedOut
+from .._k8s import Cluster
+from .._manifests.names import DATABASES, Object, record_name
+from .._objects import Done
+from .live import Live, look
+
+_DATA = ("PersistentVolumeClaim",)
+# Databases go last and orderly: whoever uses them goes first.
+_ORDER = (
+    ("ovn.c5c3.io/v1alpha1", "OVNCluster"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("v1", "Service"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("v1", "ServiceAccount"),
+    ("v1", "ConfigMap"),
+)
+
+
+def doomed(live: Live, *, delete_data: bool) -> list[Object]:
+    """What goes, in order. Records and claims are one thing: neither is of use without the other."""
+    records = {record_name(live.name, database) for database in DATABASES}
+    found = [
+        manifest
+        for kind in _ORDER
+        for key, manifest in sorted(live.index.items())
+        if key[:2] == kind and not (kind[1] == "ConfigMap" and key[3] in records)
+    ]
+    if delete_data:
+        found += [m for key, m in sorted(live.index.items()) if key[1] in _DATA]
+        found += [m for key, m in sorted(live.index.items()) if key[1] == "ConfigMap" and key[3] in records]
+    return found
+
+
+def remove(
+    cluster: Cluster, name: str, namespace: str, *, delete_data: bool, check_mode: bool, deadline: Deadline
+) -> list[Done]:
+    """Everything of the cluster `name`; returns when its pods are gone, so that a new installation finds free volumes."""
+    live = look(cluster, name, namespace)
+    done: list[Done] = []
+    for manifest in doomed(live, delete_data=delete_data):
+        metadata = manifest["metadata"]
+        if manifest["kind"] in _DATA and not check_mode:
+            _await_pods(cluster, name, namespace, deadline)  # a claim in use would only be marked
+        if not check_mode:
+            cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
+        done.append(Done(manifest["kind"], metadata["name"], namespace, "deleted", manifest, None))
+    if done and not check_mode:
+        _await_pods(cluster, name, namespace, deadline)
+    return done
+
+
+def kept(live: Live) -> list[str]:
+    """Names of the claims and records that are left, for the report."""
+    records = {record_name(live.name, database) for database in DATABASES}
+    return [f"{key[1]} {key[3]}" for key in sorted(live.index) if key[1] in _DATA or key[3] in records]
+
+
+def _await_pods(cluster: Cluster, name: str, namespace: str, deadline: Deadline) -> None:
+    selector = f"app.kubernetes.io/instance={name},app.kubernetes.io/managed-by=c5c3.ovn"
+    pods: list[t.Any] = cluster.list("v1", "Pod", namespace, labels=selector)
+    while pods:
+        if deadline.expired:
+            left = ", ".join(pod["metadata"]["name"] for pod in pods)
+            raise TimedOut(
+                f"Pods {left} in namespace {namespace} did not end within {deadline.seconds:g} s. See kubectl describe of one; run again when they are gone."
+            )
+        for _event in cluster.watch("v1", "Pod", namespace, labels=selector, timeout=min(2.0, max(0.5, deadline.left()))):
+            break
+        time.sleep(0.2)
+        pods = cluster.list("v1", "Pod", namespace, labels=selector)
+
+

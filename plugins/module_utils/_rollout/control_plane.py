@@ -1,0 +1,235 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+A whole control plane in one Kubernetes cluster: objects, both databases, what lives inside them, northd, status; in the order that is safe.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import datetime
+import typing as t
+
+from .._deadline import Deadline
+from .._k8s import Cluster
+from .._launcher import SCRIPT
+from .._manifests.central import central_manifests
+from .._manifests.names import DATABASES, Database, Object, labels, lease_name, raft_address
+from .._objects import Done, Key, converge, prune
+from .._pods.archive import build_archive
+from .._raft.step import Run
+from .database import Context, DatabaseRollout
+from .desired import Wanted, is_config, keep_claims
+from .endpoints import Endpoints, Place, find_endpoints
+from .lease import RunLease, identity
+from .live import Live
+from .record_store import RecordStore
+from .settings import converge_settings
+from .status import write_status
+from .storage import grow_claims
+from .workloads import await_workloads
+
+_LATER = ("northd", "observer")  # components that are of no use before the databases are
+
+
+class ControlPlane:
+    """One run. `done`, `steps` and `warnings` grow as it goes, so that a failure can tell what was done before."""
+
+    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+        self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
+        self.deadline = Deadline(wanted.wait_timeout)
+        self.done: list[Done] = []
+        self.steps: list[str] = []
+        self.warnings: list[str] = []
+        self.settings: dict[str, dict[str, t.Any]] = {"before": {}, "after": {}}
+        self.databases: dict[Database, DatabaseRollout] = {}
+        self.endpoints = Endpoints()
+        self.resource: Object | None = None
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.identity = identity(now)
+        self.time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        name, namespace = wanted.name, wanted.namespace
+        self.lease = RunLease(
+            cluster, lease_name(name), namespace, labels(name), self.identity, take_over=wanted.break_lock
+        )
+
+    def present(self) -> None:
+        self._foundations(self.live)
+        try:
+            self._objects(self.live)
+            self._rounds()
+            self._settings()
+            self._finish()
+        finally:
+            if not self.check_mode:
+                self.lease.release()
+
+    # --- objects ---------------------------------------------------------------------------------------------------------
+
+    def _foundations(self, live: Live) -> None:
+        """Namespace, kinds and the custom resource itself: everything else refers to them."""
+        self._apply(self.wanted.foundations(live), live)
+        created = next(d for d in self._apply([self.wanted.resource()], live))
+        self.resource = live.resource if created.action == "unchanged" else created.after
+        self.owner = self.resource if (self.resource or {}).get("metadata", {}).get("uid") else None
+
+    def _apply(self, manifests: list[Object], live: Live) -> list[Done]:
+        done = converge(
+            self.cluster,
+            manifests,
+            live.index,
+            check_mode=self.check_mode,
+            force=self.wanted.force_conflicts,
+        )
+        self.done += done
+        for one in done:
+            if one.action != "unchanged" and not self.check_mode:
+                live.forget(one.kind, one.name)
+        return done
+
+    def _manifests(self, replicas: t.Mapping[str, int]) -> list[Object]:
+        return central_manifests(
+            self.wanted.spec,
+            name=self.wanted.name,
+            namespace=self.wanted.namespace,
+            cluster_domain=self.wanted.cluster_domain,
+            owner=self.owner,
+            launcher=SCRIPT,
+            archive=build_archive(),
+            replicas=dict(replicas),
+        )
+
+    def _objects(self, live: Live) -> None:
+        stores = {d: RecordStore(self.cluster, self.wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
+        records = {d: stores[d].read() for d in DATABASES}
+        self.replicas = {d: self._first_replicas(d, live, records[d] is not None and records[d].cid is not None) for d in DATABASES}
+        self.settled = all(record is not None and record.cid for record in records.values())
+        if not self.check_mode:
+            for store in stores.values():
+                store.ensure()
+        manifests = keep_claims(self._manifests(self.replicas), live)
+        grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
+        done = self._apply([m for m in manifests if not is_config(m) and (self.settled or not _is_later(m))], live)
+        context = Context(self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode)
+        for d in DATABASES:
+            self.databases[d] = DatabaseRollout(
+                context,
+                self._run(d),
+                stores[d],
+                lambda count, database=d: self._scale(database, count),
+                self.replicas[d],
+                election_timer=self.wanted.spec.database(d).election_timer,
+                stateful_set=lambda database=d: live.stateful_set(self.cluster, database),
+                template_changed=self.check_mode and _template_changes(done, f"{self.wanted.name}-{d}"),
+            )
+
+    def _first_replicas(self, database: Database, live: Live, recorded: bool) -> int:
+        """A recorded cluster starts whole. Else only what is there already: pods and claims of an earlier installation."""
+        if recorded:
+            return self.wanted.spec.database(database).replicas
+        return max(live.replicas(database), live.claims(database))
+
+    def _run(self, database: Database) -> Run:
+        spec, name = self.wanted.spec, self.wanted.name
+        declared = {
+            f"{name}-{database}-{index}": raft_address(
+                database,
+                index,
+                name=name,
+                namespace=self.wanted.namespace,
+                cluster_domain=self.wanted.cluster_domain,
+                tls=spec.tls.enabled,
+            )
+            for index in range(spec.database(database).replicas)
+        }
+        return Run(
+            database=database,
+            declared=declared,
+            name=self.identity,
+            time=self.time,
+            bootstrap=self.wanted.bootstrap,
+            restart=self.wanted.restart,
+            allow_outage=self.wanted.allow_outage,
+            allow_names=True,  # the names of pods are stable, and OVS resolves them itself
+            expected_cid=self.wanted.cluster_ids.get(database),
+        )
+
+    def _scale(self, database: Database, count: int) -> None:
+        self.replicas[database] = count
+        kind, name = "StatefulSet", f"{self.wanted.name}-{database}"
+        manifests = [
+            m
+            for m in keep_claims(self._manifests(self.replicas), self.live)
+            if m["kind"] == kind and m["metadata"]["name"] == name
+        ]
+        self.live.forget(kind, name)
+        fresh = self.live.stateful_set(self.cluster, database)
+        index: dict[Key, Object] = {} if fresh is None else {self.live.key(fresh): fresh}
+        self.done += converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
+        self.live.forget(kind, name)
+
+    # --- databases -------------------------------------------------------------------------------------------------------
+
+    def _rounds(self) -> None:
+        """Both databases at the same time: neither waits for the other, and one of them at a time takes a member down."""
+        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+            if self.check_mode:
+                running = [pool.submit(database.foresee) for database in self.databases.values()]
+            else:
+                running = [pool.submit(database.converge, self.deadline) for database in self.databases.values()]
+            failures = [error for error in (one.exception() for one in running) if error is not None]
+        for database in self.databases.values():
+            self.steps += database.steps
+            self.warnings += database.warnings
+        if failures:
+            raise failures[0]
+
+    def _settings(self) -> None:
+        self.steps += converge_settings(self.cluster, self.wanted, self.databases, self.settings, self.deadline, check_mode=self.check_mode)
+
+    # --- the rest --------------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        wanted, live = self.wanted, self.live
+        manifests = self._manifests(self.replicas)
+        if not self.settled:
+            self._apply([m for m in manifests if _is_later(m)], live)
+        services = None if self._touched("Service") else [m for key, m in live.index.items() if key[1] == "Service"]
+        place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
+        self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
+        config = next(m for m in manifests if is_config(m))
+        config["data"] = {**config["data"], "OvnNorth": self.endpoints.northbound, "OvnSouth": self.endpoints.southbound}
+        self._apply([config], live)
+        self.done += prune(self.cluster, manifests, live.index, check_mode=self.check_mode)
+        if self.check_mode:
+            return
+        if wanted.wait:
+            await_workloads(self.cluster, wanted, live, self.deadline, fresh=self._touched("Deployment"))
+        self.resource = write_status(self.cluster, wanted, self.resource, self.databases, self.endpoints, self.time)
+
+    def _touched(self, kind: str) -> bool:
+        return any(d.kind == kind and d.action != "unchanged" for d in self.done)
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps) or any(d.action != "unchanged" for d in self.done)
+
+
+def _template_changes(done: t.Sequence[Done], name: str) -> bool:
+    """Whether the pods of this StatefulSet would get another template."""
+    return any(
+        d.kind == "StatefulSet"
+        and d.name == name
+        and d.action == "changed"
+        and (d.before or {})["spec"]["template"] != (d.after or {})["spec"]["template"]
+        for d in done
+    )
+
+
+def _is_later(manifest: Object) -> bool:
+    component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
+    return manifest["kind"] == "Deployment" and component in _LATER
+
+

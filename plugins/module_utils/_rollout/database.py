@@ -1,0 +1,242 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One Raft database whose members are pods: observe all of them, plan one round, write the record, take one step, and so on until nothing is left.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import threading
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError, Refused, TimedOut
+from .._k8s import Cluster
+from .._pods.act import PodMembers
+from .._pods.examine import EXAMINE, parse_examination
+from .._raft.answer import Answer, silent
+from .._raft.foresee import foresee
+from .._raft.gates import gate_reason
+from .._raft.observation import Observation
+from .._raft.plan import plan_round
+from .._raft.record import Record
+from .._raft.step import Round, Run, Step
+from .._raft.verdict import Verdict, assess
+from .lease import RunLease
+from .record_store import RecordStore
+from .trouble import describe
+
+_EXEC_SECONDS = 25  # the command asks several times, each with its own limit
+_DISRUPTIVE = ("stop", "restart", "kick")
+
+
+class Scale(t.Protocol):
+    """Brings the StatefulSet to a number of pods."""
+
+    def __call__(self, replicas: int) -> None: ...
+
+
+@dataclasses.dataclass
+class Context:
+    """What both databases of a run share. `turn` lets one of them at a time take a member down."""
+
+    cluster: Cluster
+    namespace: str
+    name: str
+    lease: RunLease
+    check_mode: bool
+    turn: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+
+class DatabaseRollout:
+    def __init__(
+        self,
+        context: Context,
+        run: Run,
+        store: RecordStore,
+        scale: Scale,
+        replicas: int,
+        *,
+        election_timer: int,
+        stateful_set: t.Callable[[], dict[str, t.Any] | None],
+        template_changed: bool = False,
+    ) -> None:
+        self.context, self.run, self.store, self.scale, self.replicas = context, run, store, scale, replicas
+        self.election_timer, self.stateful_set, self.template_changed = election_timer, stateful_set, template_changed
+        self.members = PodMembers(context.cluster, context.namespace, context.name, run.database)
+        self.seen: dict[str, Observation] = {}
+        self.steps: list[str] = []
+        self.warnings: list[str] = []
+
+    @property
+    def set_name(self) -> str:
+        return f"{self.context.name}-{self.run.database}"
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps)
+
+    # --- looking ---------------------------------------------------------------------------------------------------------
+
+    def observe(self) -> dict[str, Observation]:
+        """Every member at the same time. Who could not be examined is missing, never "absent"."""
+        cluster, namespace = self.context.cluster, self.context.namespace
+        labels = f"app.kubernetes.io/instance={self.context.name},app.kubernetes.io/component={self.run.database}"
+        pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
+        current = self.stateful_set()
+        revision = ((current or {}).get("status") or {}).get("updateRevision", "")
+        claims: set[str] | None = None
+        record = self.store.read()
+        as_dict = record.as_dict() if record else None
+        observed: dict[str, Observation] = {}
+        present = [name for name in self.run.declared if name in pods]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
+            answers = dict(zip(present, pool.map(self._examine, present)))
+        for name in self.run.declared:
+            if name in pods:
+                result = answers[name]
+                parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
+                if parsed is not None:
+                    observed[name] = self._with_due_restart(parsed)
+                continue
+            if claims is None:
+                claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace, labels=labels)}
+            if f"data-{name}" not in claims:
+                observed[name] = Observation(name, record=as_dict, installed=False)
+        self.seen = observed
+        return observed
+
+    def _examine(self, pod: str) -> t.Any:
+        try:
+            return self.context.cluster.exec(
+                self.context.namespace, pod, "database", list(EXAMINE), timeout=_EXEC_SECONDS
+            )
+        except OvnError:
+            return None
+
+    def _with_due_restart(self, o: Observation) -> Observation:
+        if self.template_changed and o.running and not o.restart_reason:
+            return dataclasses.replace(o, restart_reason="its pod template changes")
+        return o
+
+    def verdict(self) -> Verdict:
+        """What all members say together, as ovn_raft_status would put it."""
+        answers = []
+        for name in self.run.declared:
+            o = self.seen.get(name)
+            answers.append(
+                Answer.from_dict(o.answer)
+                if o is not None and o.answer
+                else silent(name, self.run.database, "unreachable", f"Pod {name} does not run.")
+            )
+        record = self.store.read()
+        return assess(answers, len(self.run.declared), record.cid if record else None)
+
+    @property
+    def leader(self) -> Observation | None:
+        return next((o for o in self.seen.values() if o.leader and o.connected), None)
+
+    # --- acting ----------------------------------------------------------------------------------------------------------
+
+    def foresee(self) -> None:
+        """Check mode: the whole ordered plan."""
+        decided = plan_round(self.run, self.observe(), gate_reason)
+        self.warnings += decided.warnings
+        self.steps += foresee(self.run, self.seen, gate_reason)
+        if decided.record and not self.steps:
+            self.steps.append(f"write the state record of {self.run.database}")
+
+    def converge(self, deadline: Deadline) -> None:
+        """One safe step after the other. A run that ends anywhere in here is finished by the next one."""
+        self.await_examined(deadline)
+        while True:
+            decided = self._plan()
+            if decided.record is None and decided.step is None:
+                self.warnings += decided.warnings
+                return
+            what = decided.step.reason if decided.step else f"write the state record of {self.run.database}"
+            with self.context.turn:
+                new = self.context.lease.take(what)
+            if new:
+                continue  # somebody may have acted before the Lease was ours
+            if deadline.expired:
+                raise TimedOut(
+                    f"Gave up after {deadline.seconds:g} s: {what}. {self._trouble()} The databases are safe; run again to go on."
+                )
+            self._take(decided, deadline)
+
+    def await_examined(self, deadline: Deadline) -> None:
+        """Until every pod that the StatefulSet wants can be examined, or it is clear that it cannot."""
+        wanted = list(self.run.declared)[: self.replicas]
+        limit = deadline.within(120)
+        while True:
+            seen = self.observe()
+            waiting = [name for name in wanted if name not in seen or not seen[name].installed]
+            if not waiting or limit.expired:
+                return
+            self.members.wait_for_pods(waiting, deadline.within(5))
+
+    def _plan(self) -> Round:
+        try:
+            return plan_round(self.run, self.observe(), gate_reason)
+        except Refused as e:
+            trouble = self._trouble()
+            raise Refused(f"{e} {trouble}".rstrip(), **e.details) from e
+
+    def _take(self, decided: Round, deadline: Deadline) -> None:
+        step, record = decided.step, decided.record
+        if record is not None and step is not None and step.action == "wait":
+            record = self._hold_back(record)
+        if record is not None and record != self.store.read():
+            self.store.write(record, self.election_timer)
+            self.members.poke(record)
+            if step is None or step.action == "wait":
+                self._note(f"write the state record of {self.run.database}")
+        if step is None:
+            return
+        current = self.store.read()
+        if current is None:
+            raise AssertionError("a step without a record")
+        if step.action == "start":
+            self._make_room(step)
+        if step.action != "wait":
+            self._note(step.reason)
+        try:
+            if step.action in _DISRUPTIVE:
+                with self.context.turn:
+                    self.members.take(step, current, deadline)
+            else:
+                self.members.take(step, current, deadline)
+        except OvnError as e:
+            trouble = self._trouble()
+            raise type(e)(f"{e} {trouble}".rstrip(), **e.details) from e
+
+    def _note(self, words: str) -> None:
+        if words not in self.steps:
+            self.steps.append(words)
+
+    def _hold_back(self, record: Record) -> Record:
+        """A pod joins as soon as the record says that it may. While the gate is closed, it does not say so."""
+        before = self.store.read()
+        if before is None:
+            return record
+        for name, member in record.members.items():
+            was = before.members.get(name)
+            if member.state == "expected" and was is not None and was.state == "replacing":
+                record = record.with_member(name, state=was.state, sid=was.sid)
+        return before if record.replace(revision=before.revision) == before else record
+
+    def _make_room(self, step: Step) -> None:
+        """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
+        order = list(self.run.declared)
+        needed = max(order.index(name) for name in step.members) + 1
+        if needed > self.replicas:
+            self.scale(needed)
+            self.replicas = needed
+
+    def _trouble(self) -> str:
+        return describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))

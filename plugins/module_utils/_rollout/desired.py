@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a run wants: the options of ovn_cluster, checked, and what follows from them together with what is there. Pure.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing as t
+
+from .._errors import InvalidInput
+from .._manifests.crds import check_revision, custom_resource_definitions
+from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name
+from .._spec import ClusterSpec, parse_spec
+from .live import Live
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """`raw` is the specification as the user wrote it, `spec` the same with all defaults."""
+
+    name: str
+    namespace: str
+    raw: Object
+    spec: ClusterSpec
+    metadata: Object
+    cluster_domain: str
+    cluster_ids: t.Mapping[str, str | None]
+    bootstrap: bool = True
+    restart: bool = True
+    allow_outage: bool = False
+    break_lock: bool = False
+    force_conflicts: bool = False
+    wait: bool = True
+    wait_timeout: float = 300
+
+    def foundations(self, live: Live) -> list[Object]:
+        """The namespace if it is missing, and the kinds. A newer collection may have written them: those stay."""
+        missing = [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
+        return missing + wanted_definitions(live)
+
+    def resource(self) -> Object:
+        """The custom resource."""
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": "OVNCluster",
+            "metadata": {**self.metadata, "name": self.name, "namespace": self.namespace},
+            "spec": self.raw,
+        }
+        manifest["metadata"]["labels"] = {**labels(self.name), **(self.metadata.get("labels") or {})}
+        return manifest
+
+    def record_skeleton(self, database: Database) -> Object:
+        """The ConfigMap of a record without its data: no owner, for it outlives the custom resource."""
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": record_name(self.name, database),
+                "namespace": self.namespace,
+                "labels": labels(self.name, database),
+            },
+        }
+
+
+def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wanted:
+    """The options, checked. Without `spec` and `definition` the resource that is there is taken as it is."""
+    definition = params["definition"] or {}
+    if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
+        raise InvalidInput(
+            f"definition is a {definition.get('apiVersion')} {definition.get('kind')}, not a {API_VERSION} OVNCluster."
+        )
+    metadata = copy.deepcopy(definition.get("metadata") or {})
+    raw = params["spec"] if params["spec"] is not None else definition.get("spec")
+    if raw is None and existing is None:
+        raise InvalidInput(
+            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, so spec or definition has to say what it should be. "
+            "An empty spec takes all defaults."
+        )
+    raw = copy.deepcopy(raw if raw is not None else (existing or {}).get("spec") or {})
+    for kind, image in (params["images"] or {}).items():
+        if image:
+            raw[f"{kind}Image"] = {**(raw.get(f"{kind}Image") or {}), **image}
+    name = metadata.pop("name", None) or params["name"]
+    namespace = metadata.pop("namespace", None) or params["namespace"]
+    if params["wait_timeout"] <= 0:
+        raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
+    return Wanted(
+        name=name,
+        namespace=namespace,
+        raw=raw,
+        spec=parse_spec(raw, name=name, namespace=namespace),
+        metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
+        cluster_domain=params["cluster_domain"],
+        cluster_ids={d: params[f"{d}_cluster_id"] or None for d in DATABASES},
+        bootstrap=params["bootstrap"] == "auto",
+        restart=params["restart"],
+        allow_outage=params["allow_outage"],
+        break_lock=params["break_lock"],
+        force_conflicts=params["force_conflicts"],
+        wait=params["wait"],
+        wait_timeout=params["wait_timeout"],
+    )
+
+
+def wanted_definitions(live: Live) -> list[Object]:
+    """Our custom resource definitions; a newer collection's are refused."""
+    manifests = custom_resource_definitions()
+    for manifest in manifests:
+        check_revision(live.index.get(live.key(manifest)))
+    return [manifest for manifest in manifests if manifest["metadata"]["name"] not in live.hidden]
+
+
+def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
+    """Claim templates of a StatefulSet cannot be changed; claims that exist grow by themselves (storage.py)."""
+    for manifest in manifests:
+        if manifest["kind"] == "StatefulSet":
+            there = live.index.get(live.key(manifest))
+            if there:
+                manifest["spec"]["volumeClaimTemplates"] = [
+                    {key: value for key, value in template.items() if key != "status"}
+                    for template in copy.deepcopy(there["spec"]["volumeClaimTemplates"])
+                ]
+    return manifests
+
+
+def is_config(manifest: Object) -> bool:
+    """The ConfigMap that tells others where the databases are; written when that is known."""
+    return manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME

@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One run per control plane: a Lease (coordination.k8s.io), shared by playbooks and operators. It is a courtesy; safety rests on gates,
+resource versions and the one-shot permit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import typing as t
+
+from .._errors import Conflict, Refused
+from .._k8s import Cluster
+
+_API = "coordination.k8s.io/v1"
+_SECONDS = 600
+
+
+def identity(now: datetime.datetime) -> str:
+    """Who runs: time, host and process."""
+    return f"{now.strftime('%Y-%m-%dT%H:%M:%SZ')} on {platform.node()} process {os.getpid()}"
+
+
+def parse_time(text: str) -> datetime.datetime:
+    """A time as the API server writes it, with or without fractions of a second."""
+    stamp = text.rstrip("Z").partition(".")[0]
+    return datetime.datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
+
+
+def seconds_left(spec: t.Mapping[str, t.Any], now: datetime.datetime) -> float:
+    """How long a Lease still counts; not positive if it is free or void."""
+    if not spec.get("holderIdentity") or not spec.get("renewTime"):
+        return 0.0
+    end = parse_time(spec["renewTime"]) + datetime.timedelta(seconds=spec.get("leaseDurationSeconds") or _SECONDS)
+    return (end - now).total_seconds()
+
+
+class RunLease:
+    """Taken when there is something to do, renewed by each step, given back at the end."""
+
+    def __init__(self, cluster: Cluster, name: str, namespace: str, labels: dict[str, str], holder: str, *, take_over: bool) -> None:
+        self.cluster, self.holder, self.take_over = cluster, holder, take_over
+        self.metadata = {"name": name, "namespace": namespace, "labels": labels}
+        self.held: dict[str, t.Any] | None = None
+
+    def _body(self, step: str, now: datetime.datetime, holder: str | None) -> dict[str, t.Any]:
+        time = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {
+            "apiVersion": _API,
+            "kind": "Lease",
+            "metadata": {**self.metadata, "annotations": {"ovn.c5c3.io/step": step}},
+            "spec": {"holderIdentity": holder or "", "leaseDurationSeconds": _SECONDS, "renewTime": time},
+        }
+
+    def _server_time(self) -> datetime.datetime:
+        """By the API server's clock: what it would stamp on a new object."""
+        probe = {"apiVersion": _API, "kind": "Lease", "metadata": {**self.metadata, "name": self.metadata["name"] + "-clock"}}
+        return parse_time(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
+
+    def take(self, step: str) -> bool:
+        """Take or renew it; whether it is new. `Refused` names who has it."""
+        now = self._server_time()
+        if self.held is not None:
+            self._write(self._body(step, now, self.holder), self.held)
+            return False
+        live = self.cluster.get(_API, "Lease", self.metadata["name"], self.metadata["namespace"])
+        left = seconds_left((live or {}).get("spec") or {}, now)
+        if live is not None and left > 0 and not self.take_over:
+            doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
+            raise Refused(
+                f'Another run works on this control plane: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
+                f"{self.metadata['name']} is void in {int(left) + 1} s; to go on at once set break_lock=true."
+            )
+        self._write(self._body(step, now, self.holder), live)
+        return True
+
+    def _write(self, body: dict[str, t.Any], live: dict[str, t.Any] | None) -> None:
+        try:
+            if live is None:
+                self.held = self.cluster.create(body)
+            else:
+                body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+                self.held = self.cluster.replace(body)
+        except Conflict as e:
+            raise Refused(
+                f"Another run took the Lease {self.metadata['name']} at this moment. Nothing was changed by this step; run again when it is done."
+            ) from e
+
+    def release(self) -> None:
+        """Give it back if it is ours. A run that was overtaken has nothing to give back."""
+        if self.held is None:
+            return
+        body = self._body("", self._server_time(), None)
+        body["metadata"]["resourceVersion"] = self.held["metadata"]["resourceVersion"]
+        self.held = None
+        try:
+            self.cluster.replace(body)
+        except Conflict:
+            pass

@@ -1,0 +1,125 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is in the cluster already: one list for each kind, read once at the start of a run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+from .._errors import Refused
+from .._k8s import Cluster
+from .._manifests.crds import custom_resource_definitions
+from .._manifests.names import API_VERSION, Database, Object, record_name
+from .._objects import Key, live_index
+
+KINDS: list[tuple[str, str]] = [
+    ("v1", "ConfigMap"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
+    ("v1", "PersistentVolumeClaim"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+]
+_CONTROLLER_SECONDS = 15  # to notice that a StatefulSet has changed
+
+
+@dataclasses.dataclass
+class Live:
+    """`index` holds everything of ours by its key; `hidden` are the definitions that this user may not look at: somebody else keeps them."""
+
+    name: str
+    place: str
+    namespace: Object | None
+    resource: Object | None
+    index: dict[Key, Object]
+    hidden: frozenset[str] = frozenset()
+    _forgotten: set[str] = dataclasses.field(default_factory=set)
+
+    @staticmethod
+    def key(manifest: Object) -> Key:
+        metadata = manifest["metadata"]
+        return (manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"])
+
+    def get(self, api_version: str, kind: str, name: str) -> Object | None:
+        return self.index.get((api_version, kind, self.place, name))
+
+    def record(self, database: Database) -> Object | None:
+        return self.get("v1", "ConfigMap", record_name(self.name, database))
+
+    def replicas(self, database: Database) -> int:
+        there = self.get("apps/v1", "StatefulSet", f"{self.name}-{database}")
+        return int(there["spec"]["replicas"]) if there else 0
+
+    def claims(self, database: Database) -> int:
+        """How many members an earlier installation had, by the claims that it left."""
+        prefix = f"data-{self.name}-{database}-"
+        found = [name for _api, kind, _place, name in self.index if kind == "PersistentVolumeClaim" and name.startswith(prefix)]
+        indexes = [int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()]
+        return max(indexes, default=-1) + 1
+
+    def forget(self, kind: str, name: str) -> None:
+        """It was changed: look again before it is used."""
+        self._forgotten.add(f"{kind}/{name}")
+
+    def stateful_set(self, cluster: Cluster, database: Database) -> Object | None:
+        """The StatefulSet as its controller has seen it."""
+        name = f"{self.name}-{database}"
+        if f"StatefulSet/{name}" not in self._forgotten:
+            return self.get("apps/v1", "StatefulSet", name)
+        end = time.monotonic() + _CONTROLLER_SECONDS
+        while True:
+            there = cluster.get("apps/v1", "StatefulSet", name, self.place)
+            seen = ((there or {}).get("status") or {}).get("observedGeneration", 0)
+            if there is None or seen >= there["metadata"]["generation"] or time.monotonic() > end:
+                break
+            time.sleep(0.1)
+        self._forgotten.discard(f"StatefulSet/{name}")
+        key = ("apps/v1", "StatefulSet", self.place, name)
+        if there is None:
+            self.index.pop(key, None)
+        else:
+            self.index[key] = there
+        return there
+
+
+def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[Object | None, bool]:
+    """A cluster-scoped object, and whether this user may look at it. Who may not works with what an administrator has prepared."""
+    try:
+        return cluster.get(api_version, kind, name), True
+    except Refused as e:
+        if e.details.get("http_status") != 403:
+            raise
+        return None, False
+
+
+def look(cluster: Cluster, name: str, namespace: str) -> Live:
+    """Everything in as many requests as there are kinds."""
+    place, visible = _visible(cluster, "v1", "Namespace", namespace)
+    if not visible:
+        place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    index: dict[Key, Object] = {}
+    hidden = set()
+    for manifest in custom_resource_definitions():
+        there, visible = _visible(cluster, manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"])
+        if there is not None:
+            index[Live.key(manifest)] = there
+        elif not visible:
+            hidden.add(manifest["metadata"]["name"])
+    resource = None
+    if place is not None:
+        resource = next(
+            (r for r in cluster.list(API_VERSION, "OVNCluster", namespace) if r["metadata"]["name"] == name), None
+        )
+        if resource is not None:
+            index[(API_VERSION, "OVNCluster", namespace, name)] = resource
+        index.update(live_index(cluster, KINDS, namespace, f"app.kubernetes.io/instance={name}"))
+    return Live(name, namespace, place, resource, index, frozenset(hidden))

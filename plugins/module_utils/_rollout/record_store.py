@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The state record of one database as a ConfigMap. It has no owner, so that it survives the custom resource, and each write names the
+version that it replaces, so that a run that was overtaken fails instead of harming.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import InvalidInput
+from .._k8s import Cluster
+from .._raft.record import Record, parse_record, render_files
+
+
+class RecordStore:
+    """Where the record of one database is. `manifest` is the live ConfigMap, None if there is none."""
+
+    def __init__(self, cluster: Cluster, skeleton: dict[str, t.Any], manifest: dict[str, t.Any] | None) -> None:
+        self.cluster, self.skeleton, self.manifest = cluster, skeleton, manifest
+
+    @property
+    def _place(self) -> str:
+        metadata = self.skeleton["metadata"]
+        return f"ConfigMap {metadata['name']} in namespace {metadata['namespace']}"
+
+    def read(self) -> Record | None:
+        """The record, None if none was ever written. One that is there but unreadable is an error: it must never pass for absent."""
+        data = (self.manifest or {}).get("data") or {}
+        if not data:
+            return None
+        if "record.json" not in data:
+            raise InvalidInput(
+                f"{self._place} is no state record: it has {', '.join(sorted(data))}, but no record.json. Restore it; nothing was changed."
+            )
+        try:
+            return parse_record(data["record.json"])
+        except InvalidInput as e:
+            raise InvalidInput(f"{self._place}: {e}") from e
+
+    def ensure(self) -> None:
+        """Pods mount it, so it has to exist before they start; an empty one allows nothing."""
+        if self.manifest is None:
+            self.manifest = self.cluster.create({**self.skeleton, "data": {}})
+
+    def write(self, record: Record, election_timer: int) -> None:
+        """Replace it. `Conflict`: somebody else wrote it since it was read."""
+        body = {**self.skeleton, "data": render_files(record, election_timer)}
+        if self.manifest is None:
+            self.manifest = self.cluster.create(body)
+            return
+        metadata = {**body["metadata"], "resourceVersion": self.manifest["metadata"]["resourceVersion"]}
+        self.manifest = self.cluster.replace({**body, "metadata": metadata})

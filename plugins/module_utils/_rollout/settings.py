@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What lives inside the databases: listeners, probes and the election timer, compared and changed in the running servers.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import typing as t
+
+from .._database.converge import Outcome, converge
+from .._database.settings import LAYOUTS, Wanted as WantedSettings
+from .._deadline import Deadline
+from .._k8s import Cluster
+from .._manifests.names import DATABASES, PORTS, Database
+from .._raft.answer import Answer
+from .database import DatabaseRollout
+from .desired import Wanted
+from .pod_database import PodDatabase
+
+
+def wanted_settings(wanted: Wanted, database: Database) -> WantedSettings:
+    """Only what the specification names; rows and keys of others stay as they are."""
+    spec = wanted.spec.database(database)
+    scheme = "pssl" if wanted.spec.tls.enabled else "ptcp"
+    row: dict[str, t.Any] = {"inactivity_probe": spec.inactivity_probe}
+    if database == "southbound":
+        row["role"] = ""
+    return WantedSettings(
+        election_timer=spec.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
+    )
+
+
+def converge_settings(
+    cluster: Cluster,
+    wanted: Wanted,
+    databases: t.Mapping[Database, DatabaseRollout],
+    diff: dict[str, dict[str, t.Any]],
+    deadline: Deadline,
+    *,
+    check_mode: bool,
+) -> list[str]:
+    """What was changed, in words; `diff` gets the values. In check mode databases that do not run yet are left out."""
+
+    def one(database: Database) -> Outcome | None:
+        rollout = databases[database]
+        leader = rollout.leader
+        if leader is None and check_mode:
+            return None
+        pods = {address: name for name, address in rollout.run.declared.items()}
+        status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
+        member = PodDatabase(
+            cluster, wanted.namespace, LAYOUTS[database], pods, leader.member if leader else None, status
+        )
+        settings = wanted_settings(wanted, database)
+        return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
+
+    steps: list[str] = []
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        outcomes = dict(zip(DATABASES, pool.map(one, DATABASES)))
+    for database, outcome in outcomes.items():
+        if outcome is not None and outcome.changed:
+            steps += [f"{database}: {action}" for action in outcome.done.actions]
+            diff["before"][database] = outcome.done.before
+            diff["after"][database] = outcome.done.after
+    return steps

@@ -1,0 +1,58 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Claims that exist: they grow when the specification says so, and never shrink or move.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Refused
+from .._k8s import Cluster
+from .._manifests.names import DATABASES, Object, claim_name
+from .._manifests.quantity import parse_quantity
+from .._objects import Done
+from .desired import Wanted
+from .live import Live
+
+
+def claim_change(claim: Object, size: str, storage_class: str | None) -> Object | None:
+    """The patch that makes one claim as large as declared, None if it is; `Refused` for what would need another volume."""
+    name = claim["metadata"]["name"]
+    there = claim["spec"]["resources"]["requests"]["storage"]
+    if parse_quantity(size) < parse_quantity(there):
+        raise Refused(
+            f"PersistentVolumeClaim {name} has {there}, the specification says {size}. A volume does not shrink: declare {there} or more. Nothing was changed."
+        )
+    current = claim["spec"].get("storageClassName")
+    if storage_class is not None and current is not None and storage_class != current:
+        raise Refused(
+            f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. Data does not move by itself: declare "
+            f"{current}, or replace one member after the other with new claims. Nothing was changed."
+        )
+    if parse_quantity(size) == parse_quantity(there):
+        return None
+    return {"spec": {"resources": {"requests": {"storage": size}}}}
+
+
+def grow_claims(
+    cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: t.Callable[[Done], None]
+) -> None:
+    """All are checked before the first is changed."""
+    changes: list[tuple[Object, Object]] = []
+    for database in DATABASES:
+        spec = wanted.spec.database(database)
+        for index in range(live.claims(database)):
+            claim = live.get("v1", "PersistentVolumeClaim", claim_name(wanted.name, database, index))
+            patch = claim and claim_change(claim, spec.storage.size, spec.storage.storage_class)
+            if claim and patch:
+                changes.append((claim, patch))
+    for claim, patch in changes:
+        name = claim["metadata"]["name"]
+        after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
+        if not check_mode:
+            after = cluster.patch("v1", "PersistentVolumeClaim", name, wanted.namespace, patch)
+        note(Done("PersistentVolumeClaim", name, wanted.namespace, "changed", claim, after))

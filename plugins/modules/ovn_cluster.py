@@ -1,0 +1,325 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_cluster
+short_description: An OVN control plane in a Kubernetes cluster
+version_added: "0.1.0"
+description:
+  - Brings the Northbound and Southbound databases (one Raft cluster each, one pod and one claim a member), northd and everything around them to the
+    declared state, in one call. Runs on the control node.
+  - A database is created once in its life. The permission and the cluster id are in a ConfigMap (C(NAME-northbound-record), C(NAME-southbound-record)) that
+    no other object owns. A member that lost its volume joins the recorded cluster again, after its old server id was removed; index 0 is nothing special.
+  - Members are restarted one at a time, the leader last, and only while the others keep the quorum and are caught up. A step that is not safe is refused
+    in words. A run that was killed is finished by the next one.
+  - Nothing is sent for an object that is as declared. Fields of other field managers are left alone, see O(force_conflicts).
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._kubernetes_auth
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Objects are compared with what the API server would store. RV(steps) has the whole ordered plan for the databases.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options:
+  name:
+    description: Name of the C(OVNCluster); all objects start with it.
+    type: str
+    default: ovn
+  namespace:
+    description: Namespace. It is made if it does not exist, and never removed.
+    type: str
+    default: ovn-system
+  state:
+    description:
+      - V(present) brings everything to the declared state.
+      - V(absent) takes everything away but the custom resource definitions, the namespace and the data. A later V(present) starts the same
+        clusters from the claims and records that stayed.
+    type: str
+    choices: [present, absent]
+    default: present
+  spec:
+    description:
+      - The specification of the C(OVNCluster), see C(kubectl explain ovncluster.spec). What is left out has the default that is told there.
+      - Without it and O(definition) the resource in the cluster is taken as it is, whoever applied it.
+    type: dict
+  definition:
+    description: The whole C(OVNCluster) as an alternative to O(name), O(namespace) and O(spec).
+    type: dict
+  images:
+    description: Images that take precedence over those in O(spec).
+    type: dict
+    suboptions:
+      ovn:
+        description: Image with OVN and the database server - C(repository), C(tag), C(digest), C(pullPolicy).
+        type: dict
+      ovs:
+        description: Image with Open vSwitch, in the same form.
+        type: dict
+  cluster_domain:
+    description:
+      - Domain of the names of Services. The names of members are part of their identity, so it cannot be changed later.
+    type: str
+    default: cluster.local
+  bootstrap:
+    description: Whether databases may be created (V(auto)) where none was ever recorded and no volume holds one, or not at all (V(forbid)).
+    type: str
+    choices: [auto, forbid]
+    default: auto
+  northbound_cluster_id:
+    description: Cluster id (UUID) that the Northbound database must have. The run stops at any other.
+    type: str
+  southbound_cluster_id:
+    description: The same for the Southbound database.
+    type: str
+  restart:
+    description: Whether members are restarted whose pod template has changed. V(false) only tells who is due.
+    type: bool
+    default: true
+  allow_outage:
+    description: Whether the only member of a database may be restarted.
+    type: bool
+    default: false
+  delete_data:
+    description:
+      - With O(state=absent), whether claims and records go, too. The content of both databases is lost then.
+    type: bool
+    default: false
+  break_lock:
+    description: Whether to go on although another run holds the Lease C(NAME-run).
+    type: bool
+    default: false
+  force_conflicts:
+    description: Whether to take over fields that another field manager set to other values. Without it they are an error that names them.
+    type: bool
+    default: false
+  wait:
+    description: Whether to wait until northd is available. The databases are always waited for.
+    type: bool
+    default: true
+  wait_timeout:
+    description: Time for everything together, in seconds.
+    type: float
+    default: 300
+seealso:
+  - module: c5c3.ovn.ovn_hypervisors
+  - module: c5c3.ovn.ovn_raft_status
+  - module: c5c3.ovn.ovn_cluster_info
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: A control plane that hypervisors of other clusters reach
+  c5c3.ovn.ovn_cluster:
+    kubeconfig: ~/.kube/control-plane
+    spec:
+      northbound:
+        service: {type: NodePort}
+        storage: {size: 5Gi}
+      southbound:
+        service: {type: NodePort}
+        storage: {size: 10Gi}
+      tls:
+        certSecretRef: {name: ovn-tls}
+  register: control_plane
+
+- name: Connection strings for Neutron
+  ansible.builtin.debug:
+    var: control_plane.endpoints
+
+- name: Take it away, but keep the data
+  c5c3.ovn.ovn_cluster:
+    kubeconfig: ~/.kube/control-plane
+    state: absent
+"""
+
+RETURN = r"""
+endpoints:
+  description: Connection strings, computed from what is there now.
+  returned: when O(state=present)
+  type: dict
+  contains:
+    northbound:
+      description: Every Northbound member for clients outside the Kubernetes cluster; for those inside if it is not exposed.
+      type: str
+      sample: ssl:192.0.2.11:31641,ssl:192.0.2.12:30642,ssl:192.0.2.13:32101
+    southbound:
+      description: The same for the Southbound database.
+      type: str
+      sample: ssl:192.0.2.11:31643,ssl:192.0.2.12:30644,ssl:192.0.2.13:32103
+    northbound_inside:
+      description: Every Northbound member for clients in the same Kubernetes cluster.
+      type: str
+      sample: ssl:ovn-northbound-0.ovn-northbound.ovn-system.svc.cluster.local:6641
+    southbound_inside:
+      description: The same for the Southbound database.
+      type: str
+      sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:6642
+objects:
+  description: Every object that was looked at, with what was done.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Its kind.
+      type: str
+      sample: StatefulSet
+    name:
+      description: Its name.
+      type: str
+      sample: ovn-northbound
+    namespace:
+      description: Its namespace, empty if it has none.
+      type: str
+      sample: ovn-system
+    action:
+      description: V(created), V(changed), V(deleted) or V(unchanged).
+      type: str
+      sample: unchanged
+steps:
+  description: What was done to the databases, in order; in check mode what would be done.
+  returned: when O(state=present)
+  type: list
+  elements: str
+  sample: ["create the northbound cluster on ovn-northbound-0", "join ovn-northbound-1 to northbound"]
+cluster:
+  description: The C(OVNCluster) with its status; empty if it is gone.
+  returned: always
+  type: dict
+  sample: {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}
+northbound:
+  description: Verdict about the Northbound database, as M(c5c3.ovn.ovn_raft_status) returns it.
+  returned: when O(state=present)
+  type: dict
+  sample: {"verdict": "healthy", "healthy": true, "writable": true}
+southbound:
+  description: The same about the Southbound database.
+  returned: when O(state=present)
+  type: dict
+  sample: {"verdict": "healthy", "healthy": true, "writable": true}
+kept:
+  description: Claims and records that hold data and were left.
+  returned: when O(state=absent)
+  type: list
+  elements: str
+  sample: ["ConfigMap ovn-northbound-record", "PersistentVolumeClaim data-ovn-northbound-0"]
+requests:
+  description: How many requests were sent to the API server.
+  returned: always
+  type: int
+  sample: 25
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._deadline import Deadline
+from ..module_utils._errors import OvnError
+from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, hide_only_secrets
+from ..module_utils._objects import Done, diff_of
+from ..module_utils._rollout.absent import kept, remove
+from ..module_utils._rollout.control_plane import ControlPlane
+from ..module_utils._rollout.desired import wanted_from
+from ..module_utils._rollout.live import look
+
+
+def _objects(done: list[Done]) -> list[dict[str, str]]:
+    return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
+
+
+def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
+    params = module.params
+    definition = (params["definition"] or {}).get("metadata") or {}
+    live = look(cluster, definition.get("name") or params["name"], definition.get("namespace") or params["namespace"])
+    plane = ControlPlane(cluster, wanted_from(params, live.resource), live, check_mode=module.check_mode)
+    try:
+        plane.present()
+    except OvnError as e:
+        e.details.update(objects=_objects(plane.done), steps=plane.steps, changed=plane.changed)
+        raise
+    finally:
+        for warning in plane.warnings:
+            module.warn(warning)
+    return {
+        "changed": plane.changed,
+        "endpoints": plane.endpoints.as_dict(),
+        "objects": _objects(plane.done),
+        "steps": plane.steps,
+        "cluster": plane.resource or {},
+        **{database: rollout.verdict().as_dict() for database, rollout in plane.databases.items()},
+        "diff": diff_of(plane.done, steps=plane.steps, settings=plane.settings),
+    }
+
+
+def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
+    params = module.params
+    name, namespace = params["name"], params["namespace"]
+    done = remove(
+        cluster,
+        name,
+        namespace,
+        delete_data=params["delete_data"],
+        check_mode=module.check_mode,
+        deadline=Deadline(params["wait_timeout"]),
+    )
+    left = [] if params["delete_data"] else kept(look(cluster, name, namespace))
+    return {"changed": bool(done), "objects": _objects(done), "cluster": {}, "kept": left, "diff": diff_of(done)}
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(
+        argument_spec={
+            **AUTH_ARG_SPEC,
+            "name": {"type": "str", "default": "ovn"},
+            "namespace": {"type": "str", "default": "ovn-system"},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "spec": {"type": "dict"},
+            "definition": {"type": "dict"},
+            "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
+            "cluster_domain": {"type": "str", "default": "cluster.local"},
+            "bootstrap": {"type": "str", "choices": ["auto", "forbid"], "default": "auto"},
+            "northbound_cluster_id": {"type": "str"},
+            "southbound_cluster_id": {"type": "str"},
+            "restart": {"type": "bool", "default": True},
+            "allow_outage": {"type": "bool", "default": False},
+            "delete_data": {"type": "bool", "default": False},
+            "break_lock": {"type": "bool", "default": False},
+            "force_conflicts": {"type": "bool", "default": False},
+            "wait": {"type": "bool", "default": True},
+            "wait_timeout": {"type": "float", "default": 300},
+        },
+        mutually_exclusive=[("spec", "definition")],
+        supports_check_mode=True,
+    )
+    hide_only_secrets(module)
+    requests = 0
+    try:
+        cluster = Cluster(module.params)
+        try:
+            result = (present if module.params["state"] == "present" else absent)(module, cluster)
+        finally:
+            requests = cluster.requests
+            for warning in cluster.warnings:
+                module.warn(warning)
+    except OvnError as e:
+        module.fail_json(**e.as_result(), requests=requests)
+    module.exit_json(**result, requests=requests)
+
+
+if __name__ == "__main__":
+    main()
