@@ -71,7 +71,8 @@ settings() {
         command -v "$tool" >/dev/null || fail "$tool is not installed. Install the Open vSwitch packages."
     done
     [ -d "$directory" ] || fail "$who: directory $directory does not exist. Mount or create it."
-    { [ -d "$OVN_RUN_DIR" ] && [ -d "$OVN_STATE_DIR" ]; } || mkdir -p "$OVN_RUN_DIR" "$OVN_STATE_DIR" || fail "$who: cannot create $OVN_RUN_DIR and $OVN_STATE_DIR."
+    { [ -d "$OVN_RUN_DIR" ] && [ -d "$OVN_STATE_DIR" ]; } || mkdir -p "$OVN_RUN_DIR" "$OVN_STATE_DIR" ||
+        fail "$who: cannot create $OVN_RUN_DIR and $OVN_STATE_DIR."
 }
 
 # The lines of one file of the record, in $value. Only the shell itself works here: this is looked at every few seconds.
@@ -222,7 +223,8 @@ foreign() {
     # The record goes first: settings with another address, which a run wrote before it refused the change, must not keep a good member down.
     if [ "$local_address" != "${my_address:-$OVN_LOCAL_ADDRESS}" ]; then
         class=foreign-address
-        answer refuse "$file says $local_address, the record or the settings say ${my_address:-$OVN_LOCAL_ADDRESS}. An address changes only by replacing the member."
+        wanted=${my_address:-$OVN_LOCAL_ADDRESS}
+        answer refuse "$file says $local_address, the record or the settings say $wanted. An address changes only by replacing the member."
     elif [ "$my_state" != expected ] && [ "$my_sid" != - ] && [ "$my_sid" != "$sid" ]; then
         class=foreign-sid
         answer refuse "$file has sid $sid, the record says $my_sid. This may be the file of another member or an old copy."
@@ -305,7 +307,9 @@ move_aside() {
 }
 
 serve() {
-    set -- "--remote=punix:$sock" "--remote=db:$name,$table,connections" "--unixctl=$ctl" "--pidfile=$pid_file" -vconsole:off -vsyslog:warn -vfile:info
+    level=off
+    [ "${OVN_CONSOLE-}" != 1 ] || level=info
+    set -- "--remote=punix:$sock" "--remote=db:$name,$table,connections" "--unixctl=$ctl" "--pidfile=$pid_file" "-vconsole:$level" -vsyslog:warn -vfile:info
     [ -z "${OVN_LOG_FILE-}" ] || set -- "$@" "--log-file=$OVN_LOG_FILE"
     [ -z "${OVN_PRIVATE_KEY-}" ] || set -- "$@" -p "$OVN_PRIVATE_KEY" -c "$OVN_CERTIFICATE" -C "$OVN_CA_CERTIFICATE"
     for level in ${OVN_LOG_LEVELS-}; do set -- "$@" "-v$level"; done
@@ -314,7 +318,6 @@ serve() {
     asked='' console=''
     if [ "${OVN_CONSOLE-}" = 1 ]; then
         # Standard error carries the log, and what learn_from_failure looks for stays in a file as well. No log line is kept twice.
-        set -- "$@" -vconsole:info
         rm -f "$OVN_STATE_DIR/console"
         mkfifo "$OVN_STATE_DIR/console" || fail "$who: cannot create the pipe $OVN_STATE_DIR/console."
         sed -u -e "/^ovsdb-server: /w $OVN_STATE_DIR/stderr" -e "/|failed to open database '/w $OVN_STATE_DIR/stderr" <"$OVN_STATE_DIR/console" &
