@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The options of a connection to Kubernetes: those of kubernetes.core.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+AUTH_ARG_SPEC: dict[str, dict[str, t.Any]] = {
+    "kubeconfig": {"type": "raw", "no_log": True},
+    "context": {},
+    "host": {},
+    "api_key": {"no_log": True},
+    "username": {},
+    "password": {"no_log": True},
+    "validate_certs": {"type": "bool", "aliases": ["verify_ssl"]},
+    "ca_cert": {"type": "path", "aliases": ["ssl_ca_cert"]},
+    "client_cert": {"type": "path", "aliases": ["cert_file"]},
+    "client_key": {"type": "path", "aliases": ["key_file"]},
+    "proxy": {"type": "str"},
+    "no_proxy": {"type": "str"},
+    "proxy_headers": {
+        "type": "dict",
+        "options": {
+            "proxy_basic_auth": {"type": "str", "no_log": True},
+            "basic_auth": {"type": "str", "no_log": True},
+            "user_agent": {"type": "str"},
+        },
+    },
+    "persist_config": {"type": "bool"},
+    "impersonate_user": {},
+    "impersonate_groups": {"type": "list", "elements": "str"},
+}
+_SECRET_KEYS = (
+    "token",
+    "password",
+    "client-key-data",
+    "client-certificate-data",
+    "secret",
+    "id-token",
+    "refresh-token",
+)
+
+
+def hide_only_secrets(module: AnsibleModule) -> None:
+    """Let messages show the path of a kubeconfig, and of a kubeconfig given as a dictionary all but its secrets.
+
+    The option is `no_log` for the sake of the system's log; then Ansible also masks words like "v1" or a namespace in results.
+    """
+    kubeconfig = module.params.get("kubeconfig")
+    secrets = set(_strings(kubeconfig, only=_SECRET_KEYS))
+    module.no_log_values.difference_update(set(_strings(kubeconfig)) - secrets)
+    module.no_log_values.update(secrets)
+
+
+def _strings(value: t.Any, only: t.Sequence[str] | None = None, key: str = "") -> t.Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _strings(item, only, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item, only, key)
+    elif value is not None and (only is None or key in only):
+        yield str(value)
+
+
+def credentials_of(params: t.Mapping[str, t.Any]) -> str:
+    """Where the address and the credentials come from, for messages."""
+
+    def option(name: str) -> t.Any:
+        return params.get(name) or os.environ.get(f"K8S_AUTH_{name.upper()}")
+
+    kubeconfig = option("kubeconfig")
+    if isinstance(kubeconfig, str):
+        told = f"kubeconfig {kubeconfig}"
+    elif kubeconfig:
+        told = "the given kubeconfig"
+    elif option("host") and not option("context"):
+        return f"host {option('host')}"
+    else:
+        told = f"kubeconfig {os.environ.get('KUBECONFIG', '~/.kube/config')}"
+    return f"{told}, context {option('context')}" if option("context") else told

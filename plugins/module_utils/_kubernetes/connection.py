@@ -1,0 +1,275 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The connection to one API server: every request has a limit in time, is counted, and fails with an error of our family.
+Only this file imports kubernetes and kubernetes.core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import threading
+import traceback
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
+from .auth import AUTH_ARG_SPEC, credentials_of
+from .command import ExecResult, exit_code, fed
+from .network import certificate_failure, network_failure
+from .refusals import failure
+
+try:
+    import kubernetes
+    import urllib3
+    import websocket
+    from ansible_collections.kubernetes.core.plugins.module_utils.k8s.client import get_api_client
+    from kubernetes.client.exceptions import ApiException
+    from kubernetes.dynamic import DynamicClient
+    from kubernetes.stream import stream
+except ImportError:
+    IMPORT_ERROR: str | None = traceback.format_exc()
+else:
+    IMPORT_ERROR = None
+
+_PIECE = 32768  # bytes of input in one frame
+_WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+_T = t.TypeVar("_T")
+
+
+def _within(seconds: float, work: t.Callable[[], _T], late: t.Callable[[], OvnError]) -> _T:
+    """The result of `work`, or an error when it takes longer: some calls of the libraries know no limit."""
+    outcome: list[tuple[_T | None, BaseException | None]] = []
+
+    def run() -> None:
+        try:
+            outcome.append((work(), None))
+        except BaseException as e:  # it is raised again by the thread that waits
+            outcome.append((None, e))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise late()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return t.cast(_T, result)
+
+
+class Connection:
+    """One connection for one task; several threads may use it."""
+
+    def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
+        if IMPORT_ERROR is not None:
+            raise Refused(
+                "Cannot talk to Kubernetes: the Python libraries kubernetes (24.2.0 or newer) and the collection kubernetes.core are "
+                f"needed on the control node ({IMPORT_ERROR.strip().splitlines()[-1]}). Install them for the Python that runs Ansible's modules "
+                "there: pip install kubernetes; ansible-galaxy collection install kubernetes.core",
+                exception=IMPORT_ERROR,
+            )
+        self.timeout = timeout
+        self.requests = 0
+        self.warnings: list[str] = []
+        self.server = params.get("host") or os.environ.get("K8S_AUTH_HOST") or "of the kubeconfig"
+        self.credentials = credentials_of(params)
+        self._lock = threading.Lock()
+        websocket.setdefaulttimeout(timeout)
+        self._connect({name: params.get(name) for name in AUTH_ARG_SPEC if params.get(name) not in ("", [], {})})
+
+    def _connect(self, options: dict[str, t.Any]) -> None:
+        with self._told("connect"):
+            client = _within(self.timeout, lambda: self._open(options), lambda: self._late("connect", self.timeout))
+            configuration = client.configuration
+            theirs = client.client.client
+            # What was asked until now went over connections that are not used any more.
+            pools = theirs.rest_client.pool_manager.pools
+            self.requests = sum(pools[key].num_requests for key in list(pools.keys()))
+            theirs.rest_client.pool_manager.clear()
+            self.server = configuration.host
+            configuration.retries = False  # or a frozen server costs four times the limit
+            self._configuration = configuration
+            self._api = kubernetes.client.ApiClient(configuration)
+            self._api.default_headers.update(theirs.default_headers)
+            self._impersonates = any(name.lower().startswith("impersonate-") for name in theirs.default_headers)
+            self._dynamic = DynamicClient(self._api, discoverer=lambda _client, _cache: None)
+
+    def _open(self, options: dict[str, t.Any]) -> t.Any:
+        try:
+            return get_api_client(**options)
+        except (ApiException, urllib3.exceptions.HTTPError):
+            raise
+        except OSError as e:
+            raise InvalidInput(
+                f"Cannot connect: {self.credentials} cannot be read ({e}). Correct the path or its permissions."
+            ) from e
+        except Exception as e:  # PyYAML, base64 and the loader have many words for what can be wrong in a kubeconfig
+            raise InvalidInput(
+                f"Cannot connect: {self.credentials} cannot be used ({e}). Correct it, or name another one."
+            ) from e
+
+    def _late(self, doing: str, seconds: float) -> TimedOut:
+        return TimedOut(
+            f"Cannot {doing}: no answer from the API server {self.server} within {seconds:g} s. Is it up? Look at it and run again."
+        )
+
+    @contextlib.contextmanager
+    def _told(self, doing: str) -> t.Iterator[None]:
+        """Errors of the libraries become ours."""
+        words = {"server": self.server, "credentials": self.credentials}
+        try:
+            yield
+        except OvnError:
+            raise
+        except ApiException as e:
+            cause = e.__context__  # of a websocket: what the server said to the handshake
+            if isinstance(cause, websocket.WebSocketBadStatusException):
+                raise failure(cause.status_code, getattr(cause, "resp_body", None), doing, **words) from e
+            if e.status:
+                raise failure(e.status, e.body, doing, **words) from e
+            if "SSLError" in str(e.reason) or "CERTIFICATE_VERIFY_FAILED" in str(e.reason):
+                raise certificate_failure(str(e.reason), doing, **words) from e
+            raise network_failure(cause or e, doing, **words) from e
+        except (urllib3.exceptions.HTTPError, websocket.WebSocketException, OSError) as e:
+            raise network_failure(e, doing, **words) from e
+
+    def send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
+        """The JSON object of the answer."""
+        options.setdefault("_request_timeout", self.timeout)
+        with self._lock:
+            self.requests += 1
+        with self._told(doing):
+            response = self._dynamic.request(method, path, serialize=False, **options)
+            data = response.data  # a body that is not read costs a new connection
+        self._hear(response.headers.get("Warning") or "")
+        try:
+            return json.loads(data)
+        except ValueError:
+            raise BadAnswer(
+                f"Cannot {doing}: {self.server} answered something else than JSON. Is it the address of an API server?"
+            ) from None
+
+    def _hear(self, header: str) -> None:
+        for warning in _WARNING.findall(header):
+            text = re.sub(r"\\(.)", r"\1", warning)
+            with self._lock:
+                if text not in self.warnings:
+                    self.warnings.append(text)
+
+    def events(
+        self, path: str, doing: str, timeout: float, **options: t.Any
+    ) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+        """The events of a watch, for `timeout` seconds."""
+        deadline = Deadline(timeout)
+        with self._lock:
+            self.requests += 1
+        with self._told(doing):
+            response = self._dynamic.request(
+                "get",
+                path,
+                serialize=False,
+                watch="true",
+                timeout_seconds=math.ceil(timeout),
+                _request_timeout=(self.timeout, timeout + 1),
+                **options,
+            )
+        try:
+            for line in self._lines(response, doing, deadline):
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    code = event["object"].get("code") or 500
+                    raise failure(
+                        code, json.dumps(event["object"]), doing, server=self.server, credentials=self.credentials
+                    )
+                yield event["type"], event["object"]
+                if deadline.expired:
+                    return
+        finally:
+            response.close()  # the rest of the stream is of no use, so the connection ends with it
+
+    def _lines(self, response: t.Any, doing: str, deadline: Deadline) -> t.Iterator[bytes]:
+        rest = b""
+        with self._told(doing):
+            try:
+                for part in response.stream(amt=None, decode_content=True):
+                    *lines, rest = (rest + part).split(b"\n")
+                    yield from lines
+            except (urllib3.exceptions.ReadTimeoutError, urllib3.exceptions.ProtocolError):
+                if not deadline.expired:
+                    raise
+
+    def exec(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: t.Sequence[str],
+        *,
+        stdin: str | None = None,
+        timeout: float = 20,
+    ) -> ExecResult:
+        """Run a command in a container and wait for its end. With `stdin` the container needs sh and head."""
+        doing = f"run {command[0]} in pod {namespace}/{pod}, container {container}"
+        if self._impersonates:
+            raise Refused(
+                f"Cannot {doing}: the kubernetes client cannot impersonate here. Use a user who may do it himself."
+            )
+        with self._lock:
+            self.requests += 1
+
+        def late() -> TimedOut:
+            return TimedOut(
+                f"Cannot {doing}: it did not end within {timeout:g} s and may still be running. Look at the pod and its node."
+            )
+
+        with self._told(doing):
+            return _within(
+                timeout + 1, lambda: self._exec(namespace, pod, container, command, stdin, timeout, doing, late), late
+            )
+
+    def _exec(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: t.Sequence[str],
+        stdin: str | None,
+        timeout: float,
+        doing: str,
+        late: t.Callable[[], TimedOut],
+    ) -> ExecResult:
+        deadline = Deadline(timeout)
+        data = None if stdin is None else stdin.encode()
+        # A client of its own: `stream` replaces a method of it meanwhile.
+        client = kubernetes.client.ApiClient(self._configuration)
+        connection = stream(
+            kubernetes.client.CoreV1Api(client).connect_get_namespaced_pod_exec,
+            pod,
+            namespace,
+            container=container,
+            command=fed(command, data),
+            stdin=data is not None,
+            stdout=True,
+            stderr=True,
+            tty=False,
+            _preload_content=False,
+        )
+        try:
+            for start in range(0, len(data or b""), _PIECE):
+                connection.write_stdin((data or b"")[start : start + _PIECE])
+                connection.update(timeout=0)
+            while connection.is_open() and not deadline.expired:
+                connection.update(timeout=deadline.left())
+            if connection.is_open():
+                raise late()
+            stdout, stderr, error = (connection.read_channel(channel) for channel in (1, 2, 3))
+        finally:
+            connection.close(timeout=1)
+        return ExecResult(exit_code(error, doing), stdout, stderr)

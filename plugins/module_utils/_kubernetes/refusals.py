@@ -1,0 +1,131 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the API server's refusals mean: an HTTP status with its Status object becomes an error of our family.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from .._errors import BadAnswer, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+
+_MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+_VERB = re.compile(r'cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?')
+_UNKNOWN_FIELD = re.compile(r"(\.\S+): field not declared in schema")
+
+
+class Status(t.NamedTuple):
+    """The API server's words, as far as they came."""
+
+    message: str
+    reason: str = ""
+    kind: str = ""
+    causes: tuple[t.Mapping[str, str], ...] = ()
+    is_status: bool = False  # an object of the API server, not the page of some proxy
+
+
+def parse_status(body: str | bytes | None) -> Status:
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body or ""
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or answer.get("kind") != "Status":
+        return Status(text.strip()[:300])
+    details = answer.get("details") or {}
+    causes = tuple(details.get("causes") or ())
+    return Status(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
+
+
+def failure(http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str) -> OvnError:
+    """The error for an answer outside 2xx. `doing`: what was asked, for example "apply ConfigMap ovn-system/ovn"."""
+    status = parse_status(body)
+    message = status.message or "no reason given"
+    kind, text = _judge(http_status, status, message, server=server, credentials=credentials)
+    return kind(f"Cannot {doing}: {text}", http_status=http_status, reason=status.reason)
+
+
+def _judge(
+    http_status: int, status: Status, message: str, *, server: str, credentials: str
+) -> tuple[type[OvnError], str]:
+    if http_status == 401:
+        return Refused, (
+            f"the API server {server} does not accept the credentials of {credentials} (401). The token or client certificate "
+            "has expired or belongs to another cluster; get a new one and run again."
+        )
+    if http_status == 403:
+        return Refused, _forbidden(status, message, credentials)
+    if http_status == 404 and status.kind == "namespaces":
+        return Refused, f"{message}. Create the namespace, or name another one."
+    if http_status == 404 and not status.is_status:
+        return (
+            Refused,
+            f"the API server {server} does not know this kind (404). Is its CustomResourceDefinition installed?",
+        )
+    if http_status == 404:
+        return Refused, f"{message}. It was deleted meanwhile or never existed; look at the names and run again."
+    if http_status == 409:
+        return Conflict, _conflict(status, message)
+    if http_status == 422:
+        return InvalidInput, _invalid(status, message)
+    if http_status == 500 and (unknown := _UNKNOWN_FIELD.search(message)):
+        return InvalidInput, (
+            f"the API server {server} does not know the field {unknown[1]} ({message}). Its Kubernetes or its "
+            "CustomResourceDefinitions are of another version than this collection expects; update the older side."
+        )
+    if "error dialing backend" in message:
+        return Unreachable, f"the API server cannot reach the node of the pod ({message}). Look at the node's kubelet."
+    if http_status in (502, 503) or (http_status == 429 and status.reason != "DisruptionBudget"):
+        return (
+            Unreachable,
+            f"the API server {server} is not ready or overloaded ({http_status}: {message}). Try again later.",
+        )
+    if http_status == 504 or status.reason == "Timeout":
+        return (
+            TimedOut,
+            f"the API server {server} gave up waiting ({message}). Look at its etcd and webhooks, then try again.",
+        )
+    if 300 <= http_status < 400:
+        return (
+            BadAnswer,
+            f"{server} redirects ({http_status}). It is not the address of an API server; correct host or proxy.",
+        )
+    return Refused, f"the API server {server} answered {http_status}: {message}"
+
+
+def _forbidden(status: Status, message: str, credentials: str) -> str:
+    if "exceeded quota" in message or "failed quota" in message:
+        return f"a quota of the namespace is in the way: {message}. Raise the ResourceQuota or ask for less."
+    if "being terminated" in message:
+        return f"the namespace is being deleted: {message}. Wait until it is gone, then create it again."
+    verb = _VERB.search(message)
+    if verb is None:
+        return f"the API server forbids it: {message}"
+    where = f'{verb[2]} in API group "{verb[3] or ""}"'
+    return f'{message}. Give the user of {credentials} a role with the verb "{verb[1]}" on {where}.'
+
+
+def _conflict(status: Status, message: str) -> str:
+    owners: dict[str, list[str]] = {}
+    for cause in status.causes:
+        if cause.get("reason") == "FieldManagerConflict":
+            found = _MANAGER.search(cause.get("message", ""))
+            owners.setdefault(found[1] if found else cause.get("message", ""), []).append(cause.get("field", ""))
+    if owners:
+        told = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
+        return f"another field manager owns what we want to set: {told}. Let it stop setting them, or take them over with force_conflicts."
+    if status.reason == "AlreadyExists":
+        return f"{message}. Somebody else created it; look at it, then run again."
+    return f"somebody else changed it meanwhile ({message}). Nothing was written; run again."
+
+
+def _invalid(status: Status, message: str) -> str:
+    causes = [f"{cause.get('field') or 'object'}: {cause.get('message', '')}" for cause in status.causes]
+    if "updates to statefulset spec for fields" in message or "field is immutable" in message:
+        return f"a field that cannot be changed later differs: {message}. Put the old value back, or delete the object first."
+    return f"the API server finds it invalid: {'; '.join(dict.fromkeys(causes)) or message}. Correct these fields."
