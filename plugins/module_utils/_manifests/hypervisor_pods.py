@@ -41,6 +41,8 @@ _TLS_FILES = {
     "OVN_CERTIFICATE": f"{_TLS}/tls.crt",
     "OVN_CA_CERTIFICATE": f"{_TLS}/ca.crt",
 }
+# What keeps the agent from its work becomes the event of the probe.
+_AGENT_READY = f"test -e {_OVN_RUN}/agent.ready || {{ cat {_OVN_RUN}/agent.trouble; exit 1; }}"
 # Devices, routes and addresses, raw sockets on network devices, events of the kernel's datapath. Its module is loaded by the kernel itself.
 _DATAPATH_CAPABILITIES = ["NET_ADMIN", "NET_BROADCAST", "NET_RAW"]
 
@@ -117,7 +119,7 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
             _from_field("OVN_NODE_IP", "status.hostIP"),
             *_variables({**environment, "OVN_SETTINGS_DIR": "/settings"}),
         ],
-        "readinessProbe": _probe(["test", "-e", f"{_OVN_RUN}/agent.ready"], period=5, failures=1),
+        "readinessProbe": _probe(["sh", "-c", _AGENT_READY], period=5, failures=1),
         "resources": {"requests": {"cpu": "5m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
         "securityContext": _security([]),
         "volumeMounts": mounts,
