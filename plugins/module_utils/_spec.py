@@ -15,7 +15,7 @@ import typing as t
 from ._errors import InvalidInput
 from ._manifests import schema
 from ._manifests.check import complete, shown
-from ._manifests.names import DATABASES, Database, database_name, member_name, northd_name, observer_name
+from ._manifests.names import DATABASES, MOST_MEMBERS, Database, database_name, member_name, northd_name, observer_name
 from ._manifests.quantity import canonical_quantity
 
 StringMap = t.Mapping[str, str]
@@ -339,7 +339,7 @@ def _check_services(name: str, neutron: dict[str, dict[str, t.Any]]) -> None:
             f"spec.neutronIntegration: both connections use the Service {shown(neutron['nb']['name'])}: {schema.TWO_SERVICES}. Rename one."
         )
     taken = {northd_name(name), observer_name(name), *(database_name(name, database) for database in DATABASES)}
-    taken |= {member_name(name, database, index) for database in DATABASES for index in range(schema.MOST_MEMBERS)}
+    taken |= {member_name(name, database, index) for database in DATABASES for index in range(MOST_MEMBERS)}
     for key, service in neutron.items():
         if service["name"] in taken:
             raise InvalidInput(

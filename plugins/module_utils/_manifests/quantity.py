@@ -25,9 +25,10 @@ def parse_quantity(text: str) -> fractions.Fraction:
     if not match:
         raise ValueError(f'"{text}" is no quantity like 500m, 2, 512Mi or 10Gi')
     number, suffix = fractions.Fraction(match["number"]), match["suffix"] or ""
-    if suffix in _BINARY:
-        return number * 1024 ** _BINARY.index(suffix)
-    return number * fractions.Fraction(1000) ** (_DECIMAL.index(suffix) - 1)
+    if suffix == "m":
+        return number / 1000
+    scale: int = 1024 ** _BINARY.index(suffix) if suffix in _BINARY else 1000 ** (_DECIMAL.index(suffix) - 1)
+    return number * scale
 
 
 def canonical_quantity(text: str) -> str:

@@ -61,7 +61,7 @@ def mapping(description: str, **more: t.Any) -> Schema:
     return {"type": "object", "description": description, "additionalProperties": value, "maxProperties": 64, **more}
 
 
-def listing(description: str, items: Schema, maximum: int = 64, **more: t.Any) -> Schema:
+def listing(description: str, items: Schema, maximum: int = 64, /, **more: t.Any) -> Schema:
     return {"type": "array", "description": description, "items": items, "maxItems": maximum, **more}
 
 

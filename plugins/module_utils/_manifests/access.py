@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Accounts of the pods, and what they may do. The databases may do nothing.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .context import Context
+from .names import DATABASES, GROUP, Component, Object, database_name, northd_name, observer_name, record_name
+
+
+def accounts(context: Context) -> list[Object]:
+    """ServiceAccounts, Roles and RoleBindings."""
+    names: dict[Component, str] = {database: database_name(context.name, database) for database in DATABASES}
+    names["northd"], names["observer"] = northd_name(context.name), observer_name(context.name)
+    result = [
+        context.manifest("v1", "ServiceAccount", name, component, automountServiceAccountToken=False)
+        for component, name in names.items()
+    ]
+    result += _role(context, names["northd"], "northd", [_rule("", "pods", "get", "patch")])
+    records = [record_name(context.name, database) for database in DATABASES]
+    result += _role(
+        context,
+        names["observer"],
+        "observer",
+        [
+            _rule("", "pods", "get", "list", "watch", "patch"),
+            _rule("", "configmaps", "get", names=records),
+            _rule(GROUP, "ovnclusters", "get", "list", "watch"),
+            _rule(GROUP, "ovnclusters/status", "get", "patch", names=[context.name]),
+        ],
+    )
+    return result
+
+
+def _role(context: Context, name: str, component: Component, rules: list[Object]) -> list[Object]:
+    api = "rbac.authorization.k8s.io"
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": context.namespace}
+    return [
+        context.manifest(f"{api}/v1", "Role", name, component, rules=rules),
+        context.manifest(
+            f"{api}/v1",
+            "RoleBinding",
+            name,
+            component,
+            roleRef={"apiGroup": api, "kind": "Role", "name": name},
+            subjects=[subject],
+        ),
+    ]
+
+
+def _rule(group: str, resource: str, *verbs: str, names: t.Sequence[str] = ()) -> Object:
+    rule: Object = {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+    return {**rule, "resourceNames": list(names)} if names else rule

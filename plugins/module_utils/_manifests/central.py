@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+All objects of one control plane, except what outlives it or comes before it: Namespace, definitions, the OVNCluster itself, records, claims, lease.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .access import accounts
+from .config import config, scripts
+from .context import Context
+from .disruption import disruption_budgets
+from .names import DATABASES, Object
+from .northd import northd_deployment
+from .observer import observer_deployment
+from .policies import network_policies
+from .services import services
+from .statefulset import stateful_set
+
+if t.TYPE_CHECKING:
+    from .._spec import ClusterSpec
+
+
+def central_manifests(
+    spec: ClusterSpec,
+    *,
+    name: str,
+    namespace: str,
+    cluster_domain: str,
+    owner: Object | None,
+    launcher: str,
+    archive: bytes,
+    replicas: t.Mapping[str, int],
+) -> list[Object]:
+    """In the order in which they are applied: what pods need comes before the pods.
+
+    `owner` is the OVNCluster as the API server gives it back, None in a first check run. `replicas` says how many pods of each database there shall be
+    now: a cluster begins with one and grows and shrinks step by step.
+    """
+    context = Context(spec, name, namespace, cluster_domain, owner, replicas)
+    manifests = [*accounts(context), scripts(context, launcher, archive), config(context)]
+    manifests += network_policies(context)
+    for database in DATABASES:
+        manifests += services(context, database)
+    manifests += disruption_budgets(context)
+    manifests += [stateful_set(context, database) for database in DATABASES]
+    return [*manifests, northd_deployment(context), observer_deployment(context)]

@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+ConfigMaps: what pods run, and what other components want to know.
+"""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+
+from . import pods
+from .context import Context
+from .names import CONFIG_NAME, Object, scripts_name
+
+
+def scripts(context: Context, launcher: str, archive: bytes) -> Object:
+    return context.manifest(
+        "v1",
+        "ConfigMap",
+        scripts_name(context.name),
+        data={pods.LAUNCHER: launcher},
+        binaryData={pods.ARCHIVE: base64.b64encode(archive).decode()},
+    )
+
+
+def config(context: Context) -> Object:
+    """`ovn-config`, under the names that components of other OVN set-ups read. Endpoints are those for clients in this Kubernetes cluster."""
+    return context.manifest(
+        "v1",
+        "ConfigMap",
+        CONFIG_NAME,
+        data=config_data(
+            northbound=context.endpoints("northbound"),
+            southbound=context.endpoints("southbound"),
+            api_server=f"https://kubernetes.default.svc.{context.cluster_domain}",
+            net_cidr=context.spec.network.net_cidr,
+            svc_cidr=context.spec.network.svc_cidr,
+        ),
+    )
+
+
+def config_data(
+    *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str, net_cidr: str, svc_cidr: str
+) -> dict[str, str]:
+    """Each key becomes an environment variable of the daemons that read it."""
+    return {
+        "OvnNorth": ",".join(northbound),
+        "OvnSouth": ",".join(southbound),
+        "k8s_apiserver": api_server,
+        "net_cidr": net_cidr,
+        "svc_cidr": svc_cidr,
+    }

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What every builder of a manifest needs to know of its control plane.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._spec import ClusterSpec
+from .names import Component, Database, Object, inside_endpoints, labels, owner_reference
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """`owner` is the OVNCluster with its uid, `replicas` how many pods of each database there are or shall be at this moment."""
+
+    spec: ClusterSpec
+    name: str
+    namespace: str
+    cluster_domain: str
+    owner: Object | None
+    replicas: t.Mapping[str, int]
+
+    def members(self, database: Database) -> int:
+        """Members that clients have to know: those to come, and those that have not left yet. One that is not there costs nothing."""
+        return max(self.spec.database(database).replicas, self.replicas[database])
+
+    def endpoints(self, database: Database) -> list[str]:
+        return self.first_endpoints(database, self.members(database))
+
+    def first_endpoints(self, database: Database, members: int) -> list[str]:
+        return inside_endpoints(
+            database,
+            members,
+            name=self.name,
+            namespace=self.namespace,
+            cluster_domain=self.cluster_domain,
+            tls=self.spec.tls.enabled,
+        )
+
+    def manifest(
+        self, api_version: str, kind: str, name: str, component: Component | None = None, **fields: t.Any
+    ) -> Object:
+        """A namespaced object of this control plane; it goes with its OVNCluster."""
+        metadata: Object = {"name": name, "namespace": self.namespace, "labels": labels(self.name, component)}
+        metadata.update(fields.pop("metadata", {}))
+        if self.owner is not None:
+            metadata["ownerReferences"] = [owner_reference(self.owner)]
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}

@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+How many pods a drain of nodes may take away at a time. A single pod gets no budget: it would block every drain.
+"""
+
+from __future__ import annotations
+
+from .context import Context
+from .names import DATABASES, Component, Object, selector
+
+
+def disruption_budgets(context: Context) -> list[Object]:
+    pods: dict[Component, int] = {database: context.members(database) for database in DATABASES}
+    pods["northd"] = context.spec.northd.replicas
+    return [_budget(context, component) for component, count in pods.items() if count > 1]
+
+
+def _budget(context: Context, component: Component) -> Object:
+    """One at a time, also with five members: a margin stays."""
+    return context.manifest(
+        "policy/v1",
+        "PodDisruptionBudget",
+        f"{context.name}-{component}",
+        component,
+        spec={"maxUnavailable": 1, "selector": {"matchLabels": selector(context.name, component)}},
+    )

@@ -1,0 +1,117 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+northd: one of its pods is active, the others take over within milliseconds. Beside each runs what labels the pod of the active one.
+"""
+
+from __future__ import annotations
+
+from .._spec import Resources
+from . import pods
+from .context import Context
+from .names import Object, labels, northd_name, scripts_name, selector
+
+_CONTROL = f"{pods.RUN}/ovn-northd.ctl"
+_ASK = f"ovn-appctl -T 5 -t {_CONTROL}"
+
+
+def northd_deployment(context: Context) -> Object:
+    mine = selector(context.name, "northd")
+    directories = [
+        pods.empty("run", pods.RUN),
+        pods.empty("tmp", pods.TEMPORARY),
+        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.certificates(context.spec.tls),
+    ]
+    return context.manifest(
+        "apps/v1",
+        "Deployment",
+        northd_name(context.name),
+        "northd",
+        spec={
+            "replicas": context.spec.northd.replicas,
+            "selector": {"matchLabels": mine},
+            # The new one stands by before an old one goes.
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "template": {
+                "metadata": {"labels": labels(context.name, "northd")},
+                "spec": {
+                    "serviceAccountName": northd_name(context.name),
+                    "automountServiceAccountToken": True,
+                    "enableServiceLinks": False,
+                    "priorityClassName": "system-cluster-critical",
+                    "securityContext": pods.pod_security(),
+                    "terminationGracePeriodSeconds": 15,
+                    "affinity": pods.apart(mine, required=False),
+                    "topologySpreadConstraints": pods.spread(mine),
+                    "containers": [
+                        _northd(context, [mount for _volume, mount in directories if mount["name"] != "scripts"]),
+                        _status(context, [mount for _volume, mount in directories if mount["name"] != "tls"]),
+                    ],
+                    "volumes": [volume for volume, _mount in directories],
+                },
+            },
+        },
+    )
+
+
+def _northd(context: Context, mounts: list[Object]) -> Object:
+    spec = context.spec.northd
+    command = [
+        "ovn-northd",
+        "--no-chdir",
+        "-vconsole:info",
+        "-vsyslog:off",
+        "-vfile:off",
+        f"--pidfile={pods.RUN}/ovn-northd.pid",
+        f"--unixctl={_CONTROL}",
+        f"--ovnnb-db={','.join(context.endpoints('northbound'))}",
+        f"--ovnsb-db={','.join(context.endpoints('southbound'))}",
+    ]
+    if spec.threads > 1:
+        command.append(f"--n-threads={spec.threads}")
+    if context.spec.tls.enabled:
+        files = pods.CERTIFICATES
+        command += ["-p", files["OVN_PRIVATE_KEY"], "-c", files["OVN_CERTIFICATE"], "-C", files["OVN_CA_CERTIFICATE"]]
+    # Any state will do, as long as it answers. A big recomputation takes its time, so patience: the databases themselves drop one that hangs.
+    alive = ["sh", "-c", f"{_ASK} status"]
+    # Exactly: "not connected" contains "connected", too.
+    ready = [
+        "sh",
+        "-c",
+        " && ".join(f'test "$({_ASK} {db}-connection-status)" = connected' for db in ("nb", "sb")),
+    ]
+    return pods.container(
+        "northd",
+        context.spec.ovn_image,
+        command,
+        spec.resources,
+        volumeMounts=mounts,
+        startupProbe=pods.probe(alive, period=5, failures=60, timeout=10),
+        livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
+        readinessProbe=pods.probe(ready, period=5, failures=6, timeout=11),
+        # Process 1 of a container cannot end itself by a signal in the usual way; asked, it leaves at once and frees its lock.
+        lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"{_ASK} exit || true"]}}},
+    )
+
+
+def _status(context: Context, mounts: list[Object]) -> Object:
+    """Only northd's control socket tells whether it is active. An image without Python costs the label, not northd."""
+    script = (
+        "trap 'exit 0' TERM; "
+        f"if command -v python3 >/dev/null; then exec python3 -I {pods.SCRIPTS}/{pods.ARCHIVE} northd; fi; "
+        "echo 'This image has no python3: the pod of the active northd gets no label.'; sleep infinity & wait"
+    )
+    return pods.container(
+        "status",
+        context.spec.ovn_image,
+        ["sh", "-c", script],
+        Resources({"cpu": "5m", "memory": "32Mi"}, {}),
+        env=[
+            pods.field("OVN_POD", "metadata.name"),
+            *pods.environment({"OVN_NAMESPACE": context.namespace, "OVN_CONTROL_SOCKET": _CONTROL}),
+        ],
+        volumeMounts=mounts,
+    )

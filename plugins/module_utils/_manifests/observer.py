@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The observer: keeps the status of the OVNCluster and the labels of leaders true between runs. Nothing depends on it.
+"""
+
+from __future__ import annotations
+
+from .._spec import Resources
+from . import pods
+from .context import Context
+from .names import Object, labels, observer_name, scripts_name, selector
+
+
+def observer_deployment(context: Context) -> Object:
+    name, mine = observer_name(context.name), selector(context.name, "observer")
+    directories = [
+        pods.empty("run", pods.RUN),
+        pods.empty("tmp", pods.TEMPORARY),
+        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.certificates(context.spec.tls),
+    ]
+    return context.manifest(
+        "apps/v1",
+        "Deployment",
+        name,
+        "observer",
+        spec={
+            "replicas": 1,
+            "selector": {"matchLabels": mine},
+            "strategy": {"type": "Recreate"},  # two of them would write the same status
+            "template": {
+                "metadata": {"labels": labels(context.name, "observer")},
+                "spec": {
+                    "serviceAccountName": name,
+                    "automountServiceAccountToken": True,
+                    "enableServiceLinks": False,
+                    "securityContext": pods.pod_security(),
+                    "terminationGracePeriodSeconds": 10,
+                    "containers": [_observer(context, [mount for _volume, mount in directories])],
+                    "volumes": [volume for volume, _mount in directories],
+                },
+            },
+        },
+    )
+
+
+def _observer(context: Context, mounts: list[Object]) -> Object:
+    command = ["python3", "-I", f"{pods.SCRIPTS}/{pods.ARCHIVE}", "observer"]
+    settings = {
+        "OVN_CLUSTER_NAME": context.name,
+        "OVN_NAMESPACE": context.namespace,
+        "OVN_NORTHBOUND": ",".join(context.endpoints("northbound")),
+        "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
+        **(pods.CERTIFICATES if context.spec.tls.enabled else {}),
+    }
+    return pods.container(
+        "observer",
+        context.spec.ovn_image,
+        command,
+        Resources({"cpu": "10m", "memory": "48Mi"}, {}),
+        env=pods.environment(settings),
+        volumeMounts=mounts,
+        livenessProbe=pods.probe([*command, "--alive"], period=30, failures=4, timeout=10),
+    )

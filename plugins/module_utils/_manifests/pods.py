@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What all pods of the control plane have in common: no privileges, a read-only image, and a few directories to write to.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._spec import Image, Resources, Tls
+from .names import USER, Object
+
+SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
+LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"
+CERTIFICATES = {
+    "OVN_PRIVATE_KEY": f"{TLS}/tls.key",
+    "OVN_CERTIFICATE": f"{TLS}/tls.crt",
+    "OVN_CA_CERTIFICATE": f"{TLS}/ca.crt",
+}
+
+
+def pod_security() -> Object:
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": USER,
+        "runAsGroup": USER,
+        "fsGroup": USER,
+        "fsGroupChangePolicy": "OnRootMismatch",  # going through all files of a volume at each start takes time
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def container_security() -> Object:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def container(
+    name: str, image: Image, command: list[str], resources: Resources | None = None, **fields: t.Any
+) -> Object:
+    """One container; mounts, environment and probes come as fields."""
+    result = {
+        "name": name,
+        "image": image.reference,
+        "imagePullPolicy": image.pull_policy,
+        "command": command,
+        "securityContext": container_security(),
+        # The reason of a crash is in the log: show it where the state of the pod is shown.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        **fields,
+    }
+    if resources and resources.as_dict():
+        result["resources"] = resources.as_dict()
+    return result
+
+
+def environment(values: t.Mapping[str, str]) -> list[Object]:
+    return [{"name": key, "value": value} for key, value in values.items()]
+
+
+def field(name: str, path: str) -> Object:
+    """An environment variable with a field of the pod itself."""
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def probe(command: list[str], *, period: int, failures: int, timeout: int) -> Object:
+    return {
+        "exec": {"command": command},
+        "periodSeconds": period,
+        "failureThreshold": failures,
+        "timeoutSeconds": timeout,
+    }
+
+
+def empty(name: str, path: str) -> tuple[Object, Object]:
+    """Volume and mount of a directory that goes with the pod."""
+    return {"name": name, "emptyDir": {}}, {"name": name, "mountPath": path}
+
+
+def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Object]:
+    """The whole directory: a mount of a single file would never see a change."""
+    return (
+        {"name": name, "configMap": {"name": config_map}},
+        {"name": name, "mountPath": path, "readOnly": True},
+    )
+
+
+def certificates(tls: Tls) -> list[tuple[Object, Object]]:
+    """The whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
+    if not tls.enabled:
+        return []
+    volume = {"name": "tls", "secret": {"secretName": tls.secret, "defaultMode": 0o440}}
+    return [(volume, {"name": "tls", "mountPath": TLS, "readOnly": True})]
+
+
+def apart(labels: Object, *, required: bool) -> Object:
+    """Anti-affinity: two pods with these labels on one node never, or only if there is no other."""
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    if required:
+        return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]
+        }
+    }
+
+
+def spread(labels: Object) -> list[Object]:
+    """Over the zones, if there are any and as far as it goes."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": labels},
+        }
+    ]

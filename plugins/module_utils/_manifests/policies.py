@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Who may talk to whom: one table of flows, and the NetworkPolicies that follow from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .context import Context
+from .names import DATABASES, PORTS, Component, Object, selector
+
+Peer = t.Union[Component, t.Literal["pods of this Kubernetes cluster", "anywhere"]]
+
+_TCP: tuple[str, ...] = ("TCP",)
+# Resolvers in pods listen on 5353 in some distributions. Policies see the port behind the Service.
+_DNS = (53, 5353)
+# Where API servers listen, again behind the Service: the usual ports of the distributions.
+_API = (443, 6443, 8443, 16443)
+_PODS: tuple[Component, ...] = ("northbound", "southbound", "northd", "observer")
+
+
+@dataclasses.dataclass(frozen=True)
+class Flow:
+    source: Peer
+    target: Peer
+    ports: tuple[int, ...]
+    protocols: tuple[str, ...] = _TCP
+
+
+def flows(context: Context) -> list[Flow]:
+    """Every connection that a pod of the control plane opens or takes."""
+    table: list[Flow] = []
+    for database in DATABASES:
+        ports = PORTS[database]
+        # Both directions: one is enough for Raft, so a rule for half of it would be noticed only when the leader changes.
+        # The client port: before a member creates a cluster, it asks all others whether there is one.
+        table.append(Flow(database, database, (ports.client, ports.raft)))
+        table += [Flow(component, database, (ports.client,)) for component in ("northd", "observer")]
+        # Chassis are daemons on nodes, which no selector of pods finds, and traffic through a port of a node looks as if it came from there.
+        outside = database == "southbound" or context.spec.database(database).service.exposed
+        table.append(Flow("anywhere" if outside else "pods of this Kubernetes cluster", database, (ports.client,)))
+    for component in _PODS:
+        table.append(Flow(component, "anywhere", _DNS, ("UDP", "TCP")))
+    table += [Flow(component, "anywhere", _API) for component in ("northd", "observer")]
+    return table
+
+
+def network_policies(context: Context) -> list[Object]:
+    table = flows(context)
+    return [_policy(context, component, table) for component in _PODS]
+
+
+def _policy(context: Context, component: Component, table: list[Flow]) -> Object:
+    ingress = [_rule(context, "from", flow.source, flow) for flow in table if flow.target == component]
+    egress = [_rule(context, "to", flow.target, flow) for flow in table if flow.source == component]
+    rules = {key: value for key, value in (("ingress", ingress), ("egress", egress)) if value}
+    return context.manifest(
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        f"{context.name}-{component}",
+        component,
+        spec={
+            "podSelector": {"matchLabels": selector(context.name, component)},
+            "policyTypes": ["Ingress", "Egress"],
+            **rules,
+        },
+    )
+
+
+def _rule(context: Context, direction: str, peer: Peer, flow: Flow) -> Object:
+    ports = [{"port": port, "protocol": protocol} for port in flow.ports for protocol in flow.protocols]
+    if peer == "anywhere":
+        return {"ports": ports}
+    if peer == "pods of this Kubernetes cluster":
+        return {direction: [{"namespaceSelector": {}}], "ports": ports}
+    return {direction: [{"podSelector": {"matchLabels": selector(context.name, peer)}}], "ports": ports}

@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Services of the databases. None of them picks a leader: clients get all members and find the leader themselves.
+"""
+
+from __future__ import annotations
+
+from .context import Context
+from .names import PORTS, Database, Object, database_name, member_name, selector
+
+
+def services(context: Context, database: Database) -> list[Object]:
+    """The names of the pods, one Service for each member, and one in front of all."""
+    members = [_member(context, database, index) for index in range(context.members(database))]
+    return [_headless(context, database), *members, _in_front(context, database)]
+
+
+def _headless(context: Context, database: Database) -> Object:
+    ports = PORTS[database]
+    return context.manifest(
+        "v1",
+        "Service",
+        database_name(context.name, database),
+        database,
+        spec={
+            "clusterIP": "None",
+            # Without quorum no member is ready; without names they would never find each other again.
+            "publishNotReadyAddresses": True,
+            "selector": selector(context.name, database),
+            "ports": [_port("client", ports.client), _port("raft", ports.raft)],
+        },
+    )
+
+
+def _member(context: Context, database: Database, index: int) -> Object:
+    """Never with the raft port: a raft address has to be local to its member."""
+    service, name = context.spec.database(database).service, member_name(context.name, database, index)
+    port = _port("client", PORTS[database].client)
+    if index < len(service.node_ports):
+        port["nodePort"] = service.node_ports[index]
+    return context.manifest(
+        "v1",
+        "Service",
+        name,
+        database,
+        metadata={"annotations": dict(service.annotations)} if service.annotations else {},
+        spec={
+            "type": service.type,
+            "publishNotReadyAddresses": True,
+            "selector": {**selector(context.name, database), "statefulset.kubernetes.io/pod-name": name},
+            "ports": [port],
+        },
+    )
+
+
+def _in_front(context: Context, database: Database) -> Object:
+    """For clients in this Kubernetes cluster that are configured with one name. It leads to members that are ready."""
+    service = context.spec.neutron_integration.database(database)
+    return context.manifest(
+        "v1",
+        "Service",
+        service.name,
+        database,
+        spec={
+            "type": "ClusterIP",
+            "selector": selector(context.name, database),
+            "ports": [{**_port("client", service.port), "targetPort": PORTS[database].client}],
+        },
+    )
+
+
+def _port(name: str, number: int) -> Object:
+    return {"name": name, "port": number, "targetPort": number, "protocol": "TCP"}

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The members of one database. Kubernetes starts them all at once and never restarts or removes one by itself: that is done by a run, one after
+another, when the others allow it.
+
+The template of the pods holds nothing that changes without need, neither certificates nor the list of members: a changed template means that each
+member is restarted.
+"""
+
+from __future__ import annotations
+
+from . import pods
+from .context import Context
+from .names import (
+    FILES,
+    MOST_MEMBERS,
+    PORTS,
+    Database,
+    Object,
+    database_name,
+    labels,
+    record_name,
+    scripts_name,
+    selector,
+)
+
+_DATA, _RECORD = "/data", "/record"
+
+
+def stateful_set(context: Context, database: Database) -> Object:
+    spec = context.spec.database(database)
+    name = database_name(context.name, database)
+    mine = selector(context.name, database)
+    directories = [
+        pods.empty("run", pods.RUN),
+        pods.empty("tmp", pods.TEMPORARY),
+        pods.from_config_map("record", record_name(context.name, database), _RECORD),
+        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.certificates(context.spec.tls),
+    ]
+    pod: Object = {
+        "serviceAccountName": name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "priorityClassName": "system-cluster-critical",
+        "securityContext": pods.pod_security(),
+        "terminationGracePeriodSeconds": 60,
+        "affinity": pods.apart(mine, required=True),
+        "topologySpreadConstraints": pods.spread(mine),
+        "containers": [_member(context, database, [mount for _volume, mount in directories])],
+        "volumes": [volume for volume, _mount in directories],
+    }
+    if spec.node_selector:
+        pod["nodeSelector"] = dict(spec.node_selector)
+    if spec.tolerations:
+        pod["tolerations"] = [dict(toleration) for toleration in spec.tolerations]
+    return context.manifest(
+        "apps/v1",
+        "StatefulSet",
+        name,
+        database,
+        spec={
+            "serviceName": name,
+            "replicas": context.replicas[database],
+            # All at once: after a total outage none of them becomes ready alone.
+            "podManagementPolicy": "Parallel",
+            "updateStrategy": {"type": "OnDelete"},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+            "selector": {"matchLabels": mine},
+            "template": {"metadata": {"labels": labels(context.name, database)}, "spec": pod},
+            "volumeClaimTemplates": [_claim(context, database)],
+        },
+    )
+
+
+def _claim(context: Context, database: Database) -> Object:
+    storage = context.spec.database(database).storage
+    spec: Object = {
+        "accessModes": ["ReadWriteOnce"],
+        "volumeMode": "Filesystem",
+        "resources": {"requests": {"storage": storage.size}},
+    }
+    if storage.storage_class is not None:
+        spec["storageClassName"] = storage.storage_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "labels": labels(context.name, database)},
+        "spec": spec,
+    }
+
+
+def _member(context: Context, database: Database, mounts: list[Object]) -> Object:
+    spec, ports = context.spec.database(database), PORTS[database]
+    name = database_name(context.name, database)
+    launcher = f"{pods.SCRIPTS}/{pods.LAUNCHER}"
+    scheme = "ssl" if context.spec.tls.enabled else "tcp"
+    settings = {
+        "OVN_DATABASE": database,
+        "OVN_LOCAL_ADDRESS": f"{scheme}:$(OVN_MEMBER).{name}.{context.namespace}.svc.{context.cluster_domain}:{ports.raft}",
+        "OVN_RECORD_DIR": _RECORD,
+        "OVN_DB_FILE": f"{_DATA}/{FILES[database]}.db",
+        "OVN_RUN_DIR": pods.RUN,
+        "OVN_STATE_DIR": f"{pods.RUN}/launcher",
+        # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
+        "OVN_CLIENT_ENDPOINTS": ",".join(context.first_endpoints(database, MOST_MEMBERS)),
+        "OVN_WAIT": "1",
+        # The log goes where the node rotates it; a file in the pod would grow for ever.
+        "OVN_CONSOLE": "1",
+        **(pods.CERTIFICATES if context.spec.tls.enabled else {}),
+    }
+    alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
+    return pods.container(
+        "database",
+        context.spec.ovn_image,
+        ["sh", launcher, "run"],
+        spec.resources,
+        env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(settings)],
+        ports=[
+            {"name": "client", "containerPort": ports.client, "protocol": "TCP"},
+            {"name": "raft", "containerPort": ports.raft, "protocol": "TCP"},
+        ],
+        volumeMounts=[{"name": "data", "mountPath": _DATA}, *mounts],
+        # Reading or receiving a big database takes minutes; a joiner that is killed meanwhile leaves a file that never starts.
+        startupProbe=pods.probe(alive, period=10, failures=60, timeout=10),
+        # Never about leader, quorum or peers: a restart mends none of them and can cost the member.
+        livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
+        readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
+        # Hands the leadership over. A hook that fails would only be told as an event that misleads.
+        lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"sh {launcher} stop || true"]}}},
+    )
