@@ -50,9 +50,16 @@ def number(description: str, minimum: int, maximum: int, **more: t.Any) -> Schem
     return {"type": "integer", "description": description, "minimum": minimum, "maximum": maximum, **more}
 
 
-def record(description: str, properties: dict[str, Schema], *rules: Schema, **more: t.Any) -> Schema:
-    """An object. With `default={}` the defaults of its fields hold even if it is not given."""
-    schema = {"type": "object", "description": description, "properties": properties, **more}
+def record(
+    description: str, properties: dict[str, Schema], *rules: Schema, given: bool = False, **more: t.Any
+) -> Schema:
+    """An object. With `given` it is there even if nobody gives it, so that the defaults of its fields hold.
+
+    The default is spelled out: the API server checks it against the rules as it stands.
+    """
+    schema: Schema = {"type": "object", "description": description, "properties": properties, **more}
+    if given:
+        schema["default"] = {key: field["default"] for key, field in properties.items() if "default" in field}
     return {**schema, "x-kubernetes-validations": list(rules)} if rules else schema
 
 
@@ -82,7 +89,7 @@ def _image(of: str, repository: str, tag: str) -> Schema:
                 "When a node pulls the image.", enum=["IfNotPresent", "Always", "Never"], default="IfNotPresent"
             ),
         },
-        default={},
+        given=True,
     )
 
 
@@ -164,7 +171,7 @@ def _database(title: str) -> Schema:
                     SAME_CLASS,
                     ".storageClass",
                 ),
-                default={},
+                given=True,
             ),
             "resources": _resources("a member"),
             "electionTimer": number(
@@ -203,7 +210,7 @@ def _database(title: str) -> Schema:
                     DIFFERENT_PORTS,
                     ".nodePorts",
                 ),
-                default={},
+                given=True,
             ),
             "nodeSelector": _node_selector("may run members"),
             "tolerations": _tolerations("the members"),
@@ -213,7 +220,7 @@ def _database(title: str) -> Schema:
             ONE_PORT_EACH,
             ".service.nodePorts",
         ),
-        default={},
+        given=True,
     )
 
 
@@ -224,9 +231,9 @@ def _connection(title: str, name: str, port: int) -> Schema:
             "name": text("Name of the Service.", default=name, pattern=NAME, maxLength=63),
             "port": number("Port of the Service.", 1, 65535, default=port),
         },
-        default={},
+        given=True,
     )
-    return record(f"How Neutron reaches the {title} database.", {"service": service}, default={})
+    return record(f"How Neutron reaches the {title} database.", {"service": service}, given=True)
 
 
 def _bridge_mappings(description: str) -> Schema:
@@ -258,7 +265,7 @@ def _daemons(of: str, **properties: Schema) -> Schema:
             "tolerations": _tolerations("the pods"),
             **properties,
         },
-        default={},
+        given=True,
     )
 
 
@@ -276,7 +283,7 @@ CLUSTER_SPEC = record(
                 "threads": number("Threads of each northd.", 1, 256, default=1),
                 "resources": _resources("northd"),
             },
-            default={},
+            given=True,
         ),
         "controller": _daemons("ovn-controller"),
         "ovs": _daemons(
@@ -305,7 +312,7 @@ CLUSTER_SPEC = record(
                 "cidr": text("The tunnels end at the node's address in this network.", pattern=NETWORK, maxLength=49),
             },
             rule("!(has(self.interface) && has(self.cidr))", INTERFACE_OR_CIDR),
-            default={},
+            given=True,
         ),
         "bridgeMappings": _bridge_mappings("Physical networks that every hypervisor reaches."),
         "gateway": record(
@@ -319,7 +326,7 @@ CLUSTER_SPEC = record(
                 "sbConnection": _connection("Southbound", "ovn-sb", 6642),
             },
             rule("self.nbConnection.service.name != self.sbConnection.service.name", TWO_SERVICES),
-            default={},
+            given=True,
         ),
         "tls": record(
             "Encryption of all connections.",
@@ -341,7 +348,7 @@ CLUSTER_SPEC = record(
                     },
                 ),
             },
-            default={},
+            given=True,
         ),
         "network": record(
             "Addresses that are published in the ConfigMap ovn-config for other components.",
@@ -361,7 +368,7 @@ CLUSTER_SPEC = record(
         DIFFERENT_PORTS,
         ".southbound.service.nodePorts",
     ),
-    default={},
+    given=True,
 )
 
 CHASSIS_SPEC = record(
