@@ -19,6 +19,8 @@ from .wire import Connection, TlsFiles
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 
 _COLUMNS = ["_uuid", "name", "model", "connected", "leader", "cid", "sid", "index"]
+# Parameters of the method `transact`.
+SERVER_QUERY: list[t.Any] = ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,10 +49,17 @@ def _optional(value: t.Any) -> t.Any:
 def query_databases(endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> dict[str, ServerRow]:
     """The rows of all databases that the server hosts, by name, without `_Server` itself."""
     with Connection(endpoint, tls, deadline) as connection:
-        result = connection.call(
-            "transact", ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}]
-        )
-        certificate = connection.peer_certificate
+        return read_databases(connection)
+
+
+def read_databases(connection: Connection) -> dict[str, ServerRow]:
+    """The same over a connection that stays open."""
+    result = connection.call("transact", SERVER_QUERY)
+    return databases_in(result, connection.name, connection.peer_certificate)
+
+
+def databases_in(result: t.Any, endpoint: str, certificate: dict[str, t.Any] | None = None) -> dict[str, ServerRow]:
+    """The rows in the answer to `SERVER_QUERY`, whoever brought it."""
     rows = result[0].get("rows") if isinstance(result, list) and result and isinstance(result[0], dict) else None
     if rows is None:
         raise Refused(

@@ -80,7 +80,7 @@ class Connection:
         )
 
     def _failed(self, e: OSError) -> OvnError:
-        if isinstance(e, TimeoutError):
+        if isinstance(e, (TimeoutError, socket.timeout)):  # two classes before Python 3.10
             return self._timed_out()
         if self.tls_client:
             from .tls import failure

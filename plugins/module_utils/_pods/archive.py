@@ -9,13 +9,11 @@ judge by the same rules as the modules. Equal code gives equal bytes, on every m
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 import io
+import os
+import re
 import typing as t
 import zipfile
-
-from .._errors import BadAnswer
 
 # Seen by Ansible, too: what is imported here travels with every module that builds the archive.
 from . import main as entry
@@ -23,7 +21,10 @@ from . import main as entry
 ROOT = "c5c3_ovn"
 LIMIT = 500 * 1024  # of the 1 MiB that a ConfigMap holds, of which base64 takes a quarter
 
-_HERE = __name__.rpartition("._pods.")[0]  # the package of all module_utils
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # of all module_utils, maybe inside a zip file
+# Our code is formatted: looking for this is as good as parsing, and a run that changes nothing should cost nothing.
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _HEADER = """\
 # Copyright: (c) 2026, C5C3 contributors
 # GNU General Public License v3.0+ (https://www.gnu.org/licenses/gpl-3.0.txt)
@@ -46,8 +47,8 @@ class _Source(t.NamedTuple):
 def build_archive() -> bytes:
     """A zipapp (PEP 441) of `_pods.main` and everything of ours that it imports."""
     members = {"__main__.py": _START, f"{ROOT}/__init__.py": _HEADER}
-    for name, source in _closure(entry.__name__).items():
-        path = name[len(_HERE) + 1 :].replace(".", "/")
+    for name, source in _closure(entry.__name__.rpartition("module_utils.")[2]).items():
+        path = name.replace(".", "/")
         members[f"{ROOT}/{path}{'/__init__' if source.is_package else ''}.py"] = source.text
     content = io.BytesIO()
     # Stored, not compressed: another version of zlib would give other bytes.
@@ -64,12 +65,12 @@ def build_archive() -> bytes:
 
 
 def _closure(first: str) -> dict[str, _Source]:
-    """Our modules that `first` imports, directly or not, with the packages around them."""
+    """Our modules that `first` imports, directly or not, with the packages around them; names are relative to module_utils."""
     found: dict[str, _Source] = {}
     todo = [first]
     while todo:
         name = todo.pop()
-        if name in found or name == _HERE:
+        if not name or name in found:
             continue
         source = _source(name)
         if source is None:  # a function or class of the package that was looked at already
@@ -81,32 +82,32 @@ def _closure(first: str) -> dict[str, _Source]:
 
 
 def _source(name: str) -> _Source | None:
-    """From wherever Python loads it: a folder, or the zip file that Ansible sends to its targets."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # its parent is no package
-        return None
-    if spec is None:
-        return None
-    text = spec.loader.get_source(name) if isinstance(spec.loader, _HasSource) else None
-    if isinstance(text, bytes):  # Ansible's own loader, in plugins
-        text = text.decode()
-    if text is None:
-        raise BadAnswer(f"Python cannot show the source of {name}: install the collection as files, not compiled.")
-    return _Source(text, spec.submodule_search_locations is not None)
+    """From wherever Python loads it: a folder, or the zip file that Ansible sends to its targets. Nothing is imported for it."""
+    path = os.path.join(_FOLDER, *name.split("."))
+    for candidate, is_package in ((f"{path}.py", False), (os.path.join(path, "__init__.py"), True)):
+        try:
+            return _Source(_read(candidate).decode(), is_package)
+        except OSError:  # not a file
+            continue
+    return None
 
 
-@t.runtime_checkable
-class _HasSource(t.Protocol):
-    def get_source(self, fullname: str) -> str | bytes | None: ...
+class _Loader(t.Protocol):
+    def get_data(self, path: str) -> bytes: ...
+
+
+def _read(path: str) -> bytes:
+    if os.path.isdir(_FOLDER):
+        with open(path, "rb") as file:
+            return file.read()
+    return t.cast(_Loader, entry.__loader__).get_data(path)
 
 
 def _imports(name: str, source: _Source) -> t.Iterator[str]:
     """What relative imports name; `from . import x` may mean a module or not."""
     parts = name.split(".")
-    for node in ast.walk(ast.parse(source.text)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            package = parts[: len(parts) - node.level + source.is_package]
-            target = ".".join([*package, *([node.module] if node.module else [])])
-            yield target
-            yield from (f"{target}.{alias.name}" for alias in node.names)
+    for dots, module, names in _IMPORT.findall(source.text):
+        package = parts[: len(parts) - len(dots) + source.is_package]
+        target = ".".join([*package, *([module] if module else [])])
+        yield target
+        yield from (f"{target}.{word}".lstrip(".") for word in _WORD.findall(names))

@@ -20,7 +20,10 @@ if t.TYPE_CHECKING:
 DEFAULT = "_default"
 NODES = "_nodes"  # which nodes have a chassis: for the module, not for the agent
 
-Settings = dict[str, t.Any]
+if t.TYPE_CHECKING:
+    Settings = dict[str, t.Any]
+else:  # Python 3.8 in a pod cannot evaluate it
+    Settings = dict
 
 # The task-like options of ovn_chassis make no sense here: what to wait for, where to connect to, what to permit once.
 _TEXTS = ("remote", "availability_zones", "cms_options", "transport_zones")

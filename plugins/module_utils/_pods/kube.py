@@ -11,12 +11,14 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import ssl
 import threading
 import typing as t
 import urllib.parse
 
 from .._errors import BadAnswer, CertificateProblem, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .log import expected
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 FIELD_MANAGER = "c5c3.ovn-observer"
@@ -129,7 +131,7 @@ class Api:
             raise CertificateProblem(f"{path} holds no usable PEM certificate: {e}.") from e
 
     def _failed(self, e: Exception) -> OvnError:
-        if isinstance(e, TimeoutError):
+        if isinstance(e, (TimeoutError, socket.timeout)):  # two classes before Python 3.10
             return TimedOut(f"{self.name} did not answer in time.")
         if isinstance(e, ssl.SSLError):
             return CertificateProblem(f"TLS with {self.name} failed: {e.reason or e}.")
@@ -172,8 +174,8 @@ class Mirror(threading.Thread):
                 self._follow()
                 self._trouble(self._path, None)
                 pause = 0.5
-            except OvnError as e:
-                self._trouble(self._path, e)
+            except Exception as e:  # a fault of ours, too: the thread has to go on
+                self._trouble(self._path, expected(e))
                 self._stopped.wait(pause)
                 pause = min(pause * 2, 10)
 
@@ -199,6 +201,12 @@ class Mirror(threading.Thread):
                 if event["type"] != "DELETED":
                     objects[item["metadata"]["name"]] = item
                 self._replace(objects)
+
+    def put(self, item: Object) -> None:
+        """What a write of ours returned, before the watch tells: nobody writes the same thing twice."""
+        name = item["metadata"]["name"]
+        if self.objects is not None and name in self.objects:
+            self.objects = {**self.objects, name: item}
 
     def _replace(self, objects: dict[str, Object]) -> None:
         if objects != self.objects:

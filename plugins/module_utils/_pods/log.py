@@ -12,7 +12,12 @@ import datetime
 import sys
 import threading
 
-from .._errors import OvnError
+from .._errors import BadAnswer, OvnError
+
+
+def expected(error: Exception) -> OvnError:
+    """The same as one of ours: what nobody expected is told with its type, for whoever has to look for the fault."""
+    return error if isinstance(error, OvnError) else BadAnswer(f"{type(error).__name__}: {error}")
 
 
 class Log:

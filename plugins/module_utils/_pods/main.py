@@ -12,6 +12,18 @@ import sys
 import typing as t
 
 
+def _observer(arguments: t.Sequence[str]) -> int:
+    from .observer import main as observe
+
+    return observe(arguments)
+
+
+def _chassis(arguments: t.Sequence[str]) -> int:
+    from .chassis_agent import main as keep
+
+    return keep(arguments)
+
+
 def _northd(arguments: t.Sequence[str]) -> int:
     from .northd import main as tell
 
@@ -26,7 +38,9 @@ def _version(arguments: t.Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
+    "observer": _observer,
     "northd": _northd,
+    "chassis": _chassis,
     "version": _version,
 }
 

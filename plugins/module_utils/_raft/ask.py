@@ -32,7 +32,8 @@ _CODES: tuple[tuple[type[OvnError], str], ...] = (
 _SAMPLE_PAUSE = 0.1
 
 
-def _problem(error: OvnError) -> Problem:
+def problem_of(error: OvnError) -> Problem:
+    """Why somebody said nothing."""
     return Problem(next((code for kind, code in _CODES if isinstance(error, kind)), "error"), str(error))
 
 
@@ -73,7 +74,11 @@ def _days_left(certificate: dict[str, t.Any] | None) -> float | None:
 
 
 def _ask_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> dict[str, t.Any]:
-    rows = query_databases(endpoint, tls, deadline)
+    return told_by_server(endpoint, database, query_databases(endpoint, tls, deadline))
+
+
+def told_by_server(endpoint: Endpoint | str, database: str, rows: t.Mapping[str, ServerRow]) -> dict[str, t.Any]:
+    """The fields of an `Answer` that the rows of `_Server` give."""
     found: dict[str, t.Any] = {
         "certificate_days": next((_days_left(row.certificate) for row in rows.values()), None),
         "other_databases": {name: row.cluster_id for name, row in rows.items() if name != database},
@@ -124,7 +129,7 @@ def ask_member(
         except InvalidInput:
             raise
         except OvnError as e:
-            part = {"problems": (_problem(e),)}
+            part = {"problems": (problem_of(e),)}
         # A dead or frozen process is told once, not for each of its sockets.
         problems.extend(p for p in part.pop("problems", ()) if p.code not in {known.code for known in problems})
         found.update(part)
@@ -179,7 +184,7 @@ def ask(
         if isinstance(outcome, InvalidInput):
             raise outcome
         if isinstance(outcome, OvnError):
-            outcome = Answer(question.member, database, problems=(_problem(outcome),), taken=time.time())
+            outcome = Answer(question.member, database, problems=(problem_of(outcome),), taken=time.time())
         answers.append(outcome)
     return merge(answers)
 

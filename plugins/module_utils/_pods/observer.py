@@ -1,0 +1,280 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods true, between runs and without them.
+
+It looks and tells, it repairs nothing: only runs change databases. What it needs it finds in the environment that the manifests give it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import os
+import signal
+import threading
+import time
+import typing as t
+
+from .._errors import InvalidInput, OvnError
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.wire import TlsFiles
+from .._raft.answer import Answer, silent
+from .._raft.record import parse_record
+from .._raft.verdict import Verdict
+from .chassis_count import ChassisWatch, Count
+from .judge import Judge, leading_pod
+from .kube import Api, Mirror
+from .leader_labels import LABELS, active_northd, label_patches
+from .log import Log, expected
+from .members import MemberWatch
+from .status import DATABASES, cluster_status
+
+ALIVE_FILE = "/run/ovn/observer-alive"
+_ALIVE = 60.0  # seconds without a round, after which the process hangs
+
+_TICK = 10.0  # a round at least this often
+_SOON = 1.0  # while something is not settled or could not be written
+_GATHER = 0.1  # events of one cause come together
+_START = 5.0  # until every member has had the time to answer once
+_ASK_RECORD = 15.0
+_DEFAULT_TIMER = 1000
+
+
+class Settings(t.NamedTuple):
+    """From the environment."""
+
+    name: str
+    namespace: str
+    endpoints: t.Mapping[str, t.Sequence[Endpoint]]
+    tls: TlsFiles
+    alive_file: str
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> Settings:
+        def needed(variable: str) -> str:
+            if not environment.get(variable):
+                raise InvalidInput(f"{variable} is not set.")
+            return environment[variable]
+
+        return cls(
+            name=needed("OVN_CLUSTER_NAME"),
+            namespace=needed("OVN_NAMESPACE"),
+            endpoints={name: parse_endpoints([needed(f"OVN_{name.upper()}")]) for name in DATABASES},
+            tls=TlsFiles(
+                environment.get("OVN_PRIVATE_KEY"),
+                environment.get("OVN_CERTIFICATE"),
+                environment.get("OVN_CA_CERTIFICATE"),
+            ),
+            alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
+        )
+
+
+class Observer:
+    """Threads that look, and one loop that judges and writes."""
+
+    def __init__(self, settings: Settings, api: Api, log: Log) -> None:
+        self.settings, self.api, self.log = settings, api, log
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        core = f"/api/v1/namespaces/{settings.namespace}"
+        self._core = core
+        self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"
+        selector = {"labelSelector": f"app.kubernetes.io/instance={settings.name}"}
+        only = {"fieldSelector": f"metadata.name={settings.name}"}
+        self.pods = Mirror(api, f"{core}/pods", selector, self._wake.set, log.trouble)
+        self.clusters = Mirror(api, self._resource, only, self._wake.set, log.trouble)
+        self.members = {
+            name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
+            for name in DATABASES
+        }
+        self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
+        self._count = Count()
+        self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
+        self._asked_record: dict[str, float] = {}
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        threads: list[Mirror | ChassisWatch | MemberWatch]
+        threads = [self.pods, self.clusters, self.chassis, *(m for members in self.members.values() for m in members)]
+        for thread in threads:
+            thread.start()
+        self._first_answers()
+        while not self._stop.is_set():
+            try:
+                settled = self._round()
+                self.log.trouble("round", None)
+            except Exception as e:  # a fault of ours: better late than never
+                self.log.trouble("round", expected(e))
+                settled = False
+            _touch(self.settings.alive_file)
+            self._wake.wait(_TICK if settled else _SOON)
+            self._wake.clear()
+            self._stop.wait(_GATHER)
+        for thread in threads:
+            thread.stop()
+
+    def _first_answers(self) -> None:
+        end = time.monotonic() + _START
+        while time.monotonic() < end and not self._stop.is_set():
+            if all(m.answer is not None for members in self.members.values() for m in members):
+                return
+            self._wake.wait(0.2)
+            self._wake.clear()
+
+    def _southbound_member(self) -> Endpoint | None:
+        """Whom to ask about chassis: the first that takes part, so that it stays the same one."""
+        for member in self.members["southbound"]:
+            if member.answer is not None and member.answer.server is not None and member.answer.server.connected:
+                return member.endpoint
+        return None
+
+    def _answers(self, name: str) -> list[Answer]:
+        words = f"no answer within {_START:g} s"
+        return [
+            member.answer or silent(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {words}.")
+            for member in self.members[name]
+        ]
+
+    def _round(self) -> bool:
+        """Judge and write; False if there should be another round soon."""
+        resource = (self.clusters.objects or {}).get(self.settings.name)
+        settled = True
+        verdicts: dict[str, Verdict] = {}
+        leaders: dict[str, str | None] = {}
+        for name in DATABASES:
+            verdicts[name], seen = self._judge(name, resource)
+            if seen:
+                leaders[LABELS[name]] = leading_pod(verdicts[name])
+            settled &= seen and not self._judges[name].unsettled
+        pods = list((self.pods.objects or {}).values())
+        for pod, patch in label_patches(pods, leaders).items():
+            settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
+        if resource is not None:
+            write = functools.partial(self._write, resource, verdicts, active_northd(pods))
+            settled &= self._try("status", write)
+        return settled
+
+    def _try(self, subject: str, write: t.Callable[[], None]) -> bool:
+        """Whether it worked. One write that fails does not keep others from being tried."""
+        try:
+            write()
+        except OvnError as e:
+            self.log.trouble(subject, e)
+            return False
+        self.log.trouble(subject, None)
+        return True
+
+    def _label(self, pod: str, patch: t.Any) -> None:
+        written = self.api.patch(f"{self._core}/pods/{pod}", patch)
+        if written is not None:
+            self.pods.put(written)
+            self.log.say(f"{pod}: {patch['metadata']['labels']}")
+
+    def _judge(self, name: str, resource: t.Any) -> tuple[Verdict, bool]:
+        spec = (resource or {}).get("spec", {}).get(name, {})
+        indexes = {member.member: member.indexes for member in self.members[name]}
+        while True:
+            verdict, seen = self._judges[name].judge(
+                self._answers(name),
+                indexes,
+                self._cluster_ids[name],
+                int(spec.get("electionTimer") or _DEFAULT_TIMER),
+                time.monotonic(),
+            )
+            # A cluster gets another id only by being created anew, which a run writes down before anybody sees it.
+            unsure = self._cluster_ids[name] is None or verdict.verdict == "split"
+            if not unsure or not self._read_record(name):
+                return verdict, seen
+
+    def _read_record(self, name: str) -> bool:
+        """Whether the recorded cluster id is another one than until now."""
+        if time.monotonic() - self._asked_record.get(name, -_ASK_RECORD) < _ASK_RECORD:
+            return False
+        self._asked_record[name] = time.monotonic()
+        try:
+            found = self.api.get(f"{self._core}/configmaps/{self.settings.name}-{name}-record")
+            cid = parse_record(found["data"]["record.json"]).cid if found else None
+            self.log.trouble(f"record of {name}", None)
+        except KeyError:
+            cid = None  # just being created
+        except OvnError as e:
+            self.log.trouble(f"record of {name}", e)
+            return False
+        before, self._cluster_ids[name] = self._cluster_ids[name], cid
+        return before != cid
+
+    def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
+        """The status, if it is not what the API server has."""
+        previous = resource.get("status") or {}
+        rows = self.chassis.rows
+        inside = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
+        status = cluster_status(
+            # Runs put the specification into effect, so only they move this.
+            generation=previous.get("observedGeneration", 0),
+            previous=previous,
+            verdicts=verdicts,
+            # Only a run knows the addresses outside.
+            endpoints={**inside, **{k: v for k, v in previous.get("endpoints", {}).items() if v}},
+            chassis=None if rows is None else self._count.of(rows, time.monotonic()),
+            now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            northd=northd,
+        )
+        if all(previous.get(key) == value for key, value in status.items()):
+            return
+        # With the version: else what a run has written in between would be undone.
+        patch = {"metadata": {"resourceVersion": resource["metadata"]["resourceVersion"]}, "status": status}
+        written = self.api.patch(f"{self._resource}/{self.settings.name}/status", patch)
+        if written is not None:
+            self.log.say(_summary(written.get("status", {})))
+            self.clusters.put(written)
+
+
+def _summary(status: t.Mapping[str, t.Any]) -> str:
+    ready = {c["type"]: c for c in status.get("conditions", ())}.get("Ready", {})
+    return json.dumps(
+        {
+            "ready": ready.get("status"),
+            **{name: [status[name]["verdict"], status[name]["leader"]] for name in DATABASES if name in status},
+            "chassis": [status.get("activeControllers"), status.get("chassisCount")],
+        }
+    )
+
+
+def _touch(path: str) -> None:
+    """For the liveness probe. Without the folder there is no probe."""
+    try:
+        with open(path, "w", encoding="ascii"):
+            os.utime(path)
+    except OSError:
+        return
+
+
+def _is_alive(path: str) -> bool:
+    try:
+        return time.time() - os.stat(path).st_mtime < _ALIVE
+    except OSError:
+        return False
+
+
+def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
+    if "--alive" in arguments:
+        return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
+    log = Log("observer")
+    try:
+        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log)
+    except InvalidInput as e:
+        log.say(str(e))
+        return 2
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: observer.stop())
+    observer.run()
+    return 0

@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of an OVNCluster from the verdicts about its databases. Modules and the observer write it, so both use this. Pure.
+
+Only what both can see is in it: the observer asks the members from outside and never sees a member list, a term or a timer.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+
+from .._raft.answer import host_of
+from .._raft.verdict import Verdict
+from .._raft.view import majority
+from .leader_labels import leader_of
+
+DATABASES = ("northbound", "southbound")
+
+_REASONS = {
+    "healthy": "Healthy",
+    "degraded": "Degraded",
+    "no_quorum": "NoQuorum",
+    "split": "Split",
+    "forming": "Forming",
+    "unreachable": "Unreachable",
+}
+_TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
+_UUID_LENGTH = 36
+_LONGEST = 1000  # of a message
+
+# Numbers that differ with each look and say nothing new.
+_RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
+
+
+class _Finding(t.NamedTuple):
+    """A condition without its history."""
+
+    kind: str
+    status: str  # True | False | Unknown
+    reason: str
+    message: str
+
+
+def cluster_status(
+    *,
+    generation: int,
+    previous: t.Mapping[str, t.Any],
+    verdicts: t.Mapping[str, Verdict],
+    endpoints: t.Mapping[str, str],
+    chassis: t.Mapping[str, int] | None,
+    now: str,
+    northd: t.Sequence[str] | None = None,
+) -> dict[str, t.Any]:
+    """The whole status. `chassis` (count, active) and `northd` (active pods): None if the caller does not know, what was known stays.
+
+    `previous` is the status until now; equal findings give an equal status, whatever the time is.
+    """
+    known = {condition["type"]: condition for condition in previous.get("conditions", ())}
+    databases = [_database(name, verdicts[name]) for name in DATABASES]
+    counts = {"count": previous.get("chassisCount"), "active": previous.get("activeControllers")}
+    if chassis is not None:
+        counts = {"count": chassis["count"], "active": chassis["active"]}
+    findings: list[_Finding | None] = [
+        *databases,
+        _northd(northd, known.get("NorthdReady")),
+        _controllers(counts, verdicts["southbound"].writable),
+    ]
+    told = [finding for finding in findings if finding is not None]
+    told.insert(0, _ready(told))
+    status: dict[str, t.Any] = {
+        "observedGeneration": generation,
+        "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in told],
+        "endpoints": {name: endpoints[name] for name in DATABASES},
+        **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
+    }
+    if counts["count"] is not None:
+        status["chassisCount"], status["activeControllers"] = counts["count"], counts["active"] or 0
+    return status
+
+
+def serves(verdict: Verdict) -> bool:
+    """Whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
+    if verdict.verdict != "forming":
+        return verdict.writable
+    members = members_of(verdict)
+    return verdict.writable and _taking_part(members) >= majority(len(members))
+
+
+def _database(name: str, verdict: Verdict) -> _Finding:
+    members = members_of(verdict)
+    words = (
+        f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'nobody')} leads."
+    )
+    problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
+    return _Finding(
+        f"{_TITLES[name]}Ready",
+        "True" if serves(verdict) else "False",
+        _REASONS[verdict.verdict],
+        " ".join([words, *dict.fromkeys(problems)])[:_LONGEST],
+    )
+
+
+def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
+    """By pod: one that is silent may be told of twice, as the place that was asked and as an address in the leader's list."""
+    members: dict[str, t.Mapping[str, t.Any]] = {}
+    for member in verdict.members:
+        name = pod_of(member["member"])
+        if name not in members or member["reachable"]:
+            members[name] = member
+    return dict(sorted(members.items()))
+
+
+def pod_of(place: str) -> str:
+    """The pod that a place names: its Raft address and its endpoint begin with its name."""
+    host = host_of(place)
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host.partition(".")[0]
+    return host
+
+
+def _taking_part(members: t.Mapping[str, t.Mapping[str, t.Any]]) -> int:
+    return sum(1 for member in members.values() if member["connected"])
+
+
+def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding | None:
+    if active is None:
+        return _Finding("NorthdReady", before["status"], before["reason"], before["message"]) if before else None
+    if active:
+        return _Finding("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
+    return _Finding(
+        "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
+    )
+
+
+def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
+    count, active = counts["count"], counts["active"] or 0
+    kind = "ControllersReady"
+    if not fresh:
+        return _Finding(kind, "Unknown", "SouthboundNotReady", "The Southbound database cannot tell who is alive.")
+    if count is None:
+        return _Finding(kind, "Unknown", "NotObserved", "Nobody has looked at the chassis yet.")
+    if not count:
+        return _Finding(kind, "False", "NoChassis", "No chassis is registered.")
+    words = f"{active} of {count} chassis answer."
+    if active < count:
+        return _Finding(kind, "False", "ChassisSilent", words)
+    return _Finding(kind, "True", "AllAnswer", words)
+
+
+def _ready(findings: t.Sequence[_Finding]) -> _Finding:
+    """Databases and northd: the control plane. Chassis come and go, they are told of apart."""
+    missing = [f for f in findings if f.kind != "ControllersReady" and f.status != "True"]
+    if missing:
+        return _Finding("Ready", "False", f"{missing[0].kind[: -len('Ready')]}NotReady", missing[0].message)
+    return _Finding("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
+
+
+def _with_history(
+    finding: _Finding, before: t.Mapping[str, t.Any] | None, generation: int, now: str
+) -> dict[str, t.Any]:
+    message, since = finding.message, now
+    if before is not None:
+        if before["status"] == finding.status:
+            since = before["lastTransitionTime"]
+        if _settled(before["message"]) == _settled(message):
+            message = before["message"]
+    return {
+        "type": finding.kind,
+        "status": finding.status,
+        "reason": finding.reason,
+        "message": message,
+        "lastTransitionTime": since,
+        "observedGeneration": generation,
+    }
+
+
+def _settled(message: str) -> str:
+    return _RESTLESS.sub("N", message)
+
+
+def _members(verdict: Verdict, previous: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {
+        "verdict": verdict.verdict,
+        "writable": verdict.writable,
+        # Nobody forgets a cluster's name because its members are down.
+        "clusterId": verdict.cluster_id or previous.get("clusterId", ""),
+        "leader": pod_of(leader_of(verdict) or ""),
+        "members": [
+            {
+                "name": name,
+                # The first four digits are all that others know of a member that does not answer.
+                "serverId": member["server_id"] if len(member["server_id"] or "") == _UUID_LENGTH else "",
+                "role": (member["role"] or "") if member["connected"] else "",
+                "connected": bool(member["connected"]),
+            }
+            for name, member in members_of(verdict).items()
+        ],
+    }
