@@ -24,6 +24,9 @@ import typing as t
 
 import pytest
 
+if t.TYPE_CHECKING:
+    from _apiserver import ApiServer
+
 SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
 DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
@@ -591,3 +594,28 @@ def run_playbook(collection_path: str, short_dir: pathlib.Path) -> RunPlaybook:
         return process.stdout
 
     return execute
+
+
+# --- Kubernetes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def api_server() -> t.Iterator[ApiServer]:
+    """A real API server for all tests of a run: each takes a namespace of its own. Who freezes it thaws it."""
+    from _apiserver import ApiServer
+
+    with tempfile.TemporaryDirectory(prefix="c5c3-api-", ignore_cleanup_errors=True) as name:
+        server = ApiServer(pathlib.Path(name))
+        with contextlib.ExitStack() as stack:
+            stack.callback(server.stop)
+            server.start()
+            yield server
+
+
+_last_namespace = itertools.count(1)
+
+
+@pytest.fixture
+def namespace(api_server: ApiServer) -> str:
+    """A namespace of the API server that no other test uses."""
+    return api_server.new_namespace(f"test-{os.getpid()}-{next(_last_namespace)}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from urllib.parse import quote, urlencode
 
 from .._errors import Refused, Unreachable
 
@@ -20,6 +21,14 @@ class ExecResult(t.NamedTuple):
     code: int
     stdout: str
     stderr: str
+
+
+def exec_url(host: str, namespace: str, pod: str, container: str, command: t.Sequence[str], stdin: bool) -> str:
+    """Where a command is run over a websocket."""
+    query = [("container", container), *(("command", word) for word in command)]
+    query += [("stdin", "true" if stdin else "false"), ("stdout", "true"), ("stderr", "true"), ("tty", "false")]
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
+    return "ws" + host.removeprefix("http") + path + "?" + urlencode(query)
 
 
 def exit_code(error_channel: str, doing: str) -> int:

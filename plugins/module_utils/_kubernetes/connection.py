@@ -21,7 +21,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
 from .auth import AUTH_ARG_SPEC, credentials_of
-from .command import ExecResult, exit_code, fed
+from .command import ExecResult, exec_url, exit_code, fed
 from .network import certificate_failure, network_failure
 from .refusals import failure
 
@@ -32,7 +32,7 @@ try:
     from ansible_collections.kubernetes.core.plugins.module_utils.k8s.client import get_api_client
     from kubernetes.client.exceptions import ApiException
     from kubernetes.dynamic import DynamicClient
-    from kubernetes.stream import stream
+    from kubernetes.stream.ws_client import WSClient
 except ImportError:
     IMPORT_ERROR: str | None = traceback.format_exc()
 else:
@@ -102,6 +102,8 @@ class Connection:
             self._dynamic = DynamicClient(self._api, discoverer=lambda _client, _cache: None)
 
     def _open(self, options: dict[str, t.Any]) -> t.Any:
+        # Loading a kubeconfig leaves it as the process' default, which would win over the options of the next connection.
+        kubernetes.client.Configuration.set_default(None)
         try:
             return get_api_client(**options)
         except (ApiException, urllib3.exceptions.HTTPError):
@@ -129,14 +131,13 @@ class Connection:
         except OvnError:
             raise
         except ApiException as e:
-            cause = e.__context__  # of a websocket: what the server said to the handshake
-            if isinstance(cause, websocket.WebSocketBadStatusException):
-                raise failure(cause.status_code, getattr(cause, "resp_body", None), doing, **words) from e
             if e.status:
                 raise failure(e.status, e.body, doing, **words) from e
             if "SSLError" in str(e.reason) or "CERTIFICATE_VERIFY_FAILED" in str(e.reason):
                 raise certificate_failure(str(e.reason), doing, **words) from e
-            raise network_failure(cause or e, doing, **words) from e
+            raise network_failure(e, doing, **words) from e
+        except websocket.WebSocketBadStatusException as e:  # the server's answer to the handshake
+            raise failure(e.status_code, getattr(e, "resp_body", None), doing, **words) from e
         except (urllib3.exceptions.HTTPError, websocket.WebSocketException, OSError) as e:
             raise network_failure(e, doing, **words) from e
 
@@ -177,7 +178,7 @@ class Connection:
                 serialize=False,
                 watch="true",
                 timeout_seconds=math.ceil(timeout),
-                _request_timeout=(self.timeout, timeout + 1),
+                _request_timeout=(self.timeout, timeout),
                 **options,
             )
         try:
@@ -231,7 +232,7 @@ class Connection:
 
         with self._told(doing):
             return _within(
-                timeout + 1, lambda: self._exec(namespace, pod, container, command, stdin, timeout, doing, late), late
+                timeout + 0.5, lambda: self._exec(namespace, pod, container, command, stdin, timeout, doing, late), late
             )
 
     def _exec(
@@ -247,20 +248,11 @@ class Connection:
     ) -> ExecResult:
         deadline = Deadline(timeout)
         data = None if stdin is None else stdin.encode()
-        # A client of its own: `stream` replaces a method of it meanwhile.
-        client = kubernetes.client.ApiClient(self._configuration)
-        connection = stream(
-            kubernetes.client.CoreV1Api(client).connect_get_namespaced_pod_exec,
-            pod,
-            namespace,
-            container=container,
-            command=fed(command, data),
-            stdin=data is not None,
-            stdout=True,
-            stderr=True,
-            tty=False,
-            _preload_content=False,
-        )
+        url = exec_url(self._configuration.host, namespace, pod, container, fed(command, data), data is not None)
+        # Not by `kubernetes.stream.stream`: it swaps methods of a client that threads share, and needs CoreV1Api, whose
+        # import takes longer than many commands.
+        token = self._configuration.auth_settings().get("BearerToken", {}).get("value")
+        connection = WSClient(self._configuration, url, {"authorization": token} if token else {}, capture_all=False)
         try:
             for start in range(0, len(data or b""), _PIECE):
                 connection.write_stdin((data or b"")[start : start + _PIECE])
@@ -271,5 +263,5 @@ class Connection:
                 raise late()
             stdout, stderr, error = (connection.read_channel(channel) for channel in (1, 2, 3))
         finally:
-            connection.close(timeout=1)
+            connection.close(timeout=0.2)
         return ExecResult(exit_code(error, doing), stdout, stderr)

@@ -1,0 +1,199 @@
+"""A real API server on loopback: kube-apiserver and etcd in a folder of their own, without nodes and controllers.
+
+Ready in seconds. Both end with the test, at the latest with the test process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import sys
+import typing as t
+import urllib.request
+
+import pytest
+from conftest import Daemon, Pki, until
+
+BINARIES = ("kube-apiserver", "etcd")
+ADMIN_TOKEN, LOW_TOKEN = "token-of-the-admin", "token-of-somebody"
+
+
+def folder_of_binaries() -> pathlib.Path | None:
+    """Where kube-apiserver and etcd lie: $KUBEBUILDER_ASSETS or the cache of the test bed."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    testbed = os.environ.get("TESTBED_CACHE") or os.path.join(cache, "c5c3-ovn-testbed")
+    for folder in (os.environ.get("KUBEBUILDER_ASSETS"), os.path.join(testbed, "bin")):
+        if folder and all(os.access(os.path.join(folder, name), os.X_OK) for name in BINARIES):
+            return pathlib.Path(folder)
+    return None
+
+
+def require_binaries() -> pathlib.Path:
+    """Skip loudly where there are none."""
+    folder = folder_of_binaries()
+    if folder is None:
+        reason = "kube-apiserver and etcd missing: tests/testbed/node-image/build makes them, or set KUBEBUILDER_ASSETS"
+        sys.__stderr__.write(f"\nNOT TESTED against a real API server: {reason}\n")
+        pytest.skip(f"NOT TESTED against a real API server: {reason}")
+    return folder
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class ApiServer:
+    """`start()`, then `kubeconfig` (may do everything), `low_kubeconfig` (reads ConfigMaps), `expired_kubeconfig` (a wrong token)."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = directory
+        self._binaries = require_binaries()
+        directory.mkdir(parents=True, exist_ok=True)
+        self._pki = Pki(directory / "pki", "apiserver")
+        self._etcd_port, self._peer_port, port = free_ports(3)
+        self.url = f"https://127.0.0.1:{port}"
+        self._port = port
+        self.etcd: Daemon | None = None
+        self.apiserver: Daemon | None = None
+        self.ca_certificate = self._pki.ca_certificate
+        self.kubeconfig = self._write_kubeconfig("admin", ADMIN_TOKEN)
+        self.low_kubeconfig = self._write_kubeconfig("low", LOW_TOKEN)
+        self.expired_kubeconfig = self._write_kubeconfig("expired", "token-that-nobody-knows")
+
+    def _write_kubeconfig(self, name: str, token: str) -> str:
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": "test", "cluster": {"server": self.url, "certificate-authority": self.ca_certificate}}
+            ],
+            "users": [{"name": name, "user": {"token": token}}],
+            "contexts": [{"name": name, "context": {"cluster": "test", "user": name}}],
+            "current-context": name,
+        }
+        path = self.directory / f"{name}.kubeconfig"
+        path.write_text(json.dumps(content))
+        return str(path)
+
+    def start(self) -> None:
+        self._start_etcd()
+        self._start_apiserver()
+        self._let_somebody_read()
+
+    def _start_etcd(self) -> None:
+        client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
+        self.etcd = Daemon(
+            [
+                str(self._binaries / "etcd"),
+                f"--data-dir={self.directory / 'etcd'}",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=default={peer}",
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+            ],
+            self.directory / "etcd.log",
+        )
+
+    def _start_apiserver(self) -> None:
+        serving = self._pki.issue("kube-apiserver", addresses=["127.0.0.1"])
+        accounts = self._pki.issue("service-accounts")
+        tokens = self.directory / "tokens.csv"
+        tokens.write_text(f'{ADMIN_TOKEN},admin,1,"system:masters"\n{LOW_TOKEN},somebody,2\n')
+        self.apiserver = Daemon(
+            [
+                str(self._binaries / "kube-apiserver"),
+                f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                "--endpoint-reconciler-type=none",
+                f"--secure-port={self._port}",
+                f"--tls-cert-file={serving.certificate}",
+                f"--tls-private-key-file={serving.private_key}",
+                "--service-cluster-ip-range=10.96.0.0/16",
+                f"--service-account-issuer={self.url}",
+                f"--service-account-key-file={accounts.certificate}",
+                f"--service-account-signing-key-file={accounts.private_key}",
+                f"--token-auth-file={tokens}",
+                "--authorization-mode=RBAC",
+                # Nobody makes the tokens and accounts that it would wait for.
+                "--disable-admission-plugins=ServiceAccount",
+            ],
+            self.directory / "apiserver.log",
+        )
+        until(lambda: not self._running() or self._ready(), "a ready API server", timeout=90)
+        if not self._running():
+            logs = [self.directory / f"{name}.log" for name in ("etcd", "apiserver")]
+            pytest.fail("The API server did not start: " + "".join(log.read_text()[-1500:] for log in logs))
+
+    def _running(self) -> bool:
+        return all(daemon is not None and daemon.running for daemon in (self.etcd, self.apiserver))
+
+    def _ready(self) -> bool:
+        try:
+            return self.request("GET", "/readyz") == b"ok"
+        except OSError:
+            return False
+
+    def request(self, method: str, path: str, body: t.Any = None) -> bytes:
+        """What the administrator gets from the API, without any of our code."""
+        request = urllib.request.Request(
+            self.url + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {ADMIN_TOKEN}",
+                "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json",
+            },
+            method=method,
+        )
+        context = ssl.create_default_context(cafile=self.ca_certificate)
+        with urllib.request.urlopen(request, timeout=20, context=context) as response:
+            return t.cast(bytes, response.read())
+
+    def _let_somebody_read(self) -> None:
+        roles = "/apis/rbac.authorization.k8s.io/v1"
+        group = "rbac.authorization.k8s.io"
+        rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}]
+        self.request("POST", f"{roles}/clusterroles", {"metadata": {"name": "readers"}, "rules": rules})
+        binding = {
+            "metadata": {"name": "somebody-reads"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "readers"},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": "somebody"}],
+        }
+        self.request("POST", f"{roles}/clusterrolebindings", binding)
+
+    def new_namespace(self, name: str) -> str:
+        self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        return name
+
+    def freeze(self) -> None:
+        """SIGSTOP: it still accepts connections and never answers."""
+        assert self.apiserver is not None
+        self.apiserver.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self.apiserver is not None
+        self.apiserver.signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Only the API server: its content stays."""
+        if self.apiserver is not None:
+            self.apiserver.kill()
+
+    def restart(self) -> None:
+        self._start_apiserver()
+
+    def stop(self) -> None:
+        for daemon in (self.apiserver, self.etcd):
+            if daemon is not None:
+                daemon.kill()
