@@ -15,10 +15,19 @@ sandbox: $(STAMP)  ## Boot five machines, roll OVN out over SSH, ping through Ge
 sandbox-down:  ## Remove every trace of the sandbox
 	@tests/testbed/sandbox down
 
+kind: $(STAMP)  ## The same on Kubernetes: two kind clusters, a ping between nodes of one, the databases in the other
+	@tests/testbed/kind up
+
+kind-down:  ## Remove every trace of the clusters
+	@tests/testbed/kind down
+
 test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, machines
 	@$(NOX)
+
+test-kind: $(STAMP)  ## The collection on the two clusters: rollout, kills, losses, restarts
+	@$(NOX) --session kind
 
 bench: $(STAMP)  ## Measure against a ping over the same hosts
 	@$(NOX) --session bench
 
-.PHONY: help sandbox sandbox-down test bench
+.PHONY: help sandbox sandbox-down kind kind-down test test-kind bench

@@ -289,6 +289,12 @@ def molecule(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def kind(session: nox.Session) -> None:
+    """Two kind clusters, the control plane in one, the hypervisors in the other; makes them if they are not there."""
+    session.run("tests/testbed/kind", "test", *session.posargs, external=True)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Ratios to a ping over the same hosts, in one run."""
     daemons(session, "daemons", "machines")
