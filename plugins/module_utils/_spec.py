@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import typing as t
 
 from ._errors import InvalidInput
-from ._manifests import schema
-from ._manifests.check import complete, shown
-from ._manifests.names import DATABASES, MOST_MEMBERS, Database, database_name, member_name, northd_name, observer_name
+from ._manifests.check import complete
+from ._manifests.fields import NAME, SERVICE_NAME
+from ._manifests.names import Database
 from ._manifests.quantity import canonical_quantity
+from ._manifests.rules import check_rules
+from ._manifests.schema import CLUSTER_SPEC
 
 StringMap = t.Mapping[str, str]
 
@@ -180,14 +181,12 @@ class ClusterSpec:
 
 def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> ClusterSpec:
     """The specification of the OVNCluster `name`, with all defaults. `InvalidInput` names the field that can never work, why, and what to do."""
-    _checked_name("name", name)
-    _checked_name("namespace", namespace)
-    full = complete(schema.CLUSTER_SPEC, dict(spec), "spec")
-    for database in DATABASES:
-        _check_database(full[database], f"spec.{database}")
-    _check_together(full)
+    # Pods of a StatefulSet carry its name and a hash in a label of at most 63 characters.
+    _checked_name("name", name, SERVICE_NAME, 40)
+    _checked_name("namespace", namespace, NAME, 63)
+    full = complete(CLUSTER_SPEC, dict(spec), "spec")
+    check_rules(name, full)
     neutron = {key: full["neutronIntegration"][f"{key}Connection"]["service"] for key in ("nb", "sb")}
-    _check_services(name, neutron)
     return ClusterSpec(
         name=name,
         namespace=namespace,
@@ -209,23 +208,22 @@ def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> Clu
         encapsulation=Encapsulation(
             type=full["encapsulation"]["type"],
             interface=full["encapsulation"].get("interface"),
-            cidr=_cidr("spec.encapsulation.cidr", full["encapsulation"].get("cidr")),
+            cidr=full["encapsulation"].get("cidr"),
         ),
-        bridge_mappings=_bridge_mappings(full.get("bridgeMappings", [])),
+        bridge_mappings=tuple(_bridge_mapping(item) for item in full.get("bridgeMappings", ())),
         gateway=Gateway(full.get("gateway", {}).get("nodeSelector", {})),
         neutron_integration=NeutronIntegration(ClientService(**neutron["nb"]), ClientService(**neutron["sb"])),
         tls=Tls(
             enabled=full["tls"]["enabled"], secret=full["tls"].get("certSecretRef", {}).get("name") or f"{name}-tls"
         ),
-        network=_network(full.get("network", {})),
+        network=Network(full.get("network", {}).get("netCidr", ""), full.get("network", {}).get("svcCidr", "")),
     )
 
 
-def _checked_name(what: str, value: str) -> None:
-    complete({"type": "string", "pattern": schema.NAME, "description": "Use a-z, 0-9 and -."}, value, what)
-    # Pods of a StatefulSet carry its name and a hash in a label of at most 63 characters.
-    if what == "name" and len(value) > 40:
-        raise InvalidInput(f"name has {len(value)} characters, and names of pods are made from it. Use at most 40.")
+def _checked_name(what: str, value: str, pattern: str, longest: int) -> None:
+    complete(
+        {"type": "string", "pattern": pattern, "maxLength": longest, "description": "Use a-z, 0-9 and -."}, value, what
+    )
 
 
 def _image(value: dict[str, t.Any]) -> Image:
@@ -270,79 +268,5 @@ def _daemons(value: dict[str, t.Any], path: str) -> dict[str, t.Any]:
     }
 
 
-def _bridge_mappings(value: list[dict[str, t.Any]]) -> tuple[BridgeMapping, ...]:
-    owner: dict[str, str] = {}
-    for index, item in enumerate(value):
-        for port in item.get("ports", ()):
-            if owner.setdefault(port, item["bridge"]) != item["bridge"]:
-                raise InvalidInput(
-                    f"spec.bridgeMappings[{index}].ports names {port}, which is already a port of bridge {owner[port]}. "
-                    "A network device belongs to one bridge: remove it from the other."
-                )
-    return tuple(BridgeMapping(i["physicalNetwork"], i["bridge"], tuple(i.get("ports", ()))) for i in value)
-
-
-def _network(value: dict[str, t.Any]) -> Network:
-    for field, slashes in (("netCidr", 2), ("svcCidr", 1)):
-        for part in filter(None, value.get(field, "").split(",")):
-            _cidr(f"spec.network.{field}", "/".join(part.split("/")[:2]))
-            if part.count("/") == 2 == slashes and int(part.split("/")[2]) < int(part.split("/")[1]):
-                raise InvalidInput(
-                    f"spec.network.{field} is {shown(part)}: the part of a host cannot be bigger than all."
-                )
-    return Network(value.get("netCidr", ""), value.get("svcCidr", ""))
-
-
-def _cidr(path: str, value: str | None) -> str | None:
-    if value is not None:
-        try:
-            ipaddress.ip_network(value, strict=True)
-        except ValueError as e:
-            raise InvalidInput(
-                f"{path} is {shown(value)}: {e}. Use a network like 192.0.2.0/24 or 2001:db8::/64."
-            ) from e
-    return value
-
-
-def _check_database(value: dict[str, t.Any], path: str) -> None:
-    """What the rules of the schema say, and what the words of the API server would not explain."""
-    if value["replicas"] % 2 == 0:
-        raise InvalidInput(f"{path}.replicas is {value['replicas']}: {schema.ODD}. Set it to 1, 3 or 5.")
-    service = value["service"]
-    ports = service.get("nodePorts") or []
-    if ports and service["type"] == "ClusterIP":
-        raise InvalidInput(
-            f"{path}.service.nodePorts is set: {schema.PORTS_NEED_TYPE}. Set {path}.service.type, or remove the ports."
-        )
-    if ports and len(ports) != value["replicas"]:
-        raise InvalidInput(
-            f"{path}.service.nodePorts has {len(ports)} ports, {path}.replicas is {value['replicas']}: {schema.ONE_PORT_EACH}."
-            " Name one port for each member."
-        )
-
-
-def _check_together(full: dict[str, t.Any]) -> None:
-    ports = [p for database in DATABASES for p in full[database]["service"].get("nodePorts", ())]
-    for port in ports:
-        if ports.count(port) > 1:
-            raise InvalidInput(
-                f"spec: node port {port} is named {ports.count(port)} times: {schema.DIFFERENT_PORTS}. Choose another one."
-            )
-    encapsulation = full["encapsulation"]
-    if "interface" in encapsulation and "cidr" in encapsulation:
-        raise InvalidInput(f"spec.encapsulation: {schema.INTERFACE_OR_CIDR}. Remove one of them.")
-
-
-def _check_services(name: str, neutron: dict[str, dict[str, t.Any]]) -> None:
-    if neutron["nb"]["name"] == neutron["sb"]["name"]:
-        raise InvalidInput(
-            f"spec.neutronIntegration: both connections use the Service {shown(neutron['nb']['name'])}: {schema.TWO_SERVICES}. Rename one."
-        )
-    taken = {northd_name(name), observer_name(name), *(database_name(name, database) for database in DATABASES)}
-    taken |= {member_name(name, database, index) for database in DATABASES for index in range(MOST_MEMBERS)}
-    for key, service in neutron.items():
-        if service["name"] in taken:
-            raise InvalidInput(
-                f"spec.neutronIntegration.{key}Connection.service.name is {shown(service['name'])}, which is the name of another Service "
-                "of this cluster. Choose another one."
-            )
+def _bridge_mapping(value: dict[str, t.Any]) -> BridgeMapping:
+    return BridgeMapping(value["physicalNetwork"], value["bridge"], tuple(value.get("ports", ())))

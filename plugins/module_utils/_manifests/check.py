@@ -16,7 +16,7 @@ import typing as t
 from .._errors import InvalidInput
 
 if t.TYPE_CHECKING:
-    from .schema import Schema
+    from .fields import Schema
 
 _TYPES: dict[str, tuple[type, str]] = {
     "object": (dict, "a mapping"),

@@ -9,131 +9,41 @@ The fields of `OVNCluster.spec` and `OVNChassis.spec`: types, limits, defaults a
 
 from __future__ import annotations
 
-import typing as t
-
 from .._chassis.external_ids import DATAPATH_TYPES, ENCAPSULATIONS
 from .._database.settings import TIMER_MAXIMUM, TIMER_MINIMUM
+from .fields import (
+    DEVICE,
+    HYPERVISOR,
+    NETWORK,
+    NETWORKS,
+    POD_NETWORKS,
+    SERVICE_NAME,
+    Schema,
+    bridge_mappings,
+    image,
+    listing,
+    mapping,
+    node_selector,
+    number,
+    record,
+    resources,
+    rule,
+    text,
+    tolerations,
+)
 from .names import MOST_MEMBERS
 from .quantity import PATTERN
-
-Schema = dict[str, t.Any]
-
-NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-DEVICE = r"^[^\s/,:]{1,15}$"
-PHYSICAL_NETWORK = r"^[^\s,:]+$"
-NETWORK = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$"
-POD_NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?(,[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?)*$"
-NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(,[0-9A-Fa-f:.]+/[0-9]{1,3})*$"
-HYPERVISOR = "node-role.kubernetes.io/hypervisor"
-
-# What both the API server and `_spec.py` say.
-ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
-NO_SHRINK = "a volume can grow, but never shrink"
-SAME_CLASS = "the storage class of existing volumes cannot be changed"
-SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
-ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"
-PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
-INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
-TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
-DIFFERENT_PORTS = "a node port can only be used once"
-
-
-def rule(cel: str, message: str, field: str | None = None) -> Schema:
-    return {"rule": cel, "message": message, **({"fieldPath": field} if field else {})}
-
-
-def text(description: str, **more: t.Any) -> Schema:
-    return {"type": "string", "description": description, **more}
-
-
-def number(description: str, minimum: int, maximum: int, **more: t.Any) -> Schema:
-    return {"type": "integer", "description": description, "minimum": minimum, "maximum": maximum, **more}
-
-
-def record(
-    description: str, properties: dict[str, Schema], *rules: Schema, given: bool = False, **more: t.Any
-) -> Schema:
-    """An object. With `given` it is there even if nobody gives it, so that the defaults of its fields hold.
-
-    The default is spelled out: the API server checks it against the rules as it stands.
-    """
-    schema: Schema = {"type": "object", "description": description, "properties": properties, **more}
-    if given:
-        schema["default"] = {key: field["default"] for key, field in properties.items() if "default" in field}
-    return {**schema, "x-kubernetes-validations": list(rules)} if rules else schema
-
-
-def mapping(description: str, **more: t.Any) -> Schema:
-    value = {"type": "string", "maxLength": 1024}
-    return {"type": "object", "description": description, "additionalProperties": value, "maxProperties": 64, **more}
-
-
-def listing(description: str, items: Schema, maximum: int = 64, /, **more: t.Any) -> Schema:
-    return {"type": "array", "description": description, "items": items, "maxItems": maximum, **more}
-
-
-def _image(of: str, repository: str, tag: str) -> Schema:
-    return record(
-        f"Image with {of}.",
-        {
-            "repository": text("Registry and name.", default=repository, minLength=1, maxLength=255),
-            "tag": text(
-                "Tag. Not used if there is a digest.", default=tag, pattern=r"^[\w][\w.-]{0,127}$", maxLength=128
-            ),
-            "digest": text(
-                "Digest, for an image that can never change under its name.",
-                pattern="^sha256:[0-9a-f]{64}$",
-                maxLength=71,
-            ),
-            "pullPolicy": text(
-                "When a node pulls the image.", enum=["IfNotPresent", "Always", "Never"], default="IfNotPresent"
-            ),
-        },
-        given=True,
-    )
-
-
-def _resources(of: str) -> Schema:
-    quantities: Schema = {
-        "type": "object",
-        "additionalProperties": {
-            "x-kubernetes-int-or-string": True,
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "pattern": PATTERN,
-        },
-        "maxProperties": 16,
-    }
-    return record(
-        f"Resources of {of}, as in a container.",
-        {
-            "requests": {**quantities, "description": "What is kept free for it."},
-            "limits": {
-                **quantities,
-                "description": "What it never exceeds. Leave room for memory: many clients come back at once.",
-            },
-        },
-    )
-
-
-def _node_selector(of: str, **more: t.Any) -> Schema:
-    return mapping(f"Labels of the nodes that {of}.", **more)
-
-
-def _tolerations(of: str) -> Schema:
-    item = record(
-        "One toleration.",
-        {
-            "key": text("Key of the taint; none with the operator Exists for all.", maxLength=317),
-            "operator": text("How the value is compared.", enum=["Equal", "Exists"]),
-            "value": text("Value of the taint.", maxLength=63),
-            "effect": text("Effect of the taint; none for all.", enum=["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-            "tolerationSeconds": {
-                "type": "integer",
-                "description": "Seconds after which a pod is evicted by NoExecute.",
-            },
-        },
-    )
-    return listing(f"Taints of nodes that {of} accept.", item, 32)
+from .rules import (
+    DIFFERENT_PORTS,
+    INTERFACE_OR_CIDR,
+    NO_SHRINK,
+    ODD,
+    ONE_PORT_EACH,
+    PORTS_NEED_TYPE,
+    SAME_CLASS,
+    SAME_TLS,
+    TWO_SERVICES,
+)
 
 
 def _database(title: str) -> Schema:
@@ -173,7 +83,7 @@ def _database(title: str) -> Schema:
                 ),
                 given=True,
             ),
-            "resources": _resources("a member"),
+            "resources": resources("a member"),
             "electionTimer": number(
                 "Time without a sign of the leader after which a member starts an election, in milliseconds.",
                 TIMER_MINIMUM,
@@ -212,8 +122,8 @@ def _database(title: str) -> Schema:
                 ),
                 given=True,
             ),
-            "nodeSelector": _node_selector("may run members"),
-            "tolerations": _tolerations("the members"),
+            "nodeSelector": node_selector("may run members"),
+            "tolerations": tolerations("the members"),
         },
         rule(
             "!has(self.service.nodePorts) || size(self.service.nodePorts) == 0 || size(self.service.nodePorts) == self.replicas",
@@ -228,7 +138,7 @@ def _connection(title: str, name: str, port: int) -> Schema:
     service = record(
         "Service in front of all members.",
         {
-            "name": text("Name of the Service.", default=name, pattern=NAME, maxLength=63),
+            "name": text("Name of the Service.", default=name, pattern=SERVICE_NAME, maxLength=63),
             "port": number("Port of the Service.", 1, 65535, default=port),
         },
         given=True,
@@ -236,33 +146,13 @@ def _connection(title: str, name: str, port: int) -> Schema:
     return record(f"How Neutron reaches the {title} database.", {"service": service}, given=True)
 
 
-def _bridge_mappings(description: str) -> Schema:
-    return listing(
-        description,
-        record(
-            "One physical network.",
-            {
-                "physicalNetwork": text("Name of the network, as in Neutron.", pattern=PHYSICAL_NETWORK, maxLength=255),
-                "bridge": text("Bridge of Open vSwitch; created if it does not exist.", pattern=DEVICE, maxLength=15),
-                "ports": listing(
-                    "Network devices of the node that become ports of the bridge.",
-                    {"type": "string", "pattern": DEVICE, "maxLength": 15},
-                    **{"x-kubernetes-list-type": "set"},
-                ),
-            },
-            required=["physicalNetwork", "bridge"],
-        ),
-        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["physicalNetwork"]},
-    )
-
-
 def _daemons(of: str, **properties: Schema) -> Schema:
     return record(
         f"{of} on the hypervisors.",
         {
-            "nodeSelector": _node_selector("are hypervisors", default={HYPERVISOR: ""}),
-            "resources": _resources(of),
-            "tolerations": _tolerations("the pods"),
+            "nodeSelector": node_selector("are hypervisors", default={HYPERVISOR: ""}),
+            "resources": resources(of),
+            "tolerations": tolerations("the pods"),
             **properties,
         },
         given=True,
@@ -272,8 +162,8 @@ def _daemons(of: str, **properties: Schema) -> Schema:
 CLUSTER_SPEC = record(
     "What the control plane and its hypervisors shall be.",
     {
-        "ovnImage": _image("the databases, northd and ovn-controller", "ghcr.io/c5c3/ovn", "24.03.4"),
-        "ovsImage": _image("Open vSwitch", "ghcr.io/c5c3/ovs", "3.4.1"),
+        "ovnImage": image("the databases, northd and ovn-controller", "ghcr.io/c5c3/ovn", "24.03.4"),
+        "ovsImage": image("Open vSwitch", "ghcr.io/c5c3/ovs", "3.4.1"),
         "northbound": _database("Northbound"),
         "southbound": _database("Southbound"),
         "northd": record(
@@ -281,7 +171,7 @@ CLUSTER_SPEC = record(
             {
                 "replicas": number("Number of pods.", 1, 9, default=3),
                 "threads": number("Threads of each northd.", 1, 256, default=1),
-                "resources": _resources("northd"),
+                "resources": resources("northd"),
             },
             given=True,
         ),
@@ -314,10 +204,10 @@ CLUSTER_SPEC = record(
             rule("!(has(self.interface) && has(self.cidr))", INTERFACE_OR_CIDR),
             given=True,
         ),
-        "bridgeMappings": _bridge_mappings("Physical networks that every hypervisor reaches."),
+        "bridgeMappings": bridge_mappings("Physical networks that every hypervisor reaches."),
         "gateway": record(
             "Hypervisors that take traffic to and from physical networks for all.",
-            {"nodeSelector": _node_selector("are gateways; without any label no node is")},
+            {"nodeSelector": node_selector("are gateways; without any label no node is")},
         ),
         "neutronIntegration": record(
             "Services that Neutron and other clients in the same Kubernetes cluster use.",
@@ -393,7 +283,7 @@ CHASSIS_SPEC = record(
                 ]
             },
         ),
-        "bridgeMappings": _bridge_mappings("Physical networks that this hypervisor reaches."),
+        "bridgeMappings": bridge_mappings("Physical networks that this hypervisor reaches."),
         "encapsulation": record(
             "Where the tunnels of this hypervisor end.",
             {

@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The fields of `OVNCluster.status` and `OVNChassis.status`.
+"""
+
+from __future__ import annotations
+
+from .fields import Schema, listing, number, record, text
+
+_TIME = {"type": "string", "format": "date-time"}
+_MANY = 2**31 - 1
+
+_CONDITIONS = listing(
+    "What is true of it.",
+    record(
+        "One condition.",
+        {
+            "type": text("Name of the condition.", maxLength=316),
+            "status": text("True, False or Unknown.", enum=["True", "False", "Unknown"]),
+            "reason": text("One word for the cause.", maxLength=1024),
+            "message": text("The cause in words.", maxLength=32768),
+            "lastTransitionTime": {**_TIME, "description": "When the status last changed."},
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "Generation that this is about.",
+            },
+        },
+        required=["type", "status"],
+    ),
+    **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+)
+
+
+def _database_status(title: str) -> Schema:
+    member = record(
+        "One member.",
+        {
+            "name": text("Name of its pod.", maxLength=253),
+            "address": text("Raft address.", maxLength=512),
+            "serverId": text("Server id.", maxLength=36),
+            "role": text("leader, follower or candidate.", maxLength=32),
+            "state": text("State in the record.", maxLength=32),
+            "reachable": {"type": "boolean", "description": "Whether it answered."},
+            "connected": {"type": "boolean", "description": "Whether it has a connection to a majority."},
+        },
+        required=["name"],
+    )
+    reason = record(
+        "One thing that is not as it should be.",
+        {
+            "code": text("One word for it.", maxLength=64),
+            "member": text("Member that it is about.", maxLength=512),
+            "message": text("The same in words.", maxLength=4096),
+        },
+    )
+    return record(
+        f"The {title} database as all its members together show it.",
+        {
+            "verdict": text("healthy, degraded, no_quorum, split, forming or unreachable.", maxLength=32),
+            "writable": {"type": "boolean", "description": "Whether there is a majority that takes writes."},
+            "clusterId": text("Raft cluster id. For display: the record decides.", maxLength=36),
+            "leader": text("Member that leads.", maxLength=253),
+            "term": {"type": "integer", "format": "int64", "description": "Raft term of the leader."},
+            "electionTimer": number("Election timer in use, in milliseconds.", 0, _MANY),
+            "members": listing(
+                "Members of the record.",
+                member,
+                **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+            ),
+            "reasons": listing("Why the verdict is not healthy.", reason, 256, **{"x-kubernetes-list-type": "atomic"}),
+        },
+    )
+
+
+CLUSTER_STATUS = record(
+    "What was seen last.",
+    {
+        "observedGeneration": {
+            "type": "integer",
+            "format": "int64",
+            "description": "Generation of the spec that was rolled out.",
+        },
+        "conditions": _CONDITIONS,
+        "endpoints": record(
+            "Every member of each database, as a list with commas: outside addresses if the members are exposed.",
+            {
+                "northbound": text("For example ssl:192.0.2.11:30641,ssl:192.0.2.12:30641.", maxLength=4096),
+                "southbound": text("For example ssl:192.0.2.11:30642,ssl:192.0.2.12:30642.", maxLength=4096),
+                "northboundInside": text("The same for clients in this Kubernetes cluster.", maxLength=4096),
+                "southboundInside": text("The same for clients in this Kubernetes cluster.", maxLength=4096),
+            },
+        ),
+        "chassisCount": number("Chassis in the Southbound database.", 0, _MANY),
+        "activeControllers": number("Chassis whose ovn-controller is alive.", 0, _MANY),
+        "northbound": _database_status("Northbound"),
+        "southbound": _database_status("Southbound"),
+    },
+)
+
+CHASSIS_STATUS = record(
+    "What was seen last.",
+    {
+        "observedGeneration": {
+            "type": "integer",
+            "format": "int64",
+            "description": "Generation of the spec that this is about.",
+        },
+        "conditions": _CONDITIONS,
+        "registeredAt": {**_TIME, "description": "When the chassis was first seen in the Southbound database."},
+        "lastHeartbeat": {**_TIME, "description": "When ovn-controller last answered."},
+    },
+)
