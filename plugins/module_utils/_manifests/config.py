@@ -45,11 +45,12 @@ def config(context: Context) -> Object:
 def config_data(
     *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str, net_cidr: str, svc_cidr: str
 ) -> dict[str, str]:
-    """Each key becomes an environment variable of the daemons that read it."""
-    return {
+    """Each key becomes an environment variable of the daemons that read it; what nobody gave is left out."""
+    values = {
         "OvnNorth": ",".join(northbound),
         "OvnSouth": ",".join(southbound),
         "k8s_apiserver": api_server,
         "net_cidr": net_cidr,
         "svc_cidr": svc_cidr,
     }
+    return {key: value for key, value in values.items() if value}
