@@ -1,0 +1,141 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Whether a live object already is what we would apply. The API server adds defaults and writes quantities its own way.
+"""
+
+from __future__ import annotations
+
+import decimal
+import hashlib
+import json
+import re
+import typing as t
+
+APPLIED = "ovn.c5c3.io/applied"
+Object = dict[str, t.Any]
+
+# Lists that the API server merges by a key: others may add items of their own, and keep them.
+_MERGED_BY: t.Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "containers": (("name",),),
+    "initContainers": (("name",),),
+    "env": (("name",),),
+    "volumes": (("name",),),
+    "volumeMounts": (("mountPath",),),
+    "imagePullSecrets": (("name",),),
+    "ownerReferences": (("uid",),),
+    "hostAliases": (("ip",),),
+    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
+    "ports": (("containerPort", "protocol"), ("port", "protocol")),
+}
+# Kinds in which such names mean something else.
+_WITHOUT_MERGED_LISTS = frozenset({"NetworkPolicy", "CustomResourceDefinition", "ConfigMap", "Secret"})
+_KEY_DEFAULTS = {"protocol": "TCP"}
+_QUANTITIES = frozenset({"limits", "requests", "capacity", "hard"})
+_QUANTITY = re.compile(r"([+-]?[0-9.]+)(?:(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)|[eE]([+-]?[0-9]+))?")
+_UNITS = {"m": decimal.Decimal("0.001"), "k": decimal.Decimal(1000)} | {
+    letter + suffix: decimal.Decimal(base) ** power
+    for power, letter in enumerate("KMGTPE", 1)
+    for suffix, base in (("", 1000), ("i", 1024))
+    if letter + suffix != "K"
+}
+
+
+def applied_hash(manifest: Object) -> str:
+    """Changes with whatever we apply, also with what we no longer say."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:32]
+
+
+def with_hash(manifest: Object) -> Object:
+    metadata = manifest["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), APPLIED: applied_hash(manifest)}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
+
+
+def is_applied(manifest: Object, live: Object) -> bool:
+    """Whether the live object carries our last word, and nobody took anything of it back."""
+    annotations = (live.get("metadata") or {}).get("annotations") or {}
+    return annotations.get(APPLIED) == applied_hash(manifest) and contains(live, manifest)
+
+
+def contains(live: Object, desired: Object) -> bool:
+    return _within(desired, live, "", desired.get("kind") not in _WITHOUT_MERGED_LISTS, False)
+
+
+def _within(desired: t.Any, live: t.Any, field: str, merged: bool, quantities: bool) -> bool:
+    if isinstance(desired, dict) and isinstance(live, dict):
+        quantity = quantities or field in _QUANTITIES
+        return all(_within(value, live.get(key), key, merged, quantity) for key, value in desired.items())
+    if isinstance(desired, list) and isinstance(live, list):
+        return _list_within(desired, live, field, merged)
+    if live is None:
+        return not desired and desired is not True  # what is empty, zero or false is left out when it is stored
+    if desired is None:
+        return False
+    if quantities or field == "sizeLimit":
+        return quantity_of(desired) == quantity_of(live)
+    # 1 == True, but a field that changed its type has changed
+    return type(desired) is type(live) and bool(desired == live)
+
+
+def _list_within(desired: list[t.Any], live: list[t.Any], field: str, merged: bool) -> bool:
+    keys = _MERGED_BY.get(field, ()) if merged else ()
+    for key in keys:
+        if all(isinstance(item, dict) and key[0] in item for item in desired):
+            there = {_key_of(item, key): item for item in live if isinstance(item, dict)}
+            return all(_within(item, there.get(_key_of(item, key)), "", merged, False) for item in desired)
+    return len(desired) == len(live) and all(
+        _within(one, other, "", merged, False) for one, other in zip(desired, live)
+    )
+
+
+def _key_of(item: Object, key: tuple[str, ...]) -> tuple[t.Any, ...]:
+    return tuple(item.get(part, _KEY_DEFAULTS.get(part)) for part in key)
+
+
+def quantity_of(value: t.Any) -> t.Any:
+    """The number behind "1Gi" or "500m"; anything else as it is."""
+    found = _QUANTITY.fullmatch(str(value))
+    if found is None:
+        return value
+    try:
+        number = decimal.Decimal(found[1])
+    except decimal.InvalidOperation:
+        return value
+    if found[3]:
+        return number.scaleb(int(found[3]))
+    return number * _UNITS[found[2]] if found[2] else number
+
+
+def shown(manifest: Object | None) -> Object:
+    """What a diff shows: without what changes by itself, and without secrets."""
+    if manifest is None:
+        return {}
+    metadata = {
+        key: value
+        for key, value in (manifest.get("metadata") or {}).items()
+        if key not in ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+    }
+    content = {key: value for key, value in manifest.items() if key not in ("status", "metadata")}
+    if manifest.get("kind") == "Secret":
+        for field in ("data", "stringData"):
+            if content.get(field):
+                content[field] = {key: masked(value) for key, value in content[field].items()}
+    return {**content, "metadata": metadata}
+
+
+def masked(value: t.Any) -> str:
+    """Different for different secrets, so that a diff shows that one has changed."""
+    return f"(secret, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
+
+
+def was_created(answer: Object, field_manager: str) -> bool:
+    """Whether an object that we applied did not exist before: nobody else has written it, and its first moment is our last."""
+    metadata = answer.get("metadata") or {}
+    entries = metadata.get("managedFields") or []
+    return all(
+        entry.get("manager") == field_manager and entry.get("time") == metadata.get("creationTimestamp")
+        for entry in entries
+    )
