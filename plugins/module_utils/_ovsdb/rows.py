@@ -13,12 +13,20 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import BadAnswer, Conflict, Refused
-from .wire import Connection
 
 if t.TYPE_CHECKING:
     Operation = dict[str, t.Any]
 else:  # Python 3.8 in a pod cannot evaluate it
     Operation = dict
+
+
+class Caller(t.Protocol):
+    """Whoever carries a request to a database server: a connection of wire.py, or a command in a pod."""
+
+    @property
+    def name(self) -> str: ...
+
+    def call(self, method: str, params: list[t.Any]) -> t.Any: ...
 
 
 def decode(value: t.Any) -> t.Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import datetime
+import functools
 import typing as t
 
 from .._deadline import Deadline
@@ -17,7 +18,7 @@ from .._k8s import Cluster
 from .._launcher import SCRIPT
 from .._manifests.central import central_manifests
 from .._manifests.names import DATABASES, Database, Object, labels, lease_name, raft_address
-from .._objects import Done, Key, converge, prune
+from .._objects import Done, Key, converge, key_of, prune
 from .._pods.archive import build_archive
 from .._raft.step import Run
 from .database import Context, DatabaseRollout
@@ -89,7 +90,7 @@ class ControlPlane:
                 live.forget(one.kind, one.name)
         return done
 
-    def _manifests(self, replicas: t.Mapping[str, int]) -> list[Object]:
+    def _manifests(self, replicas: t.Mapping[Database, int]) -> list[Object]:
         return central_manifests(
             self.wanted.spec,
             name=self.wanted.name,
@@ -98,14 +99,14 @@ class ControlPlane:
             owner=self.owner,
             launcher=SCRIPT,
             archive=build_archive(),
-            replicas=dict(replicas),
+            replicas={str(d): count for d, count in replicas.items()},
         )
 
     def _objects(self, live: Live) -> None:
         stores = {d: RecordStore(self.cluster, self.wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
-        records = {d: stores[d].read() for d in DATABASES}
-        self.replicas = {d: self._first_replicas(d, live, records[d] is not None and records[d].cid is not None) for d in DATABASES}
-        self.settled = all(record is not None and record.cid for record in records.values())
+        recorded = {d: bool((record := stores[d].read()) and record.cid) for d in DATABASES}
+        self.replicas = {d: self._first_replicas(d, live, recorded[d]) for d in DATABASES}
+        self.settled = all(recorded.values())
         if not self.check_mode:
             for store in stores.values():
                 store.ensure()
@@ -118,10 +119,10 @@ class ControlPlane:
                 context,
                 self._run(d),
                 stores[d],
-                lambda count, database=d: self._scale(database, count),
+                functools.partial(self._scale, d),
                 self.replicas[d],
                 election_timer=self.wanted.spec.database(d).election_timer,
-                stateful_set=lambda database=d: live.stateful_set(self.cluster, database),
+                stateful_set=functools.partial(live.stateful_set, self.cluster, d),
                 template_changed=self.check_mode and _template_changes(done, f"{self.wanted.name}-{d}"),
             )
 
@@ -166,7 +167,7 @@ class ControlPlane:
         ]
         self.live.forget(kind, name)
         fresh = self.live.stateful_set(self.cluster, database)
-        index: dict[Key, Object] = {} if fresh is None else {self.live.key(fresh): fresh}
+        index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
         self.done += converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
         self.live.forget(kind, name)
 
@@ -187,7 +188,9 @@ class ControlPlane:
             raise failures[0]
 
     def _settings(self) -> None:
-        self.steps += converge_settings(self.cluster, self.wanted, self.databases, self.settings, self.deadline, check_mode=self.check_mode)
+        self.steps += converge_settings(
+            self.cluster, self.wanted, self.databases, self.settings, self.deadline, check_mode=self.check_mode
+        )
 
     # --- the rest --------------------------------------------------------------------------------------------------------
 
@@ -200,7 +203,11 @@ class ControlPlane:
         place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
         self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
         config = next(m for m in manifests if is_config(m))
-        config["data"] = {**config["data"], "OvnNorth": self.endpoints.northbound, "OvnSouth": self.endpoints.southbound}
+        config["data"] = {
+            **config["data"],
+            "OvnNorth": self.endpoints.northbound,
+            "OvnSouth": self.endpoints.southbound,
+        }
         self._apply([config], live)
         self.done += prune(self.cluster, manifests, live.index, check_mode=self.check_mode)
         if self.check_mode:
@@ -231,5 +238,3 @@ def _template_changes(done: t.Sequence[Done], name: str) -> bool:
 def _is_later(manifest: Object) -> bool:
     component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
     return manifest["kind"] == "Deployment" and component in _LATER
-
-

@@ -104,7 +104,9 @@ class DatabaseRollout:
                     observed[name] = self._with_due_restart(parsed)
                 continue
             if claims is None:
-                claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace, labels=labels)}
+                claims = {
+                    c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace, labels=labels)
+                }
             if f"data-{name}" not in claims:
                 observed[name] = Observation(name, record=as_dict, installed=False)
         self.seen = observed

@@ -15,6 +15,7 @@ import typing as t
 from .._errors import InvalidInput
 from .._manifests.crds import check_revision, custom_resource_definitions
 from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name
+from .._objects import key_of
 from .._spec import ClusterSpec, parse_spec
 from .live import Live
 
@@ -40,19 +41,21 @@ class Wanted:
 
     def foundations(self, live: Live) -> list[Object]:
         """The namespace if it is missing, and the kinds. A newer collection may have written them: those stay."""
-        missing = [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
+        missing = (
+            [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
+        )
         return missing + wanted_definitions(live)
 
     def resource(self) -> Object:
         """The custom resource."""
-        manifest = {
+        ours = {"name": self.name, "namespace": self.namespace}
+        both = {**labels(self.name), **(self.metadata.get("labels") or {})}
+        return {
             "apiVersion": API_VERSION,
             "kind": "OVNCluster",
-            "metadata": {**self.metadata, "name": self.name, "namespace": self.namespace},
+            "metadata": {**self.metadata, **ours, "labels": both},
             "spec": self.raw,
         }
-        manifest["metadata"]["labels"] = {**labels(self.name), **(self.metadata.get("labels") or {})}
-        return manifest
 
     def record_skeleton(self, database: Database) -> Object:
         """The ConfigMap of a record without its data: no owner, for it outlives the custom resource."""
@@ -111,7 +114,7 @@ def wanted_definitions(live: Live) -> list[Object]:
     """Our custom resource definitions; a newer collection's are refused."""
     manifests = custom_resource_definitions()
     for manifest in manifests:
-        check_revision(live.index.get(live.key(manifest)))
+        check_revision(live.index.get(key_of(manifest)))
     return [manifest for manifest in manifests if manifest["metadata"]["name"] not in live.hidden]
 
 
@@ -119,7 +122,7 @@ def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
     """Claim templates of a StatefulSet cannot be changed; claims that exist grow by themselves (storage.py)."""
     for manifest in manifests:
         if manifest["kind"] == "StatefulSet":
-            there = live.index.get(live.key(manifest))
+            there = live.index.get(key_of(manifest))
             if there:
                 manifest["spec"]["volumeClaimTemplates"] = [
                     {key: value for key, value in template.items() if key != "status"}
@@ -130,4 +133,4 @@ def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
 
 def is_config(manifest: Object) -> bool:
     """The ConfigMap that tells others where the databases are; written when that is known."""
-    return manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME
+    return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)

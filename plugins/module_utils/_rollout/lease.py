@@ -9,6 +9,7 @@ resource versions and the one-shot permit.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import platform
@@ -43,9 +44,12 @@ def seconds_left(spec: t.Mapping[str, t.Any], now: datetime.datetime) -> float:
 class RunLease:
     """Taken when there is something to do, renewed by each step, given back at the end."""
 
-    def __init__(self, cluster: Cluster, name: str, namespace: str, labels: dict[str, str], holder: str, *, take_over: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, name: str, namespace: str, labels: dict[str, str], holder: str, *, take_over: bool
+    ) -> None:
         self.cluster, self.holder, self.take_over = cluster, holder, take_over
-        self.metadata = {"name": name, "namespace": namespace, "labels": labels}
+        self.name, self.namespace = name, namespace
+        self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
 
     def _body(self, step: str, now: datetime.datetime, holder: str | None) -> dict[str, t.Any]:
@@ -59,7 +63,11 @@ class RunLease:
 
     def _server_time(self) -> datetime.datetime:
         """By the API server's clock: what it would stamp on a new object."""
-        probe = {"apiVersion": _API, "kind": "Lease", "metadata": {**self.metadata, "name": self.metadata["name"] + "-clock"}}
+        probe = {
+            "apiVersion": _API,
+            "kind": "Lease",
+            "metadata": {**self.metadata, "name": f"{self.name}-clock"},
+        }
         return parse_time(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
     def take(self, step: str) -> bool:
@@ -68,13 +76,13 @@ class RunLease:
         if self.held is not None:
             self._write(self._body(step, now, self.holder), self.held)
             return False
-        live = self.cluster.get(_API, "Lease", self.metadata["name"], self.metadata["namespace"])
+        live = self.cluster.get(_API, "Lease", self.name, self.namespace)
         left = seconds_left((live or {}).get("spec") or {}, now)
         if live is not None and left > 0 and not self.take_over:
             doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
             raise Refused(
                 f'Another run works on this control plane: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
-                f"{self.metadata['name']} is void in {int(left) + 1} s; to go on at once set break_lock=true."
+                f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true."
             )
         self._write(self._body(step, now, self.holder), live)
         return True
@@ -88,7 +96,7 @@ class RunLease:
                 self.held = self.cluster.replace(body)
         except Conflict as e:
             raise Refused(
-                f"Another run took the Lease {self.metadata['name']} at this moment. Nothing was changed by this step; run again when it is done."
+                f"Another run took the Lease {self.name} at this moment. Nothing was changed by this step; run again when it is done."
             ) from e
 
     def release(self) -> None:
@@ -98,7 +106,5 @@ class RunLease:
         body = self._body("", self._server_time(), None)
         body["metadata"]["resourceVersion"] = self.held["metadata"]["resourceVersion"]
         self.held = None
-        try:
+        with contextlib.suppress(Conflict):
             self.cluster.replace(body)
-        except Conflict:
-            pass

@@ -15,7 +15,7 @@ from .._errors import Refused
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
 from .._manifests.names import API_VERSION, Database, Object, record_name
-from .._objects import Key, live_index
+from .._objects import Key, key_of, live_index
 
 KINDS: list[tuple[str, str]] = [
     ("v1", "ConfigMap"),
@@ -44,11 +44,6 @@ class Live:
     hidden: frozenset[str] = frozenset()
     _forgotten: set[str] = dataclasses.field(default_factory=set)
 
-    @staticmethod
-    def key(manifest: Object) -> Key:
-        metadata = manifest["metadata"]
-        return (manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"])
-
     def get(self, api_version: str, kind: str, name: str) -> Object | None:
         return self.index.get((api_version, kind, self.place, name))
 
@@ -62,7 +57,11 @@ class Live:
     def claims(self, database: Database) -> int:
         """How many members an earlier installation had, by the claims that it left."""
         prefix = f"data-{self.name}-{database}-"
-        found = [name for _api, kind, _place, name in self.index if kind == "PersistentVolumeClaim" and name.startswith(prefix)]
+        found = [
+            name
+            for _api, kind, _place, name in self.index
+            if kind == "PersistentVolumeClaim" and name.startswith(prefix)
+        ]
         indexes = [int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()]
         return max(indexes, default=-1) + 1
 
@@ -111,7 +110,7 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
     for manifest in custom_resource_definitions():
         there, visible = _visible(cluster, manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"])
         if there is not None:
-            index[Live.key(manifest)] = there
+            index[key_of(manifest)] = there
         elif not visible:
             hidden.add(manifest["metadata"]["name"])
     resource = None

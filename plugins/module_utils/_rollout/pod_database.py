@@ -103,5 +103,14 @@ class PodDatabase:
     def change_timer(self, milliseconds: int) -> None:
         control = f"/run/ovn/{self.layout.service}.ctl"
         self._connection().run(
-            *("ovs-appctl", "-T", "5", "-t", control, "cluster/change-election-timer", self.layout.name, str(milliseconds))
+            *(
+                "ovs-appctl",
+                "-T",
+                "5",
+                "-t",
+                control,
+                "cluster/change-election-timer",
+                self.layout.name,
+                str(milliseconds),
+            )
         )

@@ -12,7 +12,8 @@ import concurrent.futures
 import typing as t
 
 from .._database.converge import Outcome, converge
-from .._database.settings import LAYOUTS, Wanted as WantedSettings
+from .._database.settings import LAYOUTS
+from .._database.settings import Wanted as WantedSettings
 from .._deadline import Deadline
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, PORTS, Database

@@ -18,6 +18,7 @@ from .database import DatabaseRollout
 from .desired import Wanted
 from .endpoints import Endpoints
 
+
 def write_status(
     cluster: Cluster,
     wanted: Wanted,

@@ -40,7 +40,9 @@ def event_troubles(events: t.Iterable[t.Mapping[str, t.Any]], owner: str, names:
         ours = name == owner or any(name == one or name.endswith(f"-{one}") for one in names)
         if event.get("type") != "Warning" or not ours or event.get("reason") in ("Unhealthy", "BackOff"):
             continue
-        time = str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or "")
+        time = str(
+            event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
+        )
         key = (kind, name, event.get("reason", ""))
         newest[key] = max(newest.get(key, ("", "")), (time, event.get("message", "").strip()))
     ordered = sorted(newest.items(), key=lambda item: item[1][0], reverse=True)

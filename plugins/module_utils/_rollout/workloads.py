@@ -41,8 +41,13 @@ def await_workloads(cluster: Cluster, wanted: Wanted, live: Live, deadline: Dead
         if kind != "DELETED" and is_available(deployment):
             return
     ready = ((seen or {}).get("status") or {}).get("availableReplicas", 0)
-    pods = [p["metadata"]["name"] for p in cluster.list("v1", "Pod", wanted.namespace) if p["metadata"]["name"].startswith(f"{name}-")]
+    pods = [
+        p["metadata"]["name"]
+        for p in cluster.list("v1", "Pod", wanted.namespace)
+        if p["metadata"]["name"].startswith(f"{name}-")
+    ]
     raise TimedOut(
         f"{ready} of {wanted.spec.northd.replicas} pods of Deployment {name} were available when the time was up. "
-        f"{describe(cluster, wanted.namespace, name, pods)} The databases are in order; see kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
+        f"{describe(cluster, wanted.namespace, name, pods)} The databases are in order; "
+        f"see kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
     )
