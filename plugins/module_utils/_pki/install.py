@@ -16,10 +16,7 @@ import datetime
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, files, names
-
-if t.TYPE_CHECKING:
-    from cryptography import x509
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, files, installed
 
 CERTIFICATE_MODE = 0o644
 
@@ -44,60 +41,31 @@ class Request:
     def key_mode(self) -> int:
         return 0o600 if self.owned_by.gid is None else 0o640
 
+    def contents(self) -> installed.Contents:
+        """What lies on the host before anything is changed."""
+        return installed.Contents(
+            private_key=files.read(self.private_key),
+            certificate=files.read(self.certificate),
+            ca_bundle=files.read(self.ca_certificate),
+            certificate_place=self.certificate,
+            ca_bundle_place=self.ca_certificate,
+        )
 
-class Installed:
-    """What lies on the host before anything is changed."""
-
-    def __init__(self, request: Request, issuer: x509.Certificate | None) -> None:
-        self.key_pem = files.read(request.private_key)
-        self.bundle_pem = files.read(request.ca_certificate)
-        self.certificate: x509.Certificate | None = None
-        certificate_pem = files.read(request.certificate)
-        certificate_state: decision.FileState = "missing" if certificate_pem is None else "unreadable"
-        if certificate_pem is not None:
-            try:
-                self.certificate = certificates.load_certificate(certificate_pem, request.certificate)
-                certificate_state = "usable"
-            except InvalidInput:
-                self.certificate = None
-        key_state: decision.FileState = "missing" if self.key_pem is None else "unreadable"
-        matches = False
-        if self.key_pem is not None:
-            try:
-                key = certificates.load_private_key(self.key_pem)
-                key_state = "usable"
-                matches = self.certificate is not None and certificates.belongs_together(key, self.certificate)
-            except ValueError:
-                key_state = "unreadable"
-        leaf = None if self.certificate is None else certificates.describe(self.certificate, issuer)
-        self.pair = decision.Pair(key_state, certificate_state, matches, leaf)
-
-    def authorities(self, path: str) -> list[x509.Certificate]:
-        """The installed bundle; a broken one counts as none, it has to be replaced anyway."""
-        try:
-            return certificates.load_bundle(self.bundle_pem or b"", path)
-        except InvalidInput:
-            return []
+    def declared(self) -> installed.Declared:
+        return installed.Declared(
+            common_name=self.common_name,
+            subject_alt_names=self.subject_alt_names,
+            issuer=self.issuer,
+            ca_bundle=self.ca_bundle,
+            renew_before_days=self.renew_before_days,
+            renew_on_issuer_change=self.renew_on_issuer_change,
+            remove_authorities=self.remove_authorities,
+        )
 
 
 def facts(request: Request, now: datetime.datetime) -> dict[str, t.Any]:
     """What is installed, for reports and for checks over many hosts."""
-    issuer = certificates.load_authority(request.issuer, "issuer") if request.issuer.strip() else None
-    installed = Installed(request, issuer)
-    trusted = installed.authorities(request.ca_certificate)
-    leaf = installed.pair.leaf
-    return {
-        "in_service": decision.is_in_service(installed.pair, now),
-        "ca_installed": installed.bundle_pem is not None,
-        "ca_bundle": certificates.to_pem(trusted).decode(),
-        "issuer_trusted": issuer is not None
-        and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
-        "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
-        "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
-        "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
-        "days_left": None if leaf is None else decision.days_left(leaf.not_after, now),
-        "ca_days_left": None if issuer is None else decision.days_left(certificates.not_after(issuer), now),
-    }
+    return installed.facts(request.contents(), request.issuer, now)
 
 
 @dataclasses.dataclass
@@ -118,16 +86,7 @@ class Plan:
 
 def plan(request: Request, now: datetime.datetime) -> Plan:
     """Compare the host with the task. Raises when the step would cut connections."""
-    issuer = certificates.load_authority(request.issuer, "issuer") if request.issuer.strip() else None
-    wanted = decision.Wanted(
-        common_name=names.checked_common_name(request.common_name),
-        subject_alt_names=frozenset(request.subject_alt_names),
-        renew_before_days=request.renew_before_days,
-        renew_on_issuer_change=request.renew_on_issuer_change,
-    )
-    installed = Installed(request, issuer)
-    new_pair = decision.reasons_for_new_pair(installed.pair, wanted, now)
-    bundle, bundle_reasons = _bundle(request, installed, issuer)
+    new_pair, bundle, bundle_reasons = installed.compare(request.contents(), request.declared(), now)
     attributes, attribute_reasons = _attributes(request)
     touch_reasons = [] if new_pair else _half_replaced(request)
     return Plan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons, touch_reasons)
@@ -139,42 +98,6 @@ def _half_replaced(request: Request) -> list[decision.Reason]:
         return []
     message = "key and certificate have different modification times, so daemons may not have loaded this pair"
     return [decision.Reason("modification_times", message)]
-
-
-def _bundle(
-    request: Request, installed: Installed, issuer: x509.Certificate | None
-) -> tuple[bytes | None, list[decision.Reason]]:
-    wanted = certificates.load_bundle(request.ca_bundle.encode(), "ca_bundle")
-    if issuer is None:
-        # The very first CA does not exist yet (check mode): its bundle would be new, too.
-        return None, [] if installed.bundle_pem is not None else [
-            decision.Reason("ca_bundle", "no CA certificate is installed")
-        ]
-    trusted = installed.authorities(request.ca_certificate)
-
-    def authority(certificate: x509.Certificate) -> decision.Authority:
-        return decision.Authority(
-            certificates.fingerprint(certificate),
-            certificates.display_name(certificate),
-            # With the pair out of service nothing is lost by dropping its CA.
-            installed.certificate is not None
-            and installed.pair.matches
-            and certificates.signed_by(installed.certificate, certificate),
-        )
-
-    wanted_authorities = [authority(certificate) for certificate in wanted]
-    decision.require_issuer_in_bundle(authority(issuer), wanted_authorities)
-    added, dropped = decision.bundle_change(
-        [authority(certificate) for certificate in trusted],
-        wanted_authorities,
-        request.remove_authorities,
-        request.ca_certificate,
-    )
-    reasons = [decision.Reason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added]
-    reasons += [
-        decision.Reason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer") for one in dropped
-    ]
-    return (certificates.to_pem(wanted) if reasons else None), reasons
 
 
 def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.Reason]]:

@@ -1,0 +1,153 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is installed and what it lacks, from the contents alone: files of a host and keys of a Secret are judged alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, names
+
+if t.TYPE_CHECKING:
+    from cryptography import x509
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """PEM texts; None where there is nothing. The places tell people which file or key is meant."""
+
+    private_key: bytes | None
+    certificate: bytes | None
+    ca_bundle: bytes | None
+    certificate_place: str
+    ca_bundle_place: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared:
+    """What the certificate and the bundle should be."""
+
+    common_name: str
+    subject_alt_names: tuple[str, ...]
+    issuer: str
+    ca_bundle: str
+    renew_before_days: int
+    renew_on_issuer_change: bool
+    remove_authorities: bool
+
+
+class Installed:
+    """The contents, read."""
+
+    def __init__(self, contents: Contents, issuer: x509.Certificate | None) -> None:
+        self.contents = contents
+        self.certificate: x509.Certificate | None = None
+        certificate_state: decision.FileState = "missing" if contents.certificate is None else "unreadable"
+        if contents.certificate is not None:
+            try:
+                self.certificate = certificates.load_certificate(contents.certificate, contents.certificate_place)
+                certificate_state = "usable"
+            except InvalidInput:
+                self.certificate = None
+        key_state: decision.FileState = "missing" if contents.private_key is None else "unreadable"
+        matches = False
+        if contents.private_key is not None:
+            try:
+                key = certificates.load_private_key(contents.private_key)
+                key_state = "usable"
+                matches = self.certificate is not None and certificates.belongs_together(key, self.certificate)
+            except ValueError:
+                key_state = "unreadable"
+        leaf = None if self.certificate is None else certificates.describe(self.certificate, issuer)
+        self.pair = decision.Pair(key_state, certificate_state, matches, leaf)
+
+    def authorities(self) -> list[x509.Certificate]:
+        """The installed bundle; a broken one counts as none, it has to be replaced anyway."""
+        try:
+            return certificates.load_bundle(self.contents.ca_bundle or b"", self.contents.ca_bundle_place)
+        except InvalidInput:
+            return []
+
+
+def load_issuer(pem: str) -> x509.Certificate | None:
+    """None while there is no CA."""
+    return certificates.load_authority(pem, "issuer") if pem.strip() else None
+
+
+def facts(contents: Contents, issuer_pem: str, now: datetime.datetime) -> dict[str, t.Any]:
+    """What is installed, for reports and for checks over many hosts."""
+    issuer = load_issuer(issuer_pem)
+    installed = Installed(contents, issuer)
+    trusted = installed.authorities()
+    leaf = installed.pair.leaf
+    return {
+        "in_service": decision.is_in_service(installed.pair, now),
+        "ca_installed": contents.ca_bundle is not None,
+        "ca_bundle": certificates.to_pem(trusted).decode(),
+        "issuer_trusted": issuer is not None
+        and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
+        "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
+        "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
+        "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
+        "days_left": None if leaf is None else decision.days_left(leaf.not_after, now),
+        "ca_days_left": None if issuer is None else decision.days_left(certificates.not_after(issuer), now),
+    }
+
+
+def compare(
+    contents: Contents, declared: Declared, now: datetime.datetime
+) -> tuple[list[decision.Reason], bytes | None, list[decision.Reason]]:
+    """Why a new pair is needed, the new bundle (None: it stays) and why. Raises when the step would cut connections."""
+    issuer = load_issuer(declared.issuer)
+    wanted = decision.Wanted(
+        common_name=names.checked_common_name(declared.common_name),
+        subject_alt_names=frozenset(declared.subject_alt_names),
+        renew_before_days=declared.renew_before_days,
+        renew_on_issuer_change=declared.renew_on_issuer_change,
+    )
+    installed = Installed(contents, issuer)
+    new_pair = decision.reasons_for_new_pair(installed.pair, wanted, now)
+    return new_pair, *_bundle(installed, declared, issuer)
+
+
+def _bundle(
+    installed: Installed, declared: Declared, issuer: x509.Certificate | None
+) -> tuple[bytes | None, list[decision.Reason]]:
+    wanted = certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")
+    contents = installed.contents
+    if issuer is None:
+        # The very first CA does not exist yet (check mode): its bundle would be new, too.
+        return None, [] if contents.ca_bundle is not None else [
+            decision.Reason("ca_bundle", "no CA certificate is installed")
+        ]
+
+    def authority(certificate: x509.Certificate) -> decision.Authority:
+        return decision.Authority(
+            certificates.fingerprint(certificate),
+            certificates.display_name(certificate),
+            # With the pair out of service nothing is lost by dropping its CA.
+            installed.certificate is not None
+            and installed.pair.matches
+            and certificates.signed_by(installed.certificate, certificate),
+        )
+
+    wanted_authorities = [authority(certificate) for certificate in wanted]
+    decision.require_issuer_in_bundle(authority(issuer), wanted_authorities)
+    added, dropped = decision.bundle_change(
+        [authority(certificate) for certificate in installed.authorities()],
+        wanted_authorities,
+        declared.remove_authorities,
+        contents.ca_bundle_place,
+    )
+    reasons = [decision.Reason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added]
+    reasons += [
+        decision.Reason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer") for one in dropped
+    ]
+    return (certificates.to_pem(wanted) if reasons else None), reasons
