@@ -1,0 +1,257 @@
+"""What happens to OVN in two Kubernetes clusters, in the order in which it gets worse. Each story leaves everything whole."""
+
+from __future__ import annotations
+
+import re
+import time
+import typing as t
+
+import pytest
+from clusters import (
+    CENTRAL,
+    HYPERVISORS,
+    MEMBERS,
+    NAME,
+    SCHEMAS,
+    Guest,
+    chassis,
+    client,
+    hypervisor_nodes,
+    leader,
+    losses,
+    mark,
+    marks,
+    member,
+    members,
+    playbook,
+    pod_of,
+    pod_on,
+    run,
+    wait_for,
+    wait_whole,
+    whole,
+)
+
+SWITCH = "kindtest"
+
+
+def test_second_run_changes_nothing() -> None:
+    again = playbook("site")
+    assert again.changed == [], again.log
+
+
+def test_ping_between_nodes() -> None:
+    pinged = playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+    report = "\n".join(pinged.messages)
+    assert re.search(r"hypervisors-worker -> hypervisors-worker2: 5 of 5 answers.*geneve tunnel", report), pinged.log
+    assert re.search(r"hypervisors-worker2 -> hypervisors-worker: 5 of 5 answers.*geneve tunnel", report), pinged.log
+    assert "c5c3-ping" not in marks()[0]
+
+
+def test_status_and_verify() -> None:
+    for name in ("status", "verify"):
+        assert playbook(name).changed == []
+
+
+@pytest.mark.parametrize("database", SCHEMAS)
+def test_databases_speak_tls_only(database: str) -> None:
+    client_port, raft_port = {"northbound": (6641, 6643), "southbound": (6642, 6644)}[database]
+    for seen in wait_whole(database):
+        assert all(re.fullmatch(rf"ssl:\S+:{raft_port}", address) for address in seen.addresses), seen
+    targets = client(database, "--bare", "--columns=target", "list", "Connection").split()
+    assert targets
+    assert all(target.startswith("pssl:") for target in targets), targets
+    for index in range(3):
+        pod = pod_of(database, index)
+        listening = CENTRAL.exec(pod, "ss", "--no-header", "--listening", "--tcp", "--numeric").splitlines()
+        ports = {int(line.split()[3].rpartition(":")[2]) for line in listening}
+        assert ports == {client_port, raft_port}
+        # Neither plain text nor a client without a certificate gets an answer.
+        plain = ["ovsdb-client", "--timeout=5", "list-dbs", f"tcp:127.0.0.1:{client_port}"]
+        assert SCHEMAS[database] not in CENTRAL.exec(pod, *plain, check=False)
+        greeting = f"openssl s_client -connect 127.0.0.1:{client_port} -quiet </dev/null 2>&1; true"
+        assert "certificate required" in CENTRAL.exec(pod, "sh", "-c", greeting), "a client needs no certificate"
+
+
+def test_hypervisors_speak_tls_only() -> None:
+    for node in hypervisor_nodes():
+        vsctl = ("ovs-vsctl", "--timeout=10", "get", "Open_vSwitch", ".", "external_ids:ovn-remote")
+        remotes = HYPERVISORS.exec(pod_on("ovs", node), *vsctl).strip().strip('"').split(",")
+        assert len(remotes) == 3
+        assert all(remote.startswith("ssl:") for remote in remotes), remotes
+        state = HYPERVISORS.exec(
+            pod_on("controller", node), "sh", "-c", "ovn-appctl -t /run/ovn/ovn-controller.*.ctl connection-status"
+        )
+        assert state.strip() == "connected"
+
+
+@pytest.mark.parametrize("component", ["northbound", "southbound", "northd", "observer", "ovs", "controller"])
+@pytest.mark.usefixtures("healthy_after")
+def test_delete_any_one_pod(component: str) -> None:
+    """Each database pod in turn, one pod of the others: everything comes back by itself, the same members as before."""
+    cluster = HYPERVISORS if component in ("ovs", "controller") else CENTRAL
+    before = cluster.ready(component)
+    servers = {database: [m.server_id for m in members(database)] for database in SCHEMAS}
+    for pod in before if component in SCHEMAS else before[:1]:
+        old = next(p["metadata"]["uid"] for p in cluster.pods(component) if p["metadata"]["name"] == pod)
+        cluster.kubectl("delete", "pod", pod, "--wait=false")
+
+        def back(gone: str = old) -> bool:
+            uids = {p["metadata"]["uid"] for p in cluster.pods(component)}
+            return gone not in uids and len(cluster.ready(component)) == len(before)
+
+        wait_for(f"{component}: {len(before)} pods ready after {pod} was deleted", back)
+        for database in SCHEMAS:
+            assert [m.server_id for m in wait_whole(database)] == servers[database]
+    playbook("verify")
+
+
+@pytest.mark.parametrize(("database", "index"), MEMBERS, ids=[f"{database}-{index}" for database, index in MEMBERS])
+@pytest.mark.usefixtures("healthy_after")
+def test_pod_and_claim_are_lost(database: str, index: int) -> None:
+    """The next run replaces the member: the same cluster, the old server is kicked, and there were never two clusters."""
+    name, pod = f"lost-{database}-{index}", pod_of(database, index)
+    mark(name)
+    before = wait_whole(database)
+    other = (index + 1) % 3
+    volume = next(
+        v["persistentVolumeClaim"]["claimName"]
+        for v in (CENTRAL.get("pod", pod) or {})["spec"]["volumes"]
+        if "persistentVolumeClaim" in v
+    )
+    old = (CENTRAL.get("pvc", volume) or {})["metadata"]["uid"]
+    CENTRAL.kubectl("delete", "pvc", volume, "--wait=false")
+    CENTRAL.kubectl("delete", "pod", pod)
+    wait_for(
+        "a new claim", lambda: (CENTRAL.get("pvc", volume) or {"metadata": {"uid": old}})["metadata"]["uid"] != old
+    )
+    # Nothing happens by itself: the pod must neither make a cluster nor join before the old server has gone.
+    time.sleep(10)
+    assert {m.server_id for i, m in enumerate(before) if i != index} <= {
+        member(database, i).server_id for i in range(3) if i != index
+    }
+    assert pod not in CENTRAL.ready(database)
+
+    playbook("site")
+    after = wait_whole(database)
+    assert {m.cluster_id for m in after} == {before[0].cluster_id}
+    assert after[index].server_id not in {m.server_id for m in before}
+    for i in {0, 1, 2} - {index}:
+        assert after[i].server_id == before[i].server_id
+    for i in (index, other):
+        assert name in marks(i)[0 if database == "northbound" else 1]
+    assert playbook("site").changed == []
+
+
+@pytest.mark.parametrize("how", ["frozen", "stopped"])
+@pytest.mark.usefixtures("healthy_after")
+def test_kill_a_node(how: str) -> None:
+    """The node of the Southbound leader dies: writes go on, all chassis stay, and it comes back as it was."""
+    before = {database: [m.server_id for m in wait_whole(database)] for database in SCHEMAS}
+    dead = leader("southbound")
+    node = str((CENTRAL.get("pod", pod_of("southbound", dead)) or {})["spec"]["nodeName"])
+    if node == "control-plane-control-plane":  # the API server is there, and nobody could look
+        dead = (dead + 1) % 3
+        node = str((CENTRAL.get("pod", pod_of("southbound", dead)) or {})["spec"]["nodeName"])
+    stop, start = {"frozen": ("pause", "unpause"), "stopped": ("stop", "start")}[how]
+    run("docker", stop, node)
+    try:
+        name = f"without-{how}"
+        for database, words in (
+            ("northbound", ("--may-exist", "ls-add", name)),
+            ("southbound", ("create", "DNS", f"external_ids:mark={name}")),
+        ):
+            pods = {i: (CENTRAL.get("pod", pod_of(database, i)) or {})["spec"]["nodeName"] for i in range(3)}
+            index = next(i for i, where in pods.items() if where != node)
+            wait_for(
+                f"{database} takes writes", lambda d=database, w=words, i=index: client(d, *w, index=i) is not None, 40
+            )
+    finally:
+        run("docker", start, node, timeout=120)
+    wait_for(
+        "the node is ready", lambda: CENTRAL.kubectl("wait", "node", node, "--for=condition=Ready", "--timeout=5s"), 180
+    )
+    for database in SCHEMAS:
+        wait_for(f"{database}: three pods ready", lambda d=database: len(CENTRAL.ready(d)) == 3, 240)
+        assert [m.server_id for m in wait_whole(database)] == before[database]
+    for index in range(3):
+        assert all(name in seen for seen in marks(index)), f"member {index} lost {name}"
+    playbook("verify")
+
+
+@pytest.fixture
+def guests() -> t.Iterator[tuple[Guest, Guest]]:
+    """A guest on each of two nodes; they reach each other through the tunnel."""
+    client("northbound", "--may-exist", "ls-add", SWITCH)
+    pair = tuple(Guest(node, number) for number, node in enumerate(sorted(hypervisor_nodes())[:2], 1))
+    try:
+        for guest in pair:
+            guest.plug(SWITCH)
+        wait_for("the guests reach each other", lambda: pair[0].answered(pair[1]), 60)
+        yield pair[0], pair[1]
+    finally:
+        for guest in pair:
+            guest.unplug()
+        client("northbound", "--if-exists", "ls-del", SWITCH)
+
+
+# Seconds without packets that are all right. ovn-controller may go without a gap, the flows stay in the switch. Open vSwitch
+# in userspace is the datapath itself: while it restarts nothing is forwarded, until its flows are back.
+@pytest.mark.parametrize(("component", "gap"), [("controller", 1.0), ("ovs", 25.0)])
+def test_restart_a_hypervisor_pod_while_pinging(
+    component: str, gap: float, guests: tuple[Guest, Guest], record_property: t.Callable[[str, object], None]
+) -> None:
+    interval, seconds = 0.1, 60
+    old = pod_on(component, guests[0].node)
+    ping = guests[0].ping(guests[1], count=int(seconds / interval), interval=interval)
+    time.sleep(3)
+    HYPERVISORS.kubectl("delete", "pod", old, "--timeout=90s", timeout=100)
+    wait_for(
+        f"{component}: ready on each node", lambda: len(HYPERVISORS.ready(component)) == len(hypervisor_nodes()), 120
+    )
+    sent, lost = losses(ping, timeout=seconds + 60)
+    record_property("lost", f"{lost} of {sent}")
+    print(f"{component}: {lost} of {sent} packets lost, one each {interval} s")
+    assert lost * interval <= gap
+    assert guests[0].answered(guests[1])
+
+
+@pytest.mark.usefixtures("healthy_after")
+def test_remove_and_add_a_hypervisor_node() -> None:
+    """Without the label a node loses chassis and OVNChassis with the next run; with it, it registers without a run."""
+    nodes = hypervisor_nodes()
+    node = max(nodes)
+    label = "node-role.kubernetes.io/hypervisor"
+    assert chassis() == nodes
+    HYPERVISORS.kubectl("label", "node", node, f"{label}-")
+    try:
+        playbook("site")
+        assert chassis() == nodes - {node}
+        assert {item["spec"]["hostname"] for item in HYPERVISORS.list("ovnchassis")} == nodes - {node}
+    finally:
+        HYPERVISORS.kubectl("label", "--overwrite", "node", node, f"{label}=")
+    wait_for(f"{node} registers by itself", lambda: chassis() == nodes, 180)
+    playbook("site")
+    assert {item["spec"]["hostname"] for item in HYPERVISORS.list("ovnchassis")} == nodes
+    assert playbook("site").changed == []
+    playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+
+
+@pytest.mark.usefixtures("healthy_after")
+def test_uninstall_and_reinstall_over_kept_claims() -> None:
+    """Without `delete_data` all data stays: the same clusters, the same members, the same content."""
+    mark("reinstalled")
+    before = {database: wait_whole(database) for database in SCHEMAS}
+    playbook("central", "--extra-vars", "ovn_central_state=absent")
+    wait_for("no pod of ours", lambda: not CENTRAL.list("pods", f"app.kubernetes.io/instance={NAME}"), 120)
+    claims = [claim["metadata"]["name"] for claim in CENTRAL.list("pvc")]
+    assert len(claims) == len(MEMBERS), claims
+    playbook("site")
+    for database in SCHEMAS:
+        wait_for(f"{database} is whole", lambda d=database: whole(d), 60)
+        assert [(m.cluster_id, m.server_id) for m in members(database)] == [
+            (m.cluster_id, m.server_id) for m in before[database]
+        ]
+    assert all("reinstalled" in seen for seen in marks())
+    wait_for("all chassis are there", lambda: chassis() == hypervisor_nodes(), 60)
+    playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
