@@ -99,7 +99,11 @@ OUTSIDE = [
     (
         "addresses of load balancers",
         exposed("LoadBalancer"),
-        [balanced(0, {"ip": "192.0.2.50"}), balanced(1, {"hostname": "nb.example.com"}), balanced(2, {"ip": "2001:db8::5"})],
+        [
+            balanced(0, {"ip": "192.0.2.50"}),
+            balanced(1, {"hostname": "nb.example.com"}),
+            balanced(2, {"ip": "2001:db8::5"}),
+        ],
         [],
         ["ssl:192.0.2.50:6641", "ssl:nb.example.com:6641", "ssl:[2001:db8::5]:6641"],
     ),

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+Central = t.Callable[..., t.Any]
+
+# source, target, port: allowed?
+FLOWS = [
+    ("a member reaches the others for Raft", "northbound", "northbound", 6643, True),
+    ("and asks them before it creates a cluster", "southbound", "southbound", 6642, True),
+    ("no other database is let in for Raft", "northbound", "southbound", 6644, False),
+    ("nor for anything else", "southbound", "northbound", 6641, False),
+    ("northd reaches the Northbound database", "northd", "northbound", 6641, True),
+    ("northd reaches the Southbound database", "northd", "southbound", 6642, True),
+    ("northd is no member", "northd", "northbound", 6643, False),
+    ("the observer reaches the Northbound database", "observer", "northbound", 6641, True),
+    ("the observer reaches the Southbound database", "observer", "southbound", 6642, True),
+    ("the observer is no member", "observer", "southbound", 6644, False),
+    ("nobody reaches northd", "northbound", "northd", 6641, False),
+    ("nobody reaches the observer", "northd", "observer", 443, False),
+]
+
+
+def allows(rules: list[dict[str, t.Any]], direction: str, peer: str, port: int, protocol: str = "TCP") -> bool:
+    """What a policy does with pods of ours."""
+    for rule in rules:
+        peers = rule.get(direction)
+        component = {
+            p["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for p in peers or [] if "podSelector" in p
+        }
+        everybody = peers is None or any("namespaceSelector" in p for p in peers)
+        ports = {(p["port"], p["protocol"]) for p in rule["ports"]}
+        if (everybody or peer in component) and (port, protocol) in ports:
+            return True
+    return False
+
+
+def policy(manifests: t.Any, component: str) -> dict[str, t.Any]:
+    spec: dict[str, t.Any] = manifests.named("NetworkPolicy", f"prod-{component}")["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == component
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "port", "allowed"), [row[1:] for row in FLOWS], ids=[row[0] for row in FLOWS]
+)
+def test_flows(central: Central, source: str, target: str, port: int, allowed: bool) -> None:
+    manifests = central()
+    egress = allows(policy(manifests, source).get("egress", []), "to", target, port)
+    ingress = allows(policy(manifests, target).get("ingress", []), "from", source, port)
+    if allowed:
+        assert (egress, ingress) == (True, True)
+    else:
+        assert not (egress and ingress)
+
+
+@pytest.mark.parametrize("database", ["northbound", "southbound"])
+def test_only_members_reach_the_raft_port(central: Central, database: str) -> None:
+    raft = {"northbound": 6643, "southbound": 6644}[database]
+    rules = [r for r in policy(central(), database)["ingress"] if raft in {p["port"] for p in r["ports"]}]
+    assert [rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for rule in rules] == [
+        database
+    ]
+
+
+@pytest.mark.parametrize("component", ["northbound", "southbound", "northd", "observer"])
+@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
+def test_everybody_resolves_names(central: Central, component: str, protocol: str) -> None:
+    assert allows(policy(central(), component)["egress"], "to", "dns", 53, protocol)
+
+
+@pytest.mark.parametrize(
+    ("component", "reaches"), [("northbound", False), ("southbound", False), ("northd", True), ("observer", True)]
+)
+def test_who_reaches_the_api_server(central: Central, component: str, reaches: bool) -> None:
+    assert allows(policy(central(), component)["egress"], "to", "api", 6443) is reaches
+
+
+@pytest.mark.parametrize(
+    ("raw", "database", "sources"),
+    [
+        ({}, "northbound", [{"namespaceSelector": {}}]),
+        ({}, "southbound", None),  # chassis are on nodes, which no selector finds
+        ({"northbound": {"service": {"type": "NodePort"}}}, "northbound", None),
+        ({"northbound": {"service": {"type": "LoadBalancer"}}}, "northbound", None),
+    ],
+)
+def test_clients(central: Central, raw: dict[str, t.Any], database: str, sources: t.Any) -> None:
+    client = {"northbound": 6641, "southbound": 6642}[database]
+    rules = [
+        r for r in policy(central(raw), database)["ingress"] if not r.get("from") or "podSelector" not in r["from"][0]
+    ]
+    assert [(rule.get("from"), [p["port"] for p in rule["ports"]]) for rule in rules] == [(sources, [client])]
