@@ -8,11 +8,11 @@ Whether a live object already is what we would apply. The API server adds defaul
 
 from __future__ import annotations
 
-import decimal
 import hashlib
 import json
-import re
 import typing as t
+
+from .._manifests.quantity import parse_quantity
 
 APPLIED = "ovn.c5c3.io/applied"
 Object = dict[str, t.Any]
@@ -34,13 +34,6 @@ _MERGED_BY: t.Mapping[str, tuple[tuple[str, ...], ...]] = {
 _WITHOUT_MERGED_LISTS = frozenset({"NetworkPolicy", "CustomResourceDefinition", "ConfigMap", "Secret"})
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _QUANTITIES = frozenset({"limits", "requests", "capacity", "hard"})
-_QUANTITY = re.compile(r"([+-]?[0-9.]+)(?:(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)|[eE]([+-]?[0-9]+))?")
-_UNITS = {"m": decimal.Decimal("0.001"), "k": decimal.Decimal(1000)} | {
-    letter + suffix: decimal.Decimal(base) ** power
-    for power, letter in enumerate("KMGTPE", 1)
-    for suffix, base in (("", 1000), ("i", 1024))
-    if letter + suffix != "K"
-}
 
 
 def applied_hash(manifest: Object) -> str:
@@ -71,11 +64,11 @@ def _within(desired: t.Any, live: t.Any, field: str, merged: bool, quantities: b
     if isinstance(desired, list) and isinstance(live, list):
         return _list_within(desired, live, field, merged)
     if live is None:
-        return not desired and desired is not True  # what is empty, zero or false is left out when it is stored
+        return not desired  # what is empty, zero or false is left out when it is stored
     if desired is None:
         return False
     if quantities or field == "sizeLimit":
-        return quantity_of(desired) == quantity_of(live)
+        return bool(quantity_of(desired) == quantity_of(live))
     # 1 == True, but a field that changed its type has changed
     return type(desired) is type(live) and bool(desired == live)
 
@@ -97,16 +90,10 @@ def _key_of(item: Object, key: tuple[str, ...]) -> tuple[t.Any, ...]:
 
 def quantity_of(value: t.Any) -> t.Any:
     """The number behind "1Gi" or "500m"; anything else as it is."""
-    found = _QUANTITY.fullmatch(str(value))
-    if found is None:
-        return value
     try:
-        number = decimal.Decimal(found[1])
-    except decimal.InvalidOperation:
+        return parse_quantity(str(value))
+    except ValueError:
         return value
-    if found[3]:
-        return number.scaleb(int(found[3]))
-    return number * _UNITS[found[2]] if found[2] else number
 
 
 def shown(manifest: Object | None) -> Object:

@@ -1,0 +1,177 @@
+"""Whether a live object already is what we would apply."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import (
+    APPLIED,
+    applied_hash,
+    contains,
+    is_applied,
+    quantity_of,
+    shown,
+    was_created,
+    with_hash,
+)
+
+DESIRED: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "a", "namespace": "n", "labels": {"l": "1"}},
+    "spec": {
+        "replicas": 3,
+        "template": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "database",
+                        "args": ["a", "b"],
+                        "env": [{"name": "X", "value": "1"}, {"name": "EMPTY", "value": ""}],
+                        "ports": [{"containerPort": 6641}],
+                        "resources": {"requests": {"memory": "1Gi", "cpu": "0.5"}},
+                        "securityContext": {"privileged": False, "capabilities": {"drop": ["ALL"]}},
+                        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+                    }
+                ],
+                "volumes": [{"name": "run", "emptyDir": {}}],
+            }
+        },
+    },
+}
+
+
+def live() -> dict[str, Any]:
+    """As the API server gives it back: with defaults, without empty values, quantities in its own words."""
+    answer = copy.deepcopy(with_hash(DESIRED))
+    answer["status"] = {"readyReplicas": 3}
+    answer["metadata"].update(uid="u", resourceVersion="7", generation=1)
+    spec = answer["spec"]["template"]["spec"]
+    spec["restartPolicy"] = "Always"
+    container = spec["containers"][0]
+    container["terminationMessagePath"] = "/dev/termination-log"
+    container["env"][1].pop("value")
+    container["ports"][0]["protocol"] = "TCP"
+    container["resources"]["requests"] = {"memory": "1024Mi", "cpu": "500m"}
+    container["securityContext"].pop("privileged")
+    return answer
+
+
+def container(answer: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = answer["spec"]["template"]["spec"]["containers"][0]
+    return found
+
+
+def test_what_the_server_adds_is_no_difference() -> None:
+    assert is_applied(DESIRED, live())
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [
+        pytest.param(lambda o: o["spec"].update(replicas=1), id="a number"),
+        pytest.param(lambda o: o["spec"].pop("replicas"), id="a field is gone"),
+        pytest.param(lambda o: o["metadata"]["labels"].pop("l"), id="a label is gone"),
+        pytest.param(lambda o: o["metadata"]["annotations"].pop(APPLIED), id="not applied by us"),
+        pytest.param(lambda o: container(o)["args"].append("c"), id="one argument more"),
+        pytest.param(lambda o: container(o)["args"].reverse(), id="another order of arguments"),
+        pytest.param(lambda o: container(o)["env"].pop(0), id="a variable is gone"),
+        pytest.param(lambda o: container(o)["env"][1].update(value="x"), id="an empty value is filled"),
+        pytest.param(lambda o: container(o)["ports"][0].update(containerPort=1), id="another port"),
+        pytest.param(lambda o: container(o)["resources"]["requests"].update(memory="2Gi"), id="another quantity"),
+        pytest.param(lambda o: container(o)["resources"].pop("requests"), id="no quantities at all"),
+        pytest.param(lambda o: container(o)["securityContext"].update(privileged=True), id="a false value became true"),
+        pytest.param(lambda o: o["spec"]["template"]["spec"]["volumes"].clear(), id="no volumes"),
+        pytest.param(lambda o: o["spec"]["template"]["spec"].update(containers=None), id="another type"),
+    ],
+)
+def test_drift_is_seen(drift: Any) -> None:
+    answer = live()
+    drift(answer)
+    assert not is_applied(DESIRED, answer)
+
+
+@pytest.mark.parametrize(
+    "addition",
+    [
+        pytest.param(lambda o: o["metadata"]["labels"].update(other="x"), id="a label"),
+        pytest.param(lambda o: container(o)["env"].insert(0, {"name": "Y", "value": "2"}), id="a variable"),
+        pytest.param(
+            lambda o: o["spec"]["template"]["spec"]["containers"].insert(0, {"name": "sidecar"}), id="a container"
+        ),
+    ],
+)
+def test_what_others_add_is_theirs(addition: Any) -> None:
+    answer = live()
+    addition(answer)
+    assert is_applied(DESIRED, answer)
+
+
+def test_a_field_that_we_no_longer_set_is_a_difference() -> None:
+    fewer = copy.deepcopy(DESIRED)
+    fewer["spec"]["template"]["spec"]["containers"][0].pop("env")
+    assert contains(live(), fewer)
+    assert not is_applied(fewer, live())
+
+
+def test_an_opened_port_of_a_network_policy_is_drift() -> None:
+    policy = {"kind": "NetworkPolicy", "spec": {"ingress": [{"ports": [{"port": 6641, "protocol": "TCP"}]}]}}
+    opened = copy.deepcopy(policy)
+    opened["spec"]["ingress"][0]["ports"].append({"port": 22, "protocol": "TCP"})
+    assert contains(policy, policy)
+    assert not contains(opened, policy)
+
+
+def test_text_that_looks_like_a_quantity_is_text() -> None:
+    assert not contains({"kind": "ConfigMap", "data": {"x": "1000m"}}, {"kind": "ConfigMap", "data": {"x": "1"}})
+
+
+def test_the_same_port_of_two_protocols() -> None:
+    service = {"kind": "Service", "spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}}
+    answer = {"kind": "Service", "spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}}
+    assert contains(answer, service)
+    answer["spec"]["ports"].pop()
+    assert not contains(answer, service)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1Gi", "1024Mi"), ("0.5", "500m"), ("1000m", 1), ("2k", "2000"), ("1.5Gi", "1536Mi")],
+)
+def test_quantities(one: Any, other: Any) -> None:
+    assert quantity_of(one) == quantity_of(other)
+
+
+def test_no_quantity_is_itself() -> None:
+    assert quantity_of("max") == "max"
+
+
+def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
+    assert applied_hash({"a": 1, "b": 2}) == applied_hash({"b": 2, "a": 1})
+    assert applied_hash({"a": 1}) != applied_hash({"a": "1"})
+
+
+def test_the_hash_leaves_the_manifest_alone() -> None:
+    manifest = copy.deepcopy(DESIRED)
+    assert with_hash(manifest)["metadata"]["annotations"] == {APPLIED: applied_hash(DESIRED)}
+    assert manifest == DESIRED
+
+
+def test_a_diff_shows_neither_secrets_nor_what_changes_by_itself() -> None:
+    secret = {"kind": "Secret", "metadata": {"name": "s", "uid": "u", "managedFields": []}, "data": {"tls.key": "a2V5"}}
+    told = shown(secret)
+    assert told["metadata"] == {"name": "s"}
+    assert "a2V5" not in str(told)
+    assert told["data"] != shown({**secret, "data": {"tls.key": "b3RoZXI="}})["data"]
+    assert shown(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("manager", "moment", "created"), [("c5c3.ovn", "T1", True), ("c5c3.ovn", "T2", False), ("kubectl", "T1", False)]
+)
+def test_who_made_it(manager: str, moment: str, created: bool) -> None:
+    metadata = {"creationTimestamp": "T1", "managedFields": [{"manager": manager, "time": moment}]}
+    assert was_created({"metadata": metadata}, "c5c3.ovn") is created
