@@ -179,6 +179,10 @@ decide() {
     if [ -z "$given_up" ]; then
         foreign
         [ -z "$decision" ] || return 0
+        case $class,$my_state in
+        member,replacing | joining,replacing)
+            answer ask "the record says replacing. Run the playbook: it goes on with that."; return ;;
+        esac
         case $class in
         member | joining) start_from_file; return ;;
         dead-join)

@@ -389,6 +389,13 @@ def test_a_file_that_the_record_gives_up_is_replaced(cluster: Cluster) -> None:
     assert third.sid == new
 
 
+def test_a_member_that_is_being_replaced_does_not_start_from_its_file(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.declare(first, "replacing")
+    refused(first, ASK, "member", "the record says replacing")
+
+
 def test_joiners_killed_while_they_join_never_loop(cluster: Cluster) -> None:
     """Whatever the kill leaves, the launcher starts it or asks; it never starts a server that cannot run."""
     first = cluster.found()

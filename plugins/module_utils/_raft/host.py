@@ -15,13 +15,14 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
 from .observation import Observation
+from .outcomes import lists, not_joined, settled, still_listed
 from .record_dir import read_record
 
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
@@ -191,10 +192,7 @@ class HostMember:
             elif self.run(["systemctl", "is-active", "--quiet", self.unit], {})[0] != 0:
                 raise Refused(f"{self.unit} does not run. {self._why_not_running()}")
             if deadline.expired:
-                raise TimedOut(
-                    f"The {self.database} member {self.member} did not join its cluster within {deadline.seconds:g} s: {last}. "
-                    "See that most of the members run, open the Raft port between them and compare the certificates, then run again."
-                )
+                raise not_joined(self.database, self.member, deadline, last)
             time.sleep(min(pause, deadline.left()))
             pause = min(pause * 1.5, 1.0)
 
@@ -206,34 +204,17 @@ class HostMember:
         appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
         while self._lists(server_id):
             if deadline.expired:
-                raise TimedOut(
-                    f"The {self.database} cluster still lists {server_id} {deadline.seconds:g} s after it was asked to remove it. "
-                    "Run again when the cluster is quiet."
-                )
+                raise still_listed(self.database, server_id, deadline)
             time.sleep(0.1)
 
     def _lists(self, server_id: str) -> bool:
-        status = self.ask().status
-        if status is None:
-            raise Unreachable(f"{self._socket('ctl')} does not answer. Run again.")
-        if status.role != "leader":
-            raise Refused(
-                f"The {self.database} leadership moved away from {self.member}. Nothing was changed by this step; run again."
-            )
-        return any(server.sid == server_id[:4] for server in status.servers)
+        return lists(self.database, self.ask(), server_id, self._socket("ctl"))
 
     def wait_for_change(self, seconds: float) -> None:
         """Until this member says something else than now, at most `seconds`."""
-        deadline, before = Deadline(seconds), self._settled()
-        while not deadline.expired and self._settled() == before:
+        deadline, before = Deadline(seconds), settled(self.ask())
+        while not deadline.expired and settled(self.ask()) == before:
             time.sleep(0.2)
-
-    def _settled(self) -> tuple[t.Any, ...]:
-        answer = self.ask()
-        return (
-            answer.server and (answer.server.connected, answer.server.leader),
-            answer.status and (answer.status.role, answer.status.status, len(answer.status.servers)),
-        )
 
 
 def member_of(params: t.Mapping[str, t.Any], run: Runner) -> HostMember:

@@ -1,0 +1,267 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One step of a plan on members that are pods. It decides nothing: the plan does, and the launcher in the pod acts by what the record says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.wire import ask_all
+from .._raft.answer import Answer
+from .._raft.outcomes import lists, not_joined, settled, still_listed
+from .._raft.record import Record
+from .._raft.step import Step
+from .examine import CONTAINER, EXAMINE, Seen, is_outdated, parse_seen
+
+if t.TYPE_CHECKING:
+    from .._k8s import Cluster, ExecResult
+
+Pod = dict[str, t.Any]
+
+RECORD_ANNOTATION = "ovn.c5c3.io/record"
+_STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+_EXEC_SECONDS = 25.0  # the command asks several times, each with its own limit
+_LOOKS_EVERY = 1.0
+_WAIT_SECONDS = 2.0
+# The kubelet brings a new record within a second of a poke, but may have been poked before it knew of the record.
+_POKE_AGAIN = 5.0
+# The launcher looks every 3 s. Longer than this, it will not change its mind.
+_PATIENCE = 10.0
+# A pod that waits with an old record: with a new pod it gets the new one.
+_RECYCLE = 20.0
+
+
+class PodMembers:
+    """The pods of one database: pod NAME-DATABASE-INDEX is the member of that name."""
+
+    def __init__(self, cluster: Cluster, namespace: str, name: str, database: str) -> None:
+        self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
+
+    def take(self, step: Step, record: Record, deadline: Deadline) -> None:
+        if step.action == "start":
+            self._start(step.members, record, deadline)
+        elif step.action == "stop":
+            self._stop(step.members, deadline)
+        elif step.action == "restart":
+            for member in step.members:
+                self._restart(member, record, deadline)
+        elif step.action == "kick":
+            self._kick(step.members[0], step.sid or "", deadline)
+        else:
+            self._wait(step.members, deadline.within(_WAIT_SECONDS))
+
+    # --- looking ---------------------------------------------------------------------------------------------------------
+
+    def pods(self) -> dict[str, Pod]:
+        labels = f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={self.database}"
+        found = self.cluster.list("v1", "Pod", self.namespace, labels=labels)
+        return {pod["metadata"]["name"]: pod for pod in found}
+
+    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]:
+        """What the pods say, all asked at once; those that cannot be asked are missing."""
+        limit = min(_EXEC_SECONDS, max(5.0, deadline.left()))
+
+        def one(member: str) -> Seen:
+            result = self.cluster.exec(self.namespace, member, CONTAINER, EXAMINE, timeout=limit)
+            return parse_seen(self.database, member, result, time.time())
+
+        outcomes = zip(members, ask_all(list(members), one))
+        return {member: outcome for member, outcome in outcomes if not isinstance(outcome, OvnError)}
+
+    def wait_for_pods(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """Until the databases' containers of these pods run, no longer than the deadline."""
+        while True:
+            pods = self.pods()
+            if all(member in pods and _runs(pods[member]) for member in members) or deadline.expired:
+                return
+            time.sleep(min(0.5, deadline.left()))
+
+    # --- the record in the pods ------------------------------------------------------------------------------------------
+
+    def poke(self, record: Record) -> None:
+        """Let the kubelets look for the new record now; by themselves they do so every minute."""
+        for member in self.pods():
+            self._poke(member, str(record.revision))
+
+    def _poke(self, member: str, value: str) -> None:
+        patch = {"metadata": {"annotations": {RECORD_ANNOTATION: value}}}
+        try:
+            self.cluster.patch("v1", "Pod", member, self.namespace, patch)
+        except Refused as e:
+            if e.details.get("http_status") != 404:
+                raise
+
+    # --- the steps -------------------------------------------------------------------------------------------------------
+
+    def _start(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
+        """Until all of them take part. Their pods may not exist yet: the StatefulSet makes them."""
+        waits = {member: _Wait(self, member, record, deadline) for member in members}
+        while waits:
+            pods = self.pods()
+            seen = self.see([member for member in waits if member in pods and _runs(pods[member])], deadline)
+            for member in list(waits):
+                if waits[member].over(pods.get(member), seen.get(member)):
+                    del waits[member]
+            if waits and deadline.expired:
+                member, wait = next(iter(waits.items()))
+                raise not_joined(self.database, member, deadline, wait.last)
+            if waits:
+                time.sleep(min(_LOOKS_EVERY, deadline.left()))
+
+    def _stop(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """With new pods, whose launchers wait: the record says that these members are replaced."""
+        pods = self.pods()
+        uids = {member: pods[member]["metadata"]["uid"] for member in members if member in pods}
+        for member, uid in uids.items():
+            self.cluster.delete("v1", "Pod", member, self.namespace, uid=uid)
+        for member, uid in uids.items():
+            self._await_successor(member, uid, deadline)
+
+    def _restart(self, member: str, record: Record, deadline: Deadline) -> None:
+        """preStop hands the leadership over; the new pod finds the claim, and with it the file."""
+        pod = self.pods().get(member)
+        if pod is None:
+            raise Refused(f"Pod {member} is gone: somebody else deleted it. Run again.")
+        uid = pod["metadata"]["uid"]
+        self.cluster.delete("v1", "Pod", member, self.namespace, uid=uid)
+        self._await_successor(member, uid, deadline)
+        wanted = record.members[member].sid
+        self._start([member], record, deadline)
+        found = self.see([member], deadline).get(member)
+        if found is not None and wanted and found.answer.server_id not in (None, wanted):
+            raise Refused(
+                f"The {self.database} member {member} came back as {found.answer.server_id}, not as {wanted}. "
+                "Has its claim been exchanged? No other member was restarted; look at the claim, then run again."
+            )
+
+    def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
+        while True:
+            pod = self.pods().get(member)
+            if pod is not None and pod["metadata"]["uid"] != uid and _runs(pod):
+                return
+            if deadline.expired:
+                state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
+                raise TimedOut(
+                    f"Pod {member} was deleted, but {state} within {deadline.seconds:g} s. The other members go on; "
+                    "look at kubectl describe of the pod, then run again."
+                )
+            time.sleep(min(0.3, deadline.left()))
+
+    def _kick(self, leader: str, server_id: str, deadline: Deadline) -> None:
+        """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
+        if not self._lists(leader, server_id):
+            return
+        result = self._appctl(leader, "cluster/kick", DATABASE_NAMES[self.database], server_id)
+        if result.code != 0:
+            raise Refused(
+                f"The {self.database} leader {leader} refused to remove {server_id}: {result.stderr.strip()[-300:]}. Run again."
+            )
+        while self._lists(leader, server_id):
+            if deadline.expired:
+                raise still_listed(self.database, server_id, deadline)
+            time.sleep(0.2)
+
+    def _lists(self, leader: str, server_id: str) -> bool:
+        name = DATABASE_NAMES[self.database]
+        result = self._appctl(leader, "cluster/status", name)
+        if result.code != 0:
+            raise Unreachable(f"The server in pod {leader} does not answer: {result.stderr.strip()[-300:]}. Run again.")
+        return lists(self.database, Answer(leader, name, cluster_status=result.stdout), server_id, f"Pod {leader}")
+
+    def _appctl(self, member: str, *command: str) -> ExecResult:
+        words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', _STEMS[self.database], *command]
+        return self.cluster.exec(self.namespace, member, CONTAINER, words, timeout=15)
+
+    def _wait(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """Until one of them says something else than now."""
+
+        def now() -> dict[str, t.Any]:
+            return {member: settled(seen.answer) for member, seen in self.see(members, deadline).items()}
+
+        before = now()
+        while not deadline.expired and now() == before:
+            time.sleep(min(0.3, deadline.left()))
+
+
+class _Wait:
+    """Waits for one member to take part, and helps where only a poke or a new pod helps."""
+
+    def __init__(self, members: PodMembers, member: str, record: Record, deadline: Deadline) -> None:
+        self.members, self.member, self.record, self.deadline = members, member, record, deadline
+        self.last = "it has no pod"
+        self.uid = ""
+        self.since = time.monotonic()  # of this pod
+        self.poked = self.since
+        self.pokes = 0
+        self.idle: float | None = None  # since when the launcher waits although it sees this record
+
+    def over(self, pod: Pod | None, seen: Seen | None) -> bool:
+        if pod is None:
+            self.last = "it has no pod"
+            return False
+        now = time.monotonic()
+        if pod["metadata"]["uid"] != self.uid:
+            self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
+        if seen is None:
+            self.last = "its pod does not run yet"
+            if not _runs(pod) and self._outdated(pod):
+                self._recycle()
+            return False
+        if seen.answer.server is not None and seen.answer.server.connected:
+            return True
+        if seen.running:
+            status = seen.answer.status
+            self.last = f'its status is "{status.status}"' if status else "its server reads the file"
+            self.idle = None
+        elif (seen.revision or 0) < self.record.revision:
+            self.last = f"its pod does not see revision {self.record.revision} of the record yet"
+            self._bring_record(now)
+        else:
+            self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
+            self._lose_patience(now, seen)
+        return False
+
+    def _bring_record(self, now: float) -> None:
+        if now - self.since > _RECYCLE:
+            self._recycle()
+        elif now - self.poked > _POKE_AGAIN:
+            self.poked, self.pokes = now, self.pokes + 1
+            self.members._poke(self.member, f"{self.record.revision}.{self.pokes}")
+
+    def _lose_patience(self, now: float, seen: Seen) -> None:
+        """No server, although the launcher has seen what the record says: it has a reason."""
+        waits = seen.waiting or (seen.file.get("reason") if seen.decision in ("ask", "refuse", "idle") else "")
+        if not waits:
+            self.idle = None
+            return
+        self.idle = self.idle or now
+        if now - self.idle > _PATIENCE:
+            raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
+
+    def _outdated(self, pod: Pod) -> bool:
+        owner = f"{self.members.name}-{self.members.database}"
+        found = self.members.cluster.get("apps/v1", "StatefulSet", owner, self.members.namespace)
+        return is_outdated(pod, ((found or {}).get("status") or {}).get("updateRevision", ""))
+
+    def _recycle(self) -> None:
+        """No server runs in it, so a new pod costs nothing."""
+        with contextlib.suppress(Conflict):  # there is a new one already
+            self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
+        self.since = time.monotonic()
+
+
+def _runs(pod: Pod) -> bool:
+    """Whether the container of the database runs and the pod is not on its way out."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)

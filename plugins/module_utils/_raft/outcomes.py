@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+How a step on a member can end, and the words for it: the same for machines and pods. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Refused, TimedOut, Unreachable
+from .answer import Answer
+
+
+def not_joined(database: str, member: str, deadline: Deadline, last: str) -> TimedOut:
+    return TimedOut(
+        f"The {database} member {member} did not join its cluster within {deadline.seconds:g} s: {last}. "
+        "See that most of the members run, open the Raft port between them and compare the certificates, then run again."
+    )
+
+
+def still_listed(database: str, server_id: str, deadline: Deadline) -> TimedOut:
+    return TimedOut(
+        f"The {database} cluster still lists {server_id} {deadline.seconds:g} s after it was asked to remove it. "
+        "Run again when the cluster is quiet."
+    )
+
+
+def lists(database: str, leader: Answer, server_id: str, place: str) -> bool:
+    """Whether the leader has the server in its list. Somebody else's list is no evidence, so the leadership must not have moved."""
+    if leader.status is None:
+        raise Unreachable(f"{place} does not answer. Run again.")
+    if leader.status.role != "leader":
+        raise Refused(
+            f"The {database} leadership moved away from {leader.member}. Nothing was changed by this step; run again."
+        )
+    return any(server.sid == server_id[:4] for server in leader.status.servers)
+
+
+def settled(answer: Answer) -> tuple[t.Any, ...]:
+    """What a wait waits for: it changes when the member gets further."""
+    return (
+        answer.server and (answer.server.connected, answer.server.leader),
+        answer.status and (answer.status.role, answer.status.status, len(answer.status.servers)),
+    )

@@ -1,0 +1,168 @@
+"""Members in pods against real database servers: what one command tells of them, and each step of a plan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import typing as t
+
+import pytest
+from _launcher_lib import Cluster, Member, until
+from _pods_lib import FakeCluster
+
+from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods import act
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.act import PodMembers
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import EXAMINE, parse_examination
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+
+
+class World:
+    """Three members, their pods, and the loop of a run."""
+
+    def __init__(self, launchers: Cluster) -> None:
+        self.cluster = FakeCluster(launchers)
+        self.launchers = launchers.members
+        self.members = PodMembers(t.cast("_k8s.Cluster", self.cluster), "ns", "ovn", "northbound")
+        self.declared = {member.id: member.address for member in launchers.members}
+        self.record: Record | None = None
+
+    def observe(self) -> dict[str, Observation]:
+        seen: dict[str, Observation] = {}
+        record = self.record.as_dict() if self.record else None
+        for name in self.declared:
+            if name not in self.cluster.pods:
+                seen[name] = Observation(name, installed=False, record=record)
+                continue
+            pod = self.cluster.pods[name].manifest()
+            result = self.cluster.exec("ns", name, "database", EXAMINE)
+            one = parse_examination("northbound", name, result, pod, self.cluster.revision, record, taken=time.time())
+            if one is not None:
+                seen[name] = one
+        return seen
+
+    def write(self, record: Record) -> None:
+        self.record = record
+        self.cluster.record(record)
+        self.members.poke(record)
+
+    def converge(self, *, restart: bool = True) -> list[str]:
+        """As ovn_cluster does it; the actions that were taken."""
+        run = Run("northbound", self.declared, "run", "now", restart=restart, allow_names=True)
+        taken: list[str] = []
+        for _round in range(60):
+            decided = plan_round(run, self.observe(), gate_reason)
+            if decided.record is not None:
+                self.write(decided.record)
+            if decided.step is None:
+                return taken
+            if decided.step.action == "start":
+                self.cluster.run(*(name for name in decided.step.members if name not in self.cluster.pods))
+            if decided.step.action != "wait":
+                taken.append(f"{decided.step.action} {','.join(decided.step.members)}")
+            assert self.record is not None
+            self.members.take(decided.step, self.record, Deadline(30))
+        raise AssertionError(f"no end: {taken}")
+
+    def by_name(self, name: str) -> Member:
+        return self.cluster.members[name]
+
+
+@pytest.fixture
+def world() -> t.Iterator[World]:
+    launchers = Cluster()
+    yield World(launchers)
+    launchers.close()
+
+
+def test_a_whole_life(world: World) -> None:
+    """Bootstrap, nothing to do, a changed template, a lost volume, a zombie."""
+    assert world.converge() == ["start m1", "start m2", "start m3"]
+    assert world.record is not None
+    sids = {name: member.sid for name, member in world.record.members.items()}
+    assert sids == {member.id: member.sid for member in world.launchers}
+    assert world.converge() == []
+
+    leader = next(o.member for o in world.observe().values() if o.leader)
+    world.cluster.revision = "r2"
+    taken = world.converge()
+    assert sorted(taken) == ["restart m1", "restart m2", "restart m3"]
+    assert taken[-1] == f"restart {leader}"
+    assert {name: member.sid for name, member in world.record.members.items()} == sids
+    assert world.converge() == []
+
+    leader = next(o.member for o in world.observe().values() if o.leader)
+    lost, zombie = (member for member in world.launchers if member.id != leader)
+    world.cluster.delete("v1", "Pod", lost.id, "ns")
+    lost.kill()
+    lost.file.unlink()
+    world.cluster.run(lost.id)
+    until(lambda: lost.state() == "ask", "the launcher asks")
+    assert world.converge() == [f"kick {leader}", f"start {lost.id}"]
+    assert world.record.members[lost.id].sid == lost.sid != sids[lost.id]
+
+    zombie.kill()
+    world.by_name(leader).appctl("cluster/kick", "OVN_Northbound", zombie.sid)
+    until(lambda: zombie.sid[:4] not in world.by_name(leader).cluster_status(), "unlisted")
+    world.cluster.run(zombie.id)
+    until(zombie.cluster_status, "a zombie runs")
+    old = zombie.sid
+    assert world.converge() == [f"stop {zombie.id}", f"start {zombie.id}"]
+    assert zombie.sid != old
+    assert world.converge() == []
+
+
+def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(act, "_RECYCLE", 1.0)
+    monkeypatch.setattr(act, "_POKE_AGAIN", 0.3)
+    world.cluster.deaf.add("m1")
+    first = world.by_name("m1")
+    world.cluster.run("m1")
+    until(lambda: first.state() == "ask", "the launcher asks")
+    assert world.converge() == ["start m1", "start m2", "start m3"]
+    assert "delete m1" in world.cluster.calls
+    assert world.cluster.calls.count("patch m1") >= 3
+
+
+def test_a_launcher_that_refuses_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(act, "_PATIENCE", 0.5)
+    record = Record("northbound", {}, revision=3, cid="11111111-2222-4333-8444-555555555555")
+    world.write(record)
+    world.cluster.run("m1")
+    with pytest.raises(Refused, match="does not name it as a member"):
+        world.members.take(Step("start", ("m1",), "start"), record, Deadline(20))
+
+
+def test_a_member_that_cannot_join_is_told(world: World) -> None:
+    world.converge()
+    assert world.record is not None
+    for member in world.launchers[1:]:
+        member.kill()
+    with pytest.raises(TimedOut, match='did not join its cluster within 4 s: its status is "'):
+        world.members.take(Step("restart", ("m1",), "restart"), world.record, Deadline(4))
+
+
+def test_only_the_leader_kicks(world: World) -> None:
+    world.converge()
+    assert world.record is not None
+    follower = next(o for o in world.observe().values() if not o.leader)
+    with pytest.raises(Refused, match="leadership moved away"):
+        world.members.take(Step("kick", (follower.member,), "kick", sid=follower.sid), world.record, Deadline(5))
+
+
+def test_a_frozen_server_makes_the_member_unknown_after_its_time_to_load(world: World) -> None:
+    world.converge()
+    first = world.by_name("m1")
+    pid = first.server_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    assert world.observe()["m1"].running  # it could still read its file
+    os.utime(first.state_dir / "state", (time.time() - 900, time.time() - 900))
+    assert "m1" not in world.observe()
