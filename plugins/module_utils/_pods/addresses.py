@@ -50,7 +50,8 @@ def node_addresses() -> list[Address]:
 
 def parse(data: bytes, names: t.Mapping[int, str]) -> tuple[list[Address], bool]:
     """The addresses of one netlink datagram, and whether it is the last one."""
-    found, offset = [], 0
+    found: list[Address] = []
+    offset = 0
     while offset + _HEADER.size <= len(data):
         length, kind, *_rest = _HEADER.unpack_from(data, offset)
         if kind in (_DONE, _ERROR) or length < _HEADER.size:

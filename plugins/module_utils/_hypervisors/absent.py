@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`state: absent`: everything of ours goes but the custom resource definition, the namespace, certificates, and the databases on the nodes.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import TimedOut, Unreachable
+from .._k8s import Cluster
+from .._manifests.hypervisor_pods import SETTINGS
+from .._manifests.names import Object
+from .._objects import Done
+from .live import Live
+from .pods import COMPONENTS
+from .removal import Removal, leaving_nodes
+from .settings import recorded_nodes
+from .southbound import read_registry
+from .wanted import Wanted
+
+
+class Absence:
+    """`done`, `removed` and `warnings` as in a run that is present."""
+
+    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+        self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
+        self.done: list[Done] = []
+        self.removed: list[str] = []
+        self.warnings: list[str] = []
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.done or self.removed)
+
+    def run(self) -> None:
+        """Pods first: an ovn-controller that runs would bring its chassis back. The record of the nodes goes last."""
+        live, deadline = self.live, Deadline(self.wanted.wait_timeout)
+        leaving = leaving_nodes(live, recorded_nodes(live.settings), ())
+        self._delete(one for one in self._objects() if one["kind"] == "DaemonSet")
+        registry = None
+        if leaving and self.wanted.asked:
+            try:
+                registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
+            except (Unreachable, TimedOut) as e:
+                self.warnings.append(str(e))
+        removal = Removal(self.cluster, self.wanted, live, leaving, ())
+        try:
+            removal.run(registry, deadline, check_mode=self.check_mode)
+        finally:
+            self.done += removal.done
+            self.removed = removal.removed
+            self.warnings += removal.warnings
+        if removal.busy and self.wanted.wait:
+            raise TimedOut(
+                f"Pods on {len(removal.busy)} nodes had not ended within {self.wanted.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
+                "Look at these nodes, then run again."
+            )
+        # Without it nobody knows whom to look for.
+        kept = SETTINGS if removal.busy else None
+        self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)
+
+    def _objects(self) -> list[Object]:
+        return [
+            one
+            for (_api, kind, namespace, _name), one in sorted(self.live.index.items())
+            if namespace and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
+        ]
+
+    def _delete(self, objects: t.Iterable[Object]) -> None:
+        for one in objects:
+            metadata = one["metadata"]
+            if self.check_mode or self.cluster.delete(
+                one["apiVersion"], one["kind"], metadata["name"], metadata["namespace"], uid=metadata["uid"]
+            ):
+                self.done.append(Done(one["kind"], metadata["name"], metadata["namespace"], "deleted", one, None))

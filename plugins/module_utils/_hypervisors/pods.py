@@ -1,0 +1,111 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The pods of the hypervisors: which of them do not work, and why. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._manifests.hypervisor_pods import AGENT
+from .._manifests.hypervisors import CONTROLLER, OVS
+from .._manifests.names import Object
+from .._rollout.trouble import container_troubles, event_troubles
+from .nodes import Node
+
+COMPONENT = "app.kubernetes.io/component"
+COMPONENTS = {"ovs": OVS, "controller": CONTROLLER}  # component: DaemonSet
+_PROBE = "Readiness probe failed: "
+_MOST = 5
+
+
+def is_ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+def rolled_out(daemon_set: Object, absent: int = 0) -> bool:
+    """Whether its controller has seen this version and every pod of it is ready, but for `absent` nodes that are down."""
+    status = daemon_set.get("status") or {}
+    if status.get("observedGeneration", 0) < daemon_set["metadata"]["generation"]:
+        return False
+    wanted = status.get("desiredNumberScheduled", 0) - absent
+    return bool(status.get("updatedNumberScheduled", 0) >= wanted and status.get("numberReady", 0) >= wanted)
+
+
+def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str, str]:
+    """Node to what is wrong there; nodes without trouble are not in it."""
+    places: dict[tuple[str, str], Object] = {}
+    for pod in pods:
+        component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
+        place = _node_of(pod)
+        # A pod that is being replaced must not hide the new one.
+        if (place, component) not in places or not pod["metadata"].get("deletionTimestamp"):
+            places[place, component] = pod
+    troubles = {}
+    for node in nodes:
+        words = [_trouble(places.get((node.name, component)), name) for component, name in COMPONENTS.items()]
+        found = [word for word in words if word]
+        if found:
+            troubles[node.name] = "; ".join(found)
+    return troubles
+
+
+def _node_of(pod: Object) -> str:
+    """Also of a pod that its node has not taken yet: a DaemonSet names the node in an affinity."""
+    node = pod["spec"].get("nodeName")
+    if node:
+        return str(node)
+    affinity = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ) or {}
+    for term in affinity.get("nodeSelectorTerms") or []:
+        for field in term.get("matchFields") or []:
+            if field.get("key") == "metadata.name" and field.get("values"):
+                return str(field["values"][0])
+    return ""
+
+
+def _trouble(pod: Object | None, daemon_set: str) -> str:
+    if pod is None:
+        return f"no pod of DaemonSet {daemon_set} is there"
+    if is_ready(pod):
+        return ""
+    found = container_troubles(pod)
+    if found:
+        return "; ".join(found)
+    waiting = [c["name"] for c in (pod.get("status") or {}).get("containerStatuses") or [] if not c.get("ready")]
+    return f"pod {pod['metadata']['name']} is not ready" + (f" (container {', '.join(waiting)})" if waiting else "")
+
+
+def explain(troubles: t.Mapping[str, str], pods: t.Iterable[Object], events: t.Sequence[Object]) -> str:
+    """The cause in Kubernetes' and the agents' own words, empty if there is none."""
+    names = [pod["metadata"]["name"] for pod in pods if not is_ready(pod)]
+    words = [f"Node {node}: {text}" for node, text in sorted(troubles.items())]
+    more = len(words) - _MOST
+    words = [*words[:_MOST], *([f"and {more} more nodes"] if more > 0 else [])]
+    agents = agent_words(events, names)
+    kubernetes: list[str] = []
+    for daemon_set in COMPONENTS.values():
+        kubernetes += event_troubles(events, daemon_set, names)
+    parts = [*words, *[f"the agent says: {text}" for text in agents[:_MOST]]]
+    if kubernetes:
+        parts.append(f"Kubernetes says: {'; '.join(list(dict.fromkeys(kubernetes))[:_MOST])}")
+    return "; ".join(part.rstrip(".") for part in parts)
+
+
+def agent_words(events: t.Iterable[Object], pods: t.Container[str]) -> list[str]:
+    """What keeps agents from their work: their readiness probe prints it, and Kubernetes keeps that as an event."""
+    newest: dict[str, tuple[str, str]] = {}
+    for event in events:
+        about = event.get("involvedObject") or {}
+        text = (event.get("message") or "").strip()
+        if about.get("name") not in pods or about.get("fieldPath") != f"spec.containers{{{AGENT}}}":
+            continue
+        if text.startswith(_PROBE) and "No such file" not in text:
+            moment = str(event.get("lastTimestamp") or event.get("eventTime") or "")
+            newest[about["name"]] = max(newest.get(about["name"], ("", "")), (moment, text[len(_PROBE) :].strip()))
+    return list(dict.fromkeys(text for _moment, text in newest.values() if text))

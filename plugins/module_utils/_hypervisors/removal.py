@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Hypervisors that have gone: their rows in the Southbound database and their OVNChassis.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._k8s import Cluster
+from .._manifests.names import API_VERSION, Object
+from .._objects import Done
+from .live import Live
+from .resources import KIND
+from .southbound import Registry, delete_chassis
+from .wait import our_pods
+from .wanted import Wanted
+
+_PAUSE = 2.0
+_TOLD = 10
+
+
+class Removal:
+    """`leaving` maps nodes to system ids; `left` are those that could not be taken away entirely and have to stay recorded."""
+
+    def __init__(
+        self, cluster: Cluster, wanted: Wanted, live: Live, leaving: t.Mapping[str, str], staying: t.Collection[str]
+    ) -> None:
+        self.cluster, self.wanted, self.live = cluster, wanted, live
+        self.leaving, self.staying = dict(leaving), staying
+        self.left: dict[str, str] = dict(leaving)
+        self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
+        self.removed: list[str] = []
+        self.done: list[Done] = []
+        self.warnings: list[str] = []
+
+    def run(self, registry: Registry | None, deadline: Deadline, *, check_mode: bool) -> None:
+        if not self.leaving:
+            return
+        self.busy = busy = {} if check_mode else self._await_end(deadline)
+        gone = {node: name for node, name in self.leaving.items() if node not in busy}
+        for node, words in sorted(busy.items())[:_TOLD]:
+            self.warnings.append(
+                f'Chassis "{self.leaving[node]}" of node {node} stays for now: {words}. The next run takes it away.'
+            )
+        # A name that another node has taken over is that node's.
+        rows = sorted(
+            {
+                name
+                for name in gone.values()
+                if registry and name not in self.staying and (name in registry.chassis or name in registry.answers)
+            }
+        )
+        if rows and not check_mode:
+            delete_chassis(rows, self.wanted.asked, self.wanted.tls, Deadline(30))
+        self.removed = rows
+        self._delete_resources(gone, check_mode)
+        if registry is None:
+            self._warn(sorted(set(gone.values()) - set(self.staying)))
+        else:
+            self.left = {node: name for node, name in self.leaving.items() if node in busy}
+
+    def _warn(self, names: list[str]) -> None:
+        if names:
+            self.warnings.append(
+                f"The Southbound database was not asked, so the rows of {len(names)} removed chassis may be left there ({', '.join(names[:_TOLD])}). "
+                "Give southbound, private_key, certificate and ca_certificate, or run `ovn-sbctl chassis-del NAME` for each."
+            )
+
+    def _await_end(self, deadline: Deadline) -> dict[str, str]:
+        """Nodes whose ovn-controller still runs, with the reason. Its chassis would come back at once."""
+        known = {node.name for node in self.live.nodes}
+        while True:
+            pods = self.cluster.list("v1", "Pod", self.wanted.namespace, labels=our_pods(self.wanted.name))
+            busy = {pod["spec"].get("nodeName", ""): f"pod {pod['metadata']['name']} is still there" for pod in pods}
+            # What is left of a Node that was deleted is collected by Kubernetes some time.
+            busy = {node: words for node, words in busy.items() if node in self.leaving and node in known}
+            if not busy or not self.wanted.wait or deadline.left() <= _PAUSE:
+                return busy
+            time.sleep(_PAUSE)
+
+    def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
+        for node, resource in sorted(self.live.our_chassis.items()):
+            if node in gone and (check_mode or self._delete(resource)):
+                self.done.append(_deleted(resource))
+
+    def _delete(self, resource: Object) -> bool:
+        metadata = resource["metadata"]
+        return self.cluster.delete(API_VERSION, KIND, metadata["name"], uid=metadata["uid"])
+
+
+def _deleted(resource: Object) -> Done:
+    return Done(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
+
+
+def leaving_nodes(live: Live, recorded: t.Mapping[str, str], staying: t.Container[str]) -> dict[str, str]:
+    """Nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
+    ours = {node: (resource.get("spec") or {}).get("systemId") or node for node, resource in live.our_chassis.items()}
+    return {node: name for node, name in {**ours, **recorded}.items() if node not in staying}

@@ -1,0 +1,184 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+OVNChassis: one for each hypervisor, owned by its Node; what others write there counts as a wish. Pure.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from .._manifests.names import API_VERSION, MANAGER, Object, labels
+from .._pods.chassis_settings import Settings
+from .settings import Chassis
+from .southbound import Registry
+
+KIND = "OVNChassis"
+_STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request
+
+
+def is_ours(resource: Object, name: str) -> bool:
+    wanted = labels(name)
+    found = resource["metadata"].get("labels") or {}
+    return all(found.get(key) == value for key, value in wanted.items())
+
+
+def foreign_fields(resource: Object) -> set[str]:
+    """Fields of the specification that another field manager has set."""
+    fields: set[str] = set()
+    for entry in resource["metadata"].get("managedFields") or []:
+        if entry.get("manager") == MANAGER or entry.get("subresource"):
+            continue
+        spec = (entry.get("fieldsV1") or {}).get("f:spec") or {}
+        fields |= {key[2:] for key in spec if key.startswith("f:")}
+    return fields
+
+
+def declared_settings(resource: Object) -> Settings:
+    """What others say of a chassis in its OVNChassis, in the options of ovn_chassis."""
+    fields, spec = foreign_fields(resource), resource.get("spec") or {}
+    settings: Settings = {}
+    for field, option in (("systemId", "system_id"), ("hostname", "hostname")):
+        if field in fields and spec.get(field):
+            settings[option] = spec[field]
+    if "bridgeMappings" in fields:
+        settings["bridge_mappings"] = [
+            {
+                "physical_network": mapping["physicalNetwork"],
+                "bridge": mapping["bridge"],
+                **({"ports": list(mapping["ports"])} if mapping.get("ports") else {}),
+            }
+            for mapping in spec.get("bridgeMappings") or []
+        ]
+    place = spec.get("encapsulation") or {}
+    if "encapsulation" in fields and place.get("ip"):
+        settings["encapsulation"] = {"type": [place.get("type") or "geneve"], "ip": [place["ip"]]}
+    return settings
+
+
+def chassis_manifest(chassis: Chassis, live: Object | None, registry: Registry | None, *, name: str) -> Object | None:
+    """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end."""
+    ip = _address(chassis, live, registry)
+    if ip is None:
+        return None
+    spec: Object = {
+        "hostname": chassis.hostname,
+        "systemId": chassis.system_id,
+        "bridgeMappings": [_mapping(mapping) for mapping in chassis.bridge_mappings],
+        "encapsulation": {"type": chassis.types[0], "ip": ip},
+    }
+    foreign = foreign_fields(live) if live else set()
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": chassis.node.name,
+            "labels": labels(name),
+            # Goes with the Node. A Node has no namespace, so neither has its dependent.
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": chassis.node.name, "uid": chassis.node.uid}
+            ],
+        },
+        "spec": {key: value for key, value in spec.items() if key not in foreign and value != []},
+    }
+
+
+def _address(chassis: Chassis, live: Object | None, registry: Registry | None) -> str | None:
+    if chassis.ips:
+        return chassis.ips[0]
+    row = registry.chassis.get(chassis.system_id) if registry else None
+    if row and row.encapsulations:
+        return sorted(ip for _kind, ip in row.encapsulations)[0]
+    found = ((live or {}).get("spec") or {}).get("encapsulation") or {}
+    return t.cast("str | None", found.get("ip"))
+
+
+def _mapping(mapping: Settings) -> Object:
+    ports = {"ports": list(mapping["ports"])} if mapping.get("ports") else {}
+    return {"physicalNetwork": mapping["physical_network"], "bridge": mapping["bridge"], **ports}
+
+
+class Seen(t.NamedTuple):
+    """What is known of one chassis: None is "nobody could tell"."""
+
+    registered: bool | None
+    alive: bool | None
+    heartbeat: datetime.datetime | None
+    pods: str | None  # what is wrong with its pods; empty for nothing
+
+
+def seen_of(chassis: Chassis, registry: Registry | None, troubles: t.Mapping[str, str] | None) -> Seen:
+    """`troubles`: by node, what is wrong with its pods; None if they were not looked at."""
+    pods = None if troubles is None else troubles.get(chassis.node.name, "")
+    if registry is None:
+        return Seen(None, None, None, pods)
+    beat = registry.heartbeat(chassis.system_id)
+    return Seen(registry.registered(chassis) is None, registry.alive(chassis.system_id), beat, pods)
+
+
+def chassis_status(previous: Object, seen: Seen, *, generation: int, now: datetime.datetime) -> Object:
+    """The new status; what did not change keeps its times."""
+    status: Object = {"observedGeneration": generation}
+    status["conditions"] = [
+        _condition(previous, kind, *judged, generation=generation, now=now)
+        for kind, judged in (("Ready", _ready(seen)), ("OVSConnected", _connected(seen)))
+    ]
+    registered = seen.registered or (seen.registered is None and seen.pods == "")
+    since = previous.get("registeredAt") or (_text(now) if registered else None)
+    if since:
+        status["registeredAt"] = since
+    beat = previous.get("lastHeartbeat")
+    if seen.heartbeat and (not beat or seen.heartbeat - _time(beat) >= _STALE):
+        beat = _text(seen.heartbeat)
+    if beat:
+        status["lastHeartbeat"] = beat
+    return status
+
+
+def _ready(seen: Seen) -> tuple[str, str, str]:
+    if seen.registered is None:
+        if seen.pods is None:
+            return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."
+        # ovn-controller's readiness is its connection to the Southbound database.
+        return ("False", "PodsNotReady", seen.pods) if seen.pods else ("True", "PodsReady", "Its pods are ready.")
+    if not seen.registered:
+        return "False", "NotRegistered", "The Southbound database does not have it with its tunnel ends."
+    if not seen.alive:
+        return "False", "NoHeartbeat", "It has not answered the last heartbeat."
+    return "True", "Registered", "It is registered and answers."
+
+
+def _connected(seen: Seen) -> tuple[str, str, str]:
+    if seen.pods is None:
+        return "Unknown", "NotSeen", "Its pods could not be looked at."
+    return (
+        ("False", "PodsNotReady", seen.pods)
+        if seen.pods
+        else ("True", "PodsReady", "Open vSwitch and its controller run.")
+    )
+
+
+def _condition(
+    previous: Object, kind: str, status: str, reason: str, message: str, *, generation: int, now: datetime.datetime
+) -> Object:
+    old: Object = next((c for c in previous.get("conditions") or [] if c.get("type") == kind), {})
+    since = old.get("lastTransitionTime") if old.get("status") == status else None
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since or _text(now),
+        "observedGeneration": generation,
+    }
+
+
+def _text(moment: datetime.datetime) -> str:
+    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _time(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -1,0 +1,194 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The settings of all chassis: what the specification, the Nodes, and OVNChassis that others write to say together. Pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import typing as t
+
+from .._chassis.plan import wanted_of
+from .._errors import InvalidInput, OvnError
+from .._manifests.names import Object
+from .._pods.chassis_settings import DEFAULT, NODES, Settings, options_of, settings_of
+from .nodes import Node, annotated_settings, matches
+
+if t.TYPE_CHECKING:
+    from .._spec import ClusterSpec
+
+_MOST = 1_000_000  # bytes that a ConfigMap holds
+_TOLD = 10  # problems; more of them say the same
+_UNKNOWN = "192.0.2.1"  # stands in for an address that only the node itself can tell
+
+
+class Chassis(t.NamedTuple):
+    """One hypervisor. `ip` None: it is looked for on the node's devices, so only the node can tell it."""
+
+    node: Node
+    system_id: str
+    hostname: str
+    types: tuple[str, ...]
+    ips: tuple[str, ...] | None
+    bridge_mappings: tuple[Settings, ...]
+    own: Settings  # what differs from the settings of all
+
+
+def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings:
+    """What holds for every node that nothing else is said of: a new one needs no further run."""
+    encapsulation: Settings = {"type": [spec.encapsulation.type]}
+    interface, underlay = spec.encapsulation.interface, spec.ovs.underlay
+    if underlay and not spec.encapsulation.cidr and interface in (None, underlay.interface):
+        interface = underlay.bridge  # which has the addresses of that device
+    if interface:
+        encapsulation["interface"] = interface
+    elif spec.encapsulation.cidr:
+        encapsulation["cidr"] = spec.encapsulation.cidr
+    return {
+        "remote": list(southbound),
+        "encapsulation": encapsulation,
+        "bridge_mappings": [
+            {
+                "physical_network": m.physical_network,
+                "bridge": m.bridge,
+                **({"ports": list(m.ports)} if m.ports else {}),
+            }
+            for m in spec.bridge_mappings
+        ],
+        "datapath_type": spec.ovs.datapath_type,
+        "gateway": False,
+    }
+
+
+def plan_chassis(
+    nodes: t.Sequence[Node], spec: ClusterSpec, default: Settings, declared: t.Mapping[str, Settings]
+) -> list[Chassis]:
+    """All chassis, by node. `declared`: what others wrote into the OVNChassis of a node. All problems at once are one `InvalidInput`."""
+    chassis, problems = [], []
+    gateways = spec.gateway.node_selector
+    for node in nodes:
+        try:
+            own = annotated_settings(node)
+            for option, value in declared.get(node.name, {}).items():
+                own.setdefault(option, value)
+            if gateways and matches(node.labels, gateways):
+                own.setdefault("gateway", True)
+            own = {key: value for key, value in own.items() if value != default.get(key)}
+            chassis.append(_chassis(node, default, own))
+        except OvnError as e:
+            problems.append(str(e))
+    problems += _clashes(chassis)
+    if problems:
+        more = f" (and {len(problems) - _TOLD} more problems)" if len(problems) > _TOLD else ""
+        raise InvalidInput(f"{' '.join(problems[:_TOLD])}{more} Nothing was changed.", problems=problems)
+    return chassis
+
+
+def _chassis(node: Node, default: Settings, own: Settings) -> Chassis:
+    settings = settings_of(default, own)
+    encapsulation = settings["encapsulation"]
+    ips = _addresses(node, encapsulation)
+    resolved = {**settings, "encapsulation": {"type": encapsulation["type"], "ip": list(ips or [_UNKNOWN])}}
+    options = options_of(resolved, node=node.name, node_ip="", addresses=list)
+    if own:
+        try:
+            wanted_of(options)
+        except OvnError as e:
+            raise InvalidInput(f"Node {node.name}: {e}") from e
+    return Chassis(
+        node,
+        options["system_id"],
+        options["hostname"],
+        tuple(encapsulation["type"]),
+        ips,
+        tuple(settings.get("bridge_mappings") or ()),
+        own,
+    )
+
+
+def _addresses(node: Node, encapsulation: Settings) -> tuple[str, ...] | None:
+    """Where the node's tunnels end, as far as the Node tells."""
+    if encapsulation.get("ip"):
+        return tuple(encapsulation["ip"])
+    if encapsulation.get("interface"):
+        return None
+    if encapsulation.get("cidr"):
+        network = ipaddress.ip_network(encapsulation["cidr"], strict=False)
+        inside = [a for a in node.addresses if ipaddress.ip_address(a) in network]
+        return (inside[0],) if inside else None
+    if not node.addresses:
+        raise InvalidInput(
+            f"Node {node.name} has no internal address yet, so its tunnels have no end. Wait until its kubelet has reported one."
+        )
+    return node.addresses[:1]
+
+
+def _clashes(chassis: t.Sequence[Chassis]) -> list[str]:
+    problems = []
+    names: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for one in chassis:
+        first = names.setdefault(one.system_id, one.node.name)
+        if first != one.node.name:
+            problems.append(
+                f'Nodes {first} and {one.node.name} have the same system id "{one.system_id}": each would take the ports of the other away without end. '
+                "Give one of them another ovn.c5c3.io/system-id."
+            )
+        for ip in one.ips or ():
+            first = places.setdefault(ip, one.node.name)
+            if first != one.node.name:
+                problems.append(
+                    f"Nodes {first} and {one.node.name} have the same tunnel address {ip}. Correct ovn.c5c3.io/encapsulation-ip of one of them."
+                )
+    return problems
+
+
+def renames(chassis: t.Iterable[Chassis], recorded: t.Mapping[str, str]) -> list[str]:
+    """Nodes that are known under another system id: ovn-controller does not survive that."""
+    return [
+        f'Node {one.node.name} is the chassis "{recorded[one.node.name]}" and cannot become "{one.system_id}" while it runs: move its workload away, take '
+        "its label away and run again, so that the old chassis goes; then label it again."
+        for one in chassis
+        if recorded.get(one.node.name, one.system_id) != one.system_id
+    ]
+
+
+def settings_files(default: Settings, chassis: t.Sequence[Chassis], leaving: t.Mapping[str, str]) -> dict[str, str]:
+    """The files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; `leaving` are remembered, too."""
+    wanted_of(
+        options_of(
+            {**default, "encapsulation": {"type": default["encapsulation"]["type"], "ip": [_UNKNOWN]}},
+            node="x",
+            node_ip="",
+            addresses=list,
+        )
+    )
+    files = {one.node.name: _json(one.own) for one in chassis if one.own}
+    files[DEFAULT] = _json(default)
+    files[NODES] = _json({**leaving, **{one.node.name: one.system_id for one in chassis}})
+    size = sum(len(name) + len(text) for name, text in files.items())
+    if size > _MOST:
+        raise InvalidInput(
+            f"The settings of {len(chassis)} nodes have {size} bytes, more than the ConfigMap ovn-chassis holds. Say in the specification what is "
+            "common to them, and only what differs in annotations."
+        )
+    return files
+
+
+def recorded_nodes(config: Object | None) -> dict[str, str]:
+    """Node to system id, as the last run left it; a damaged record is none."""
+    try:
+        record = json.loads(((config or {}).get("data") or {}).get(NODES) or "{}")
+    except ValueError:
+        return {}
+    if not isinstance(record, dict):
+        return {}
+    return {node: system_id for node, system_id in record.items() if isinstance(system_id, str)}
+
+
+def _json(value: t.Any) -> str:
+    return json.dumps(value, sort_keys=True)

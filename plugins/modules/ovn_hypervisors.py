@@ -1,0 +1,301 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_hypervisors
+short_description: The chassis of one Kubernetes cluster
+version_added: 0.1.0
+description:
+  - Makes nodes of a Kubernetes cluster OVN chassis, with the Southbound database in another cluster, in the same one, or on machines.
+    Runs on the control node.
+  - Two DaemonSets, C(ovs) and C(ovn-controller), run on the nodes that the specification selects. The Open vSwitch database lies on the node
+    (C(/var/lib/c5c3-ovn/openvswitch)), so that a pod that is restarted or updated finds its ports again; ovn-controller is always ended with
+    C(exit --restart), which keeps flows, tunnels and the chassis row.
+  - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if somebody else wrote into it. An agent
+    in the pod writes them into Open vSwitch by the rules of M(c5c3.ovn.ovn_chassis). A node that gets the label later registers without another run.
+  - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node. A node that is not selected any more, or that was deleted, loses
+    its C(OVNChassis) and its row in the Southbound database.
+  - Nothing is sent for an object that is as declared.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._kubernetes_auth
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+    details:
+      - The status of an C(OVNChassis) follows what is seen and does not count as a change.
+  platform:
+    support: full
+    platforms: posix
+options:
+  name:
+    description: Name of the C(OVNCluster) that the chassis belong to.
+    type: str
+    default: ovn
+  namespace:
+    description:
+      - Namespace of the pods. It is made if it does not exist, and never removed. Its pods use the network and folders of their node; a namespace that exists
+        has to admit that (C(pod-security.kubernetes.io/enforce=privileged)).
+    type: str
+    default: ovn-system
+  state:
+    description:
+      - V(present) brings the hypervisors to the declared state.
+      - V(absent) takes pods, settings, every C(OVNChassis) and the rows in the Southbound database away. The Open vSwitch databases of the nodes,
+        the definition of C(OVNChassis), the namespace and the Secret stay.
+    type: str
+    choices: [present, absent]
+    default: present
+  spec:
+    description:
+      - The specification of the C(OVNCluster), see C(kubectl explain ovncluster.spec). Here C(ovnImage), C(ovsImage), C(controller), C(ovs), C(encapsulation),
+        C(bridgeMappings), C(gateway), C(network) and C(tls) count. What is left out has its default.
+      - Annotations of a Node take precedence for that node. C(ovn.c5c3.io/encapsulation-ip) is an address or a comma list of them,
+        C(ovn.c5c3.io/system-id) the name of the chassis (default the name of the Node), C(ovn.c5c3.io/gateway) is V(true) or V(false),
+        C(ovn.c5c3.io/bridge-mappings) has the form V(physnet1:br-ex,physnet2:br-vlan:eth1+eth2), with ports behind the second colon,
+        and C(ovn.c5c3.io/chassis-settings) is a JSON object with options of M(c5c3.ovn.ovn_chassis).
+    type: dict
+  southbound:
+    description:
+      - Endpoints of the Southbound database as the nodes reach them, each V(ssl:HOST:PORT) or V(tcp:HOST:PORT), for example
+        RV(c5c3.ovn.ovn_cluster#module:endpoints.southbound).
+      - Required with O(state=present). If the control node has certificates (or needs none), it asks them as well, for clashes, registration and status.
+    type: list
+    elements: str
+  northbound:
+    description: Endpoints of the Northbound database. They are only published in the ConfigMap C(ovn-config).
+    type: list
+    elements: str
+  tls_secret:
+    description: Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
+    type: str
+  api_server:
+    description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
+    type: str
+  private_key:
+    description:
+      - Path of a private key (PEM) on the control node, for its own look at the Southbound database. The three paths go together.
+      - Without them V(ssl:) endpoints are not asked; the module then judges by the pods, and cannot remove rows of chassis that have gone.
+    type: path
+  certificate:
+    description: Path of the certificate (PEM) that belongs to O(private_key).
+    type: path
+  ca_certificate:
+    description: Path of the certificate (PEM) of the authority that signed the servers' certificates.
+    type: path
+  force_conflicts:
+    description: Whether to take over fields that another field manager set to other values. Without it they are an error that names them.
+    type: bool
+    default: false
+  wait:
+    description:
+      - Whether to wait until every pod is ready and every selected node is registered in the Southbound database. Nodes that are down are not waited for.
+    type: bool
+    default: true
+  wait_timeout:
+    description: Time for everything together, in seconds. An update goes through the nodes one by one.
+    type: float
+    default: 300
+seealso:
+  - module: c5c3.ovn.ovn_cluster
+  - module: c5c3.ovn.ovn_chassis
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: The nodes with the default label, on the control plane of another cluster
+  c5c3.ovn.ovn_hypervisors:
+    kubeconfig: ~/.kube/hypervisors
+    southbound: "{{ control_plane.endpoints.southbound }}"
+    tls_secret: ovn-tls
+    private_key: /etc/ovn/tls/control-key.pem
+    certificate: /etc/ovn/tls/control-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+    spec:
+      encapsulation:
+        cidr: 198.51.100.0/24
+      bridgeMappings:
+        - physicalNetwork: physnet1
+          bridge: br-ex
+          ports: [eth1]
+      gateway:
+        nodeSelector:
+          node-role.kubernetes.io/gateway: ""
+
+- name: A datapath in user space that owns the network device of the tunnels
+  c5c3.ovn.ovn_hypervisors:
+    kubeconfig: ~/.kube/hypervisors
+    southbound: [tcp:192.0.2.11:6642, tcp:192.0.2.12:6642, tcp:192.0.2.13:6642]
+    spec:
+      tls:
+        enabled: false
+      ovs:
+        datapathType: netdev
+        underlay:
+          bridge: br-phy
+          interface: eth1
+
+- name: Take the chassis away
+  c5c3.ovn.ovn_hypervisors:
+    kubeconfig: ~/.kube/hypervisors
+    state: absent
+    southbound: "{{ control_plane.endpoints.southbound }}"
+    private_key: /etc/ovn/tls/control-key.pem
+    certificate: /etc/ovn/tls/control-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+"""
+
+RETURN = r"""
+chassis:
+  description: Every hypervisor, by node.
+  returned: when O(state=present)
+  type: list
+  elements: dict
+  contains:
+    node:
+      description: Name of the Node.
+      type: str
+      sample: worker-1
+    system_id:
+      description: Name of the chassis.
+      type: str
+      sample: worker-1
+    hostname:
+      description: Host name that the chassis row shows.
+      type: str
+      sample: worker-1
+    encapsulation:
+      description: Tunnel types and addresses. The addresses are empty as long as only the node knows them.
+      type: dict
+      sample: {"type": ["geneve"], "ip": ["198.51.100.21"]}
+    registered:
+      description: Whether the Southbound database has it with these tunnel ends; V(null) if it was not asked.
+      type: bool
+      sample: true
+removed:
+  description: Chassis that were taken out of the Southbound database.
+  returned: always
+  type: list
+  elements: str
+  sample: []
+objects:
+  description: Every object that was looked at, with what was done.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Its kind.
+      type: str
+      sample: DaemonSet
+    name:
+      description: Its name.
+      type: str
+      sample: ovs
+    namespace:
+      description: Its namespace, empty if it has none.
+      type: str
+      sample: ovn-system
+    action:
+      description: V(created), V(changed), V(deleted) or V(unchanged).
+      type: str
+      sample: unchanged
+requests:
+  description: Number of requests that were sent to the API server.
+  returned: always
+  type: int
+  sample: 5
+diff:
+  description: Objects before and after, with only those that differ.
+  returned: always
+  type: dict
+  sample: {"before": {}, "after": {}}
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._errors import OvnError
+from ..module_utils._hypervisors.absent import Absence
+from ..module_utils._hypervisors.live import look
+from ..module_utils._hypervisors.run import Hypervisors
+from ..module_utils._hypervisors.wanted import wanted_from
+from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, hide_only_secrets
+from ..module_utils._objects import diff_of
+
+
+def _options() -> dict[str, t.Any]:
+    texts = {"type": "list", "elements": "str"}
+    return {
+        **AUTH_ARG_SPEC,
+        "name": {"type": "str", "default": "ovn"},
+        "namespace": {"type": "str", "default": "ovn-system"},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "spec": {"type": "dict"},
+        "southbound": texts,
+        "northbound": texts,
+        "tls_secret": {"type": "str"},
+        "api_server": {"type": "str"},
+        "private_key": {"type": "path"},
+        "certificate": {"type": "path"},
+        "ca_certificate": {"type": "path"},
+        "force_conflicts": {"type": "bool", "default": False},
+        "wait": {"type": "bool", "default": True},
+        "wait_timeout": {"type": "float", "default": 300},
+    }
+
+
+def _result(run: Hypervisors | Absence) -> dict[str, t.Any]:
+    objects = [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in run.done]
+    return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
+
+
+def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
+    wanted = wanted_from(module.params, cluster.server)
+    live = look(cluster, wanted.name, wanted.namespace)
+    run: Hypervisors | Absence
+    if module.params["state"] == "present":
+        run = Hypervisors(cluster, wanted, live, check_mode=module.check_mode)
+    else:
+        run = Absence(cluster, wanted, live, check_mode=module.check_mode)
+    try:
+        run.run()
+    except OvnError as e:
+        e.details = {**_result(run), **e.details}
+        raise
+    finally:
+        for warning in run.warnings:
+            module.warn(warning)
+    return {**_result(run), **({"chassis": run.as_list()} if isinstance(run, Hypervisors) else {})}
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(argument_spec=_options(), supports_check_mode=True)
+    hide_only_secrets(module)
+    requests = 0
+    try:
+        cluster = Cluster(module.params)
+        try:
+            result = execute(module, cluster)
+        finally:
+            requests = cluster.requests
+            for warning in cluster.warnings:
+                module.warn(warning)
+    except OvnError as e:
+        module.fail_json(**e.as_result(), requests=requests)
+    module.exit_json(**result, requests=requests)
+
+
+if __name__ == "__main__":
+    main()
