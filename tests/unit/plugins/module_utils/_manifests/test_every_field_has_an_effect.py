@@ -1,0 +1,156 @@
+"""Walks the schema of OVNCluster.spec: a field that changes nothing, and a field without an example here, fails."""
+
+from __future__ import annotations
+
+import copy
+import json
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (
+    default_settings,
+    plan_chassis,
+    settings_files,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.settings import wanted_settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+TOLERATIONS = [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 60}]
+MAPPINGS = [{"physicalNetwork": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
+LABEL = {"rack": "1"}
+
+# What is there before the field changes, where the field alone would not be enough.
+BASE: dict[str, t.Any] = {
+    "northbound.service.annotations": {"northbound": {"service": {"type": "LoadBalancer"}}},
+    "northbound.service.nodePorts": {"northbound": {"service": {"type": "NodePort"}}},
+    "southbound.service.annotations": {"southbound": {"service": {"type": "LoadBalancer"}}},
+    "southbound.service.nodePorts": {"southbound": {"service": {"type": "NodePort"}}},
+    "ovs.underlay.bridge": {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+    "ovs.underlay.interface": {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+    **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
+    **{
+        f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
+        for part in ("northbound", "southbound", "controller", "ovs")
+        for field in TOLERATIONS[0]
+    },
+}
+
+_IMAGE = {"repository": "registry.example.com/x", "tag": "9", "digest": "sha256:" + "1" * 64, "pullPolicy": "Always"}
+_RESOURCES = {"resources.requests": {"cpu": "1"}, "resources.limits": {"memory": "1Gi"}}
+_TOLERATION = {
+    "tolerations[].key": "c",
+    "tolerations[].operator": "Exists",
+    "tolerations[].value": "d",
+    "tolerations[].effect": "NoSchedule",
+    "tolerations[].tolerationSeconds": 90,
+}
+_DATABASE = {
+    "replicas": 5,
+    "storage.size": "20Gi",
+    "storage.storageClass": "fast",
+    "electionTimer": 10000,
+    "inactivityProbe": 60000,
+    "service.type": "NodePort",
+    "service.annotations": {"a": "b"},
+    "service.nodePorts": [30001, 30002, 30003],
+    "nodeSelector": LABEL,
+    **_RESOURCES,
+    **_TOLERATION,
+}
+_DAEMONS = {"nodeSelector": LABEL, **_RESOURCES, **_TOLERATION}
+
+
+def below(path: str, samples: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {f"{path}.{field}": value for field, value in samples.items()}
+
+
+# Another value than the one before, for each field.
+CHANGED: dict[str, t.Any] = {
+    **below("ovnImage", _IMAGE),
+    **below("ovsImage", _IMAGE),
+    **below("northbound", _DATABASE),
+    **below("southbound", _DATABASE),
+    **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
+    **below("controller", _DAEMONS),
+    **below("ovs", {"datapathType": "netdev", "underlay.bridge": "br-up", "underlay.interface": "eth2", **_DAEMONS}),
+    **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
+    **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
+    "gateway.nodeSelector": LABEL,
+    **below("neutronIntegration.nbConnection.service", {"name": "nb", "port": 16641}),
+    **below("neutronIntegration.sbConnection.service", {"name": "sb", "port": 16642}),
+    "tls.enabled": False,
+    "tls.certSecretRef.name": "certificates",
+    **below("network", {"netCidr": "10.128.0.0/14/23", "svcCidr": "172.30.0.0/16"}),
+}
+
+
+def fields(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
+    """Paths of all fields that hold a value."""
+    if schema["type"] == "object" and "properties" in schema:
+        for name, field in schema["properties"].items():
+            yield from fields(field, f"{path}.{name}" if path else name)
+    elif schema["type"] == "array" and schema["items"]["type"] == "object":
+        yield from fields(schema["items"], f"{path}[]")
+    else:
+        yield path
+
+
+def with_value(raw: dict[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
+    result = copy.deepcopy(raw)
+    *parents, last = path.split(".")
+    place = result
+    for parent in parents:
+        place = place[parent[:-2]][0] if parent.endswith("[]") else place.setdefault(parent, {})
+    place[last] = value
+    return result
+
+
+def effects(raw: dict[str, t.Any]) -> str:
+    """Everything that comes of a specification: objects of both clusters, settings of each node and of each database."""
+    spec = parse_spec(raw, name="ovn", namespace="net")
+    central = central_manifests(
+        spec,
+        name="ovn",
+        namespace="net",
+        cluster_domain="cluster.local",
+        owner=None,
+        launcher="",
+        archive=b"",
+        replicas={database: spec.database(database).replicas for database in DATABASES},
+    )
+    node = Node("worker", "u", LABEL, {}, ("192.0.2.1",), True)
+    default = default_settings(spec, ["ssl:192.0.2.11:6642"])
+    hypervisors = hypervisor_manifests(
+        spec,
+        name="ovn",
+        namespace="net",
+        southbound=["ssl:192.0.2.11:6642"],
+        northbound=[],
+        tls_secret="ovn-tls",
+        api_server="",
+        settings=settings_files(default, plan_chassis([node], spec, default, {}), {}),
+        archive=b"",
+    )
+    wanted = t.cast("t.Any", types.SimpleNamespace(spec=spec))
+    databases = [repr(wanted_settings(wanted, database)) for database in DATABASES]
+    return json.dumps([central, hypervisors, databases])
+
+
+ALL = sorted(fields(CLUSTER_SPEC))
+
+
+def test_there_is_an_example_for_each_field_and_no_other() -> None:
+    assert sorted(CHANGED) == ALL
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_field(path: str) -> None:
+    base = BASE.get(path, {})
+    assert effects(with_value(base, path, CHANGED[path])) != effects(base), f"spec.{path} changes nothing"
