@@ -1,0 +1,244 @@
+"""The definitions and manifests on a real API server: what it refuses and in which words, defaults, columns, and that objects read as they were sent."""
+
+from __future__ import annotations
+
+import copy
+import json
+import ssl
+import time
+import typing as t
+import urllib.parse
+import urllib.request
+
+import pytest
+from _apiserver import ADMIN_TOKEN
+from conftest import until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import contains
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.check import complete
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION, labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+if t.TYPE_CHECKING:
+    from _apiserver import ApiServer
+
+
+@pytest.fixture(scope="module")
+def cluster(api_server: ApiServer) -> Cluster:
+    """With the definitions in place."""
+    cluster = Cluster({"kubeconfig": api_server.kubeconfig})
+    for definition in custom_resource_definitions():
+        cluster.apply(definition)
+
+    def established() -> bool:
+        found = cluster.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        conditions = [c for item in found for c in (item.get("status") or {}).get("conditions") or []]
+        return sum(c["type"] == "Established" and c["status"] == "True" for c in conditions) >= 2
+
+    until(established, "both kinds")
+    time.sleep(0.5)  # the paths of a new kind come a moment after the condition
+    return cluster
+
+
+def ovn_cluster(namespace: str, spec: dict[str, t.Any], name: str = "prod") -> dict[str, t.Any]:
+    metadata = {"name": name, "namespace": namespace, "labels": labels(name)}
+    return {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": spec}
+
+
+def ovn_chassis(name: str, **spec: t.Any) -> dict[str, t.Any]:
+    full = {"hostname": name, "systemId": name, "encapsulation": {"ip": "192.0.2.1"}, **spec}
+    return {"apiVersion": API_VERSION, "kind": "OVNChassis", "metadata": {"name": name}, "spec": full}
+
+
+def northbound(**fields: t.Any) -> dict[str, t.Any]:
+    return {"northbound": fields}
+
+
+def ports(*numbers: int) -> dict[str, t.Any]:
+    return {"service": {"type": "NodePort", "nodePorts": list(numbers)}}
+
+
+REFUSED = [
+    ("an even number of members", northbound(replicas=2), r"spec\.northbound\.replicas: .*has 1, 3 or 5 members"),
+    ("a size that is none", northbound(storage={"size": "big"}), r"spec\.northbound\.storage\.size"),
+    ("a port twice", northbound(**ports(30001, 30001, 30002)), r"northbound\.service\.nodePorts: .*only be used once"),
+    ("too few ports", northbound(**ports(30001)), r"northbound\.service\.nodePorts: .*one port for each member"),
+    ("ports without exposing", northbound(service={"nodePorts": [1, 2, 3]}), r"nodePorts: .*need a service of type"),
+    (
+        "a port in both",
+        {**northbound(**ports(1, 2, 3)), "southbound": ports(3, 4, 5)},
+        r"southbound\.service\.nodePorts",
+    ),
+    ("interface and network", {"encapsulation": {"interface": "a", "cidr": "10.0.0.0/8"}}, r"exclude each other"),
+    ("an old encapsulation", {"encapsulation": {"type": "stt"}}, r'spec\.encapsulation\.type.*"geneve"'),
+    (
+        "one Service for both",
+        {"neutronIntegration": {"nbConnection": {"service": {"name": "ovn-sb"}}}},
+        "different names",
+    ),
+    ("half an underlay", {"ovs": {"underlay": {"bridge": "br-phy"}}}, r"spec\.ovs\.underlay\.interface"),
+    ("a wrong digest", {"ovnImage": {"digest": "sha256:1"}}, r"spec\.ovnImage\.digest"),
+    ("an unknown field", northbound(replica=3), r"spec\.northbound\.replica\b"),
+    (
+        "a network twice",
+        {"bridgeMappings": [{"physicalNetwork": "a", "bridge": b} for b in ("x", "y")]},
+        r"bridgeMappings.*[Dd]uplicate",
+    ),
+    ("a timer below the limit", northbound(electionTimer=5), r"spec\.northbound\.electionTimer.*100"),
+]
+
+
+@pytest.mark.parametrize(("spec", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_the_api_server_refuses(cluster: Cluster, namespace: str, spec: dict[str, t.Any], words: str) -> None:
+    with pytest.raises(OvnError, match=f"(?s){words}"):
+        cluster.apply(ovn_cluster(namespace, spec))
+    with pytest.raises(OvnError):  # and so do we, without asking it
+        parse_spec(spec, name="prod", namespace=namespace)
+
+
+LATER = [
+    ("a smaller volume", northbound(storage={"size": "5Gi"}), r"can grow, but never shrink"),
+    ("another storage class", northbound(storage={"storageClass": "fast"}), r"storage class of existing volumes"),
+    ("encryption switched off", {"tls": {"enabled": False}}, r"cannot be changed for an existing cluster"),
+]
+
+
+@pytest.mark.parametrize(("spec", "words"), [row[1:] for row in LATER], ids=[row[0] for row in LATER])
+def test_what_cannot_change_later(cluster: Cluster, namespace: str, spec: dict[str, t.Any], words: str) -> None:
+    cluster.apply(ovn_cluster(namespace, {}))
+    with pytest.raises(OvnError, match=words):
+        cluster.apply(ovn_cluster(namespace, spec))
+    cluster.delete(API_VERSION, "OVNCluster", "prod", namespace)
+    cluster.apply(ovn_cluster(namespace, spec))  # a new one may have it
+
+
+def test_what_can_change_later(cluster: Cluster, namespace: str) -> None:
+    cluster.apply(ovn_cluster(namespace, {}))
+    more = northbound(replicas=5, storage={"size": "20Gi"}, service={"type": "LoadBalancer"}, electionTimer=10000)
+    assert cluster.apply(ovn_cluster(namespace, more))["spec"]["northbound"]["replicas"] == 5
+    less = cluster.apply(ovn_cluster(namespace, northbound(storage={"size": "20480Mi"})))
+    assert (less["spec"]["northbound"]["replicas"], less["metadata"]["generation"]) == (3, 3)
+
+
+def test_defaults_are_ours(cluster: Cluster, namespace: str) -> None:
+    spec = cluster.apply(ovn_cluster(namespace, northbound(service={"type": "NodePort"})))["spec"]
+    assert spec == complete(CLUSTER_SPEC, northbound(service={"type": "NodePort"}), "spec")
+    read = parse_spec(spec, name="prod", namespace=namespace)
+    assert read == parse_spec(northbound(service={"type": "NodePort"}), name="prod", namespace=namespace)
+
+
+def test_a_resource_without_any_field(cluster: Cluster, namespace: str, api_server: ApiServer) -> None:
+    bare = {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": {"name": "bare"}}
+    answer = json.loads(api_server.request("POST", f"/apis/{API_VERSION}/namespaces/{namespace}/ovnclusters", bare))
+    assert answer["spec"] == complete(CLUSTER_SPEC, {}, "spec")
+
+
+def columns(api_server: ApiServer, path: str) -> dict[str, t.Any]:
+    """What kubectl shows."""
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    request = urllib.request.Request(
+        api_server.url + urllib.parse.quote(path), headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Accept": accept}
+    )
+    context = ssl.create_default_context(cafile=api_server.ca_certificate)
+    with urllib.request.urlopen(request, timeout=20, context=context) as response:
+        table = json.load(response)
+    names = [column["name"] for column in table["columnDefinitions"]]
+    return dict(zip(names, table["rows"][0]["cells"]))
+
+
+def test_status_and_columns(cluster: Cluster, namespace: str, api_server: ApiServer) -> None:
+    manifest = ovn_cluster(namespace, {})
+    cluster.apply(manifest)
+    member = {"name": "prod-northbound-0", "serverId": "0" * 36, "role": "leader", "connected": True}
+    status = {
+        "observedGeneration": 1,
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "True",
+                "reason": "Healthy",
+                "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+                "observedGeneration": 1,
+            }
+        ],
+        "endpoints": {"northbound": "ssl:192.0.2.1:30001", "southbound": ""},
+        "chassisCount": 2,
+        "activeControllers": 2,
+        "northbound": {"verdict": "healthy", "clusterId": "0" * 36, "leader": "prod-northbound-0", "members": [member]},
+        "southbound": {"verdict": "degraded"},
+    }
+    answer = cluster.apply_status({**manifest, "spec": {}, "status": status})
+    assert answer["status"] == status
+    assert answer["metadata"]["generation"] == 1
+    shown = columns(api_server, f"/apis/{API_VERSION}/namespaces/{namespace}/ovnclusters")
+    assert {key: shown[key] for key in ("Ready", "Northbound", "Southbound", "Chassis", "NB endpoints")} == {
+        "Ready": "True",
+        "Northbound": "healthy",
+        "Southbound": "degraded",
+        "Chassis": 2,
+        "NB endpoints": "ssl:192.0.2.1:30001",
+    }
+
+
+def test_chassis(cluster: Cluster, api_server: ApiServer) -> None:
+    manifest = ovn_chassis("worker-1", bridgeMappings=[{"physicalNetwork": "physnet1", "bridge": "br-ex"}])
+    assert cluster.apply(manifest)["spec"]["encapsulation"] == {"type": "geneve", "ip": "192.0.2.1"}
+    status = {"conditions": [{"type": "OVSConnected", "status": "True"}], "lastHeartbeat": "2026-01-01T00:00:00Z"}
+    cluster.apply_status({**manifest, "status": status})
+    shown = columns(api_server, f"/apis/{API_VERSION}/ovnchassis")
+    assert (shown["System id"], shown["Encapsulation"], shown["OVS"]) == ("worker-1", "192.0.2.1", "True")
+    for field in ("systemId", "hostname"):
+        with pytest.raises(OvnError, match="cannot be changed"):
+            cluster.apply(ovn_chassis("worker-1", **{field: "worker-2"}))
+    with pytest.raises(OvnError, match="encapsulation"):
+        cluster.apply({**ovn_chassis("worker-2"), "spec": {"hostname": "w", "systemId": "w"}})
+
+
+SPECS: list[tuple[str, dict[str, t.Any]]] = [
+    ("all defaults", {}),
+    ("without TLS", {"tls": {"enabled": False}}),
+    (
+        "with everything",
+        {
+            "northbound": {
+                "replicas": 5,
+                "storage": {"size": "1024Mi", "storageClass": "fast"},
+                "resources": {"requests": {"cpu": "0.5", "memory": "1024Mi"}, "limits": {"memory": "2Gi"}},
+                "service": {"type": "NodePort", "annotations": {"a": "b"}},
+                "nodeSelector": {"rack": "1"},
+                "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}],
+            },
+            "southbound": {"replicas": 1, "service": {"type": "LoadBalancer"}},
+            "northd": {"replicas": 2, "threads": 4, "resources": {"requests": {"cpu": "1000m"}}},
+            "network": {"netCidr": "10.128.0.0/14/23", "svcCidr": "172.30.0.0/16"},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("raw", [row[1] for row in SPECS], ids=[row[0] for row in SPECS])
+def test_manifests_read_as_they_were_sent(cluster: Cluster, namespace: str, raw: dict[str, t.Any]) -> None:
+    owner = cluster.apply(ovn_cluster(namespace, raw))
+    spec = parse_spec(raw, name="prod", namespace=namespace)
+    manifests = central_manifests(
+        spec,
+        name="prod",
+        namespace=namespace,
+        cluster_domain="cluster.local",
+        owner=owner,
+        launcher="#!/bin/sh\n",
+        archive=b"PK",
+        replicas={"northbound": 1, "southbound": 0},
+    )
+    first = [cluster.apply(copy.deepcopy(manifest)) for manifest in manifests]
+    for manifest, answer in zip(manifests, first):
+        assert contains(answer, manifest), f"{manifest['kind']} {manifest['metadata']['name']}"
+    again = [cluster.apply(copy.deepcopy(manifest)) for manifest in manifests]
+    versions = [[answer["metadata"]["resourceVersion"] for answer in answers] for answers in (first, again)]
+    assert versions[0] == versions[1]
