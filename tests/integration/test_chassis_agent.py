@@ -1,0 +1,292 @@
+"""`c5c3-ovn.pyz chassis` as a process of its own, against a real ovsdb-server, ovs-vswitchd, ovn-controller and Southbound database."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import time
+import typing as t
+
+import pytest
+from _vswitch import Vswitch, require_vswitch
+from conftest import Daemon, MakeCluster, RaftCluster, run, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
+
+NODE = "worker-1"
+
+
+class Agent:
+    """The agent of one node, with the folders that a pod would have mounted."""
+
+    def __init__(self, vswitch: Vswitch, directory: pathlib.Path) -> None:
+        self.vswitch = vswitch
+        self.settings = directory / "settings"
+        self.run = directory / "run"
+        self.archive = directory / "c5c3-ovn.pyz"
+        self.log = directory / "agent.log"
+        self.settings.mkdir()
+        self.run.mkdir()
+        self.archive.write_bytes(build_archive())
+        self.daemon: Daemon | None = None
+
+    def write(self, default: dict[str, t.Any], own: dict[str, t.Any] | None = None) -> None:
+        """As kubelet does it: new files take the place of the old ones."""
+        for name, content in (("_default", default), (NODE, own)):
+            path = self.settings / name
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                new = self.settings / f".{name}.new"
+                new.write_text(json.dumps(content))
+                new.replace(path)
+
+    def start(self, node_ip: str = "192.0.2.21") -> None:
+        environment = [
+            f"OVN_NODE={NODE}",
+            f"OVN_NODE_IP={node_ip}",
+            f"OVN_SETTINGS_DIR={self.settings}",
+            f"OVS_RUNDIR={self.vswitch.directory}",
+            f"OVN_RUNDIR={self.run}",
+        ]
+        # -I -S: neither site-packages nor anything of this repository, as in a pod.
+        command = ["env", *environment, sys.executable, "-I", "-S", str(self.archive), "chassis"]
+        self.daemon = Daemon([*self.vswitch.prefix, *command], self.log)
+
+    @property
+    def pid(self) -> int:
+        assert self.daemon is not None
+        return self.daemon.pid
+
+    @property
+    def settled(self) -> bool:
+        return (self.run / "settled").exists()
+
+    @property
+    def ready(self) -> bool:
+        return (self.run / "agent.ready").exists()
+
+    @property
+    def trouble(self) -> str:
+        path = self.run / "agent.trouble"
+        return path.read_text() if path.exists() else ""
+
+    def until_ready(self) -> None:
+        until(lambda: self.ready, f"the agent: {self.trouble}")
+
+    def until_trouble(self, words: str) -> None:
+        until(lambda: words in self.trouble, f"trouble with {words!r}")
+
+    def stop(self) -> None:
+        if self.daemon is not None:
+            self.daemon.kill()
+
+
+@pytest.fixture
+def agent(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Agent]:
+    require_vswitch()
+    machine = Vswitch(short_dir, "ch1")
+    agent = Agent(machine.start(), short_dir)
+    try:
+        yield agent
+    finally:
+        agent.stop()
+        machine.stop()
+
+
+@pytest.fixture
+def southbound(raft_cluster: MakeCluster) -> RaftCluster:
+    return raft_cluster(1, "southbound")
+
+
+def default(southbound: RaftCluster, **options: t.Any) -> dict[str, t.Any]:
+    return {
+        "remote": southbound.sockets,
+        "encapsulation": {"type": ["geneve"]},
+        "bridge_mappings": [],
+        "datapath_type": "netdev",
+        "gateway": False,
+        **options,
+    }
+
+
+def sbctl(southbound: RaftCluster, *arguments: str) -> str:
+    return run("ovn-sbctl", f"--db={southbound.sockets[0]}", "--timeout=20", *arguments).strip()
+
+
+def test_a_new_node_becomes_a_chassis(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound, bridge_mappings=[{"physical_network": "physnet1", "bridge": "br-ex"}]))
+    agent.start()
+    agent.until_ready()
+    assert agent.settled
+    assert agent.vswitch.external_ids["system-id"] == agent.vswitch.external_ids["hostname"] == NODE
+    assert agent.vswitch.external_ids["ovn-encap-ip"] == "192.0.2.21"
+    assert agent.vswitch.external_ids["ovn-bridge-datapath-type"] == "netdev"
+    assert agent.vswitch.vsctl("get", "Bridge", "br-ex", "datapath_type") == "netdev"
+    assert agent.vswitch.next_cfg == 1, "one transaction"
+    agent.vswitch.start_controller()
+    sbctl(southbound, "wait-until", "Chassis", NODE, f"hostname={NODE}")
+    assert sbctl(southbound, "--bare", "--columns=ip", "find", "Encap", f"chassis_name={NODE}") == "192.0.2.21"
+
+
+def test_settings_follow_the_files_and_others_keep_theirs(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.vswitch.vsctl("set", "Open_vSwitch", ".", "external_ids:theirs=1", 'external_ids:ovn-cms-options="theirs"')
+    agent.write(default(southbound, gateway=True, external_ids={"ovn-limit-lflow-cache": 1000}))
+    agent.start()
+    agent.until_ready()
+    assert agent.vswitch.external_ids["ovn-cms-options"] == "theirs,enable-chassis-as-gw"
+    agent.write(default(southbound), {"monitor_all": True, "encapsulation": {"ip": ["192.0.2.22"]}})
+    until(lambda: agent.vswitch.external_ids.get("ovn-monitor-all") == "true", "the new settings")
+    after = agent.vswitch.external_ids
+    assert after["theirs"] == "1"
+    assert after["ovn-cms-options"] == "theirs"
+    assert after["ovn-encap-ip"] == "192.0.2.22"
+    assert "ovn-limit-lflow-cache" not in after
+
+
+def test_what_somebody_else_changes_comes_back_at_once(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound, bridge_mappings=[{"physical_network": "physnet1", "bridge": "br-ex"}]))
+    agent.start()
+    agent.until_ready()
+    for command in (("set", "Open_vSwitch", ".", "external_ids:ovn-encap-type=vxlan"), ("del-br", "br-ex")):
+        started = time.monotonic()
+        agent.vswitch.vsctl(*command)
+        until(lambda: agent.vswitch.external_ids["ovn-encap-type"] == "geneve", "our value")
+        until(lambda: "br-ex" in agent.vswitch.bridges(), "our bridge")
+        assert time.monotonic() - started < 3
+
+
+def test_a_second_node_with_the_address_is_refused_until_it_is_free(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    sbctl(southbound, "chassis-add", "worker-0", "geneve", "192.0.2.21")
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_trouble('belongs to chassis "worker-0"')
+    assert not agent.settled
+    assert not agent.ready
+    assert "system-id" not in agent.vswitch.external_ids
+    sbctl(southbound, "chassis-del", "worker-0")
+    agent.until_ready()
+    assert agent.trouble == ""
+    assert agent.vswitch.external_ids["system-id"] == NODE
+
+
+def test_a_known_node_does_not_wait_for_the_southbound_database(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_ready()
+    agent.stop()
+    southbound.kill_all()
+    for file in agent.run.iterdir():  # a new pod
+        file.unlink()
+    agent.write(default(southbound, remote=[*southbound.sockets, "unix:/nowhere"]))
+    agent.start()
+    until(lambda: agent.settled, "what ovn-controller waits for")
+    agent.until_trouble("No server of the Southbound database")
+    assert not agent.ready
+
+
+def test_a_new_node_waits_for_the_southbound_database(agent: Agent, southbound: RaftCluster) -> None:
+    southbound.kill_all()
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_trouble("is not reachable")
+    assert not agent.settled
+    southbound.members[0].start()
+    agent.until_ready()
+
+
+@pytest.mark.parametrize("place", [{"interface": "eth1"}, {"cidr": "198.51.100.0/24"}])
+def test_tunnels_end_where_the_address_is(agent: Agent, southbound: RaftCluster, place: dict[str, str]) -> None:
+    vswitch = agent.vswitch
+    vswitch.start_vswitchd()
+    vswitch.device("eth1")
+    agent.write(default(southbound, encapsulation={"type": ["geneve"], **place}))
+    agent.start()
+    agent.until_trouble("The tunnels have no end")
+    run("ip", "-n", vswitch.namespace, "address", "add", "198.51.100.21/24", "dev", "eth1")
+    agent.until_ready()
+    assert vswitch.external_ids["ovn-encap-ip"] == "198.51.100.21"
+    run("ip", "-n", vswitch.namespace, "address", "add", "198.51.100.22/24", "dev", "eth1")
+    run("ip", "-n", vswitch.namespace, "address", "delete", "198.51.100.21/24", "dev", "eth1")
+    until(lambda: vswitch.external_ids["ovn-encap-ip"].startswith("198.51.100.2"), "an address")
+
+
+def test_a_missing_port_is_told_and_taken_when_it_appears(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound, bridge_mappings=[{"physical_network": "p", "bridge": "br-ex", "ports": ["eth7"]}]))
+    agent.start()
+    agent.until_trouble("No such network device on this node: eth7 (for bridge br-ex)")
+    agent.vswitch.device("eth7")
+    agent.until_ready()
+    assert agent.vswitch.bridges()["br-ex"] == ["eth7"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "cannot be read"),
+        ('{"gatway": true}', "'gatway' is no setting of a node"),
+        ('{"bridge_mappings": "p:b"}', "has to be a list of objects"),
+        ('{"bridge_mappings": [{"physical_network": "p", "bridge": "a-name-that-is-too-long"}]}', "at most 15"),
+    ],
+)
+def test_unusable_settings_are_told(agent: Agent, southbound: RaftCluster, content: str, words: str) -> None:
+    agent.write(default(southbound))
+    (agent.settings / NODE).write_text(content)
+    agent.start()
+    agent.until_trouble(words)
+    assert not agent.settled
+
+
+def test_the_database_may_come_late_and_go(agent: Agent, southbound: RaftCluster) -> None:
+    vswitch = agent.vswitch
+    vswitch.daemons["ovsdb-server"].kill()
+    (vswitch.directory / "db.sock").unlink()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_trouble("is not reachable")
+    vswitch.start()
+    vswitch.start_vswitchd()
+    agent.until_ready()
+    vswitch.daemons["ovsdb-server"].kill()
+    agent.until_trouble("is not reachable")
+    vswitch.start()
+    agent.until_ready()
+
+
+def test_it_sleeps_while_nothing_happens(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_ready()
+    before = _ticks(agent.pid)
+    time.sleep(3)
+    assert _ticks(agent.pid) - before <= os.sysconf("SC_CLK_TCK") // 20
+    log = agent.log.read_text()
+    assert len(log.splitlines()) <= 4, log
+
+
+def _ticks(pid: int) -> int:
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_new_code_starts_without_a_new_pod(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_ready()
+    new = agent.archive.with_suffix(".new")
+    new.write_bytes(build_archive())
+    new.replace(agent.archive)
+    until(lambda: "new code" in agent.log.read_text(), "another start")
+    agent.write(default(southbound), {"gateway": True})
+    until(lambda: "enable-chassis-as-gw" in agent.vswitch.external_ids.get("ovn-cms-options", ""), "the new settings")
