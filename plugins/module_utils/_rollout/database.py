@@ -80,6 +80,11 @@ class DatabaseRollout:
     def changed(self) -> bool:
         return bool(self.steps)
 
+    @property
+    def is_new(self) -> bool:
+        """Nothing of it was ever recorded."""
+        return self.store.read() is None
+
     # --- looking ---------------------------------------------------------------------------------------------------------
 
     def observe(self) -> dict[str, Observation]:
@@ -122,7 +127,7 @@ class DatabaseRollout:
 
     def _with_due_restart(self, o: Observation) -> Observation:
         if self.template_changed and o.running and not o.restart_reason:
-            return dataclasses.replace(o, restart_reason="its pod template changes")
+            return dataclasses.replace(o, restart_reason="its pod template has changed")
         return o
 
     def verdict(self) -> Verdict:
@@ -196,8 +201,10 @@ class DatabaseRollout:
         if record is not None and record != self.store.read():
             self.store.write(record, self.election_timer)
             self.members.poke(record)
-            if step is None or step.action == "wait":
-                self._note(f"write the state record of {self.run.database}")
+            if not self.steps and (step is None or step.action == "wait"):
+                self._note(
+                    f"write the state record of {self.run.database}"
+                )  # else it belongs to the step that it records
         if step is None:
             return
         current = self.store.read()

@@ -9,10 +9,11 @@ What lives inside the databases: listeners, probes and the election timer, compa
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import typing as t
 
-from .._database.converge import Outcome, converge
-from .._database.settings import LAYOUTS
+from .._database.converge import MemberState, Outcome, converge
+from .._database.settings import LAYOUTS, Actual, plan_rows
 from .._database.settings import Wanted as WantedSettings
 from .._deadline import Deadline
 from .._k8s import Cluster
@@ -35,6 +36,12 @@ def wanted_settings(wanted: Wanted, database: Database) -> WantedSettings:
     )
 
 
+def _of_a_new_one(wanted: Wanted, database: Database) -> Outcome:
+    """A database that is about to be created has no rows; its election timer comes with it."""
+    settings = dataclasses.replace(wanted_settings(wanted, database), election_timer=None)
+    return Outcome(MemberState("none"), Actual(), plan_rows(settings, Actual(), LAYOUTS[database]))
+
+
 def converge_settings(
     cluster: Cluster,
     wanted: Wanted,
@@ -44,13 +51,13 @@ def converge_settings(
     *,
     check_mode: bool,
 ) -> list[str]:
-    """What was changed, in words; `diff` gets the values. In check mode databases that do not run yet are left out."""
+    """What was changed, in words; `diff` gets the values. Check mode cannot look into a database that does not run."""
 
     def one(database: Database) -> Outcome | None:
         rollout = databases[database]
         leader = rollout.leader
         if leader is None and check_mode:
-            return None
+            return _of_a_new_one(wanted, database) if rollout.is_new else None
         pods = {address: name for name, address in rollout.run.declared.items()}
         status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
         member = PodDatabase(
