@@ -65,6 +65,8 @@ class Count:
         latest = max((row.get("nb_cfg", 0) for row in rows.get("SB_Global", {}).values()), default=0)
         # The first number that is seen here may be old, and so may be those that have not answered it.
         self._asked.setdefault(latest, now if self._asked else now - GRACE)
+        # A database that was created anew counts from zero.
+        self._asked = {number: since for number, since in self._asked.items() if number <= latest}
         due = [number for number, since in self._asked.items() if now - since >= GRACE]
         expected = max(due, default=0)
         self._asked = {number: since for number, since in self._asked.items() if number >= expected}
@@ -99,7 +101,7 @@ class ChassisWatch(threading.Thread):
         self._stopped.set()
 
     def run(self) -> None:
-        pause = 1.0
+        pause = 0.5
         while not self._stopped.is_set():
             endpoint = self._choose()
             if endpoint is not None:
@@ -111,7 +113,7 @@ class ChassisWatch(threading.Thread):
                     self._trouble("chassis", expected(e))
                     pause = min(pause * 2, 10)
             self.rows = None
-            self._stopped.wait(pause if endpoint is not None else 1.0)
+            self._stopped.wait(pause if endpoint is not None else 0.5)
 
     def _follow(self, endpoint: Endpoint) -> None:
         """Until another member has to be asked."""

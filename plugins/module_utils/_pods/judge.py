@@ -18,6 +18,7 @@ from .status import pod_of
 
 # Seconds: the floor for fast election timers on slow machines.
 _PATIENCE = 3.0
+_NORTHD_PATIENCE = 5.0
 
 
 class Judge:
@@ -52,6 +53,26 @@ class Judge:
     def unsettled(self) -> bool:
         """Whether a look is needed soon, even if nothing happens."""
         return self._doubt_since is not None
+
+
+class Northd:
+    """The active northd. The next one takes over within milliseconds, its label follows a little later."""
+
+    def __init__(self) -> None:
+        self._last: t.Sequence[str] = ()
+        self._gone_since: float | None = None
+
+    def judge(self, active: t.Sequence[str] | None, now: float) -> tuple[t.Sequence[str] | None, bool]:
+        """Whom to tell of, and whether it is what was just seen; None: nobody can say."""
+        if active is None or active:
+            self._last, self._gone_since = active or (), None
+            return active, True
+        if self._gone_since is None:
+            self._gone_since = now
+        if self._last and now - self._gone_since <= _NORTHD_PATIENCE:
+            return self._last, False
+        self._last = ()
+        return active, True
 
 
 def leading_pod(verdict: Verdict) -> str | None:

@@ -21,6 +21,7 @@ from .._ovsdb.unixctl import appctl
 from .kube import Api
 from .leader_labels import NORTHD, label_patch
 from .log import Log
+from .program import Program
 
 _CONTROL_SOCKETS = "/run/ovn/ovn-northd*.ctl"
 _EVERY = 1.0  # a question over a unix socket costs northd nothing
@@ -65,8 +66,8 @@ class OwnLabel:
             self._known = wanted
 
 
-def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log) -> None:
-    """Until `stop`; then the label is taken off."""
+def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log, program: Program) -> None:
+    """Until `stop`; then the label is taken off. Or until the program is replaced: whoever goes on finds the label as it is."""
     pause = _EVERY
     while not stop.is_set():
         try:
@@ -82,6 +83,8 @@ def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log) -> None:
         except OvnError as e:
             log.trouble("label", e)
             pause = min(pause * 2, 10)
+        if program.replaced():
+            program.start_again()
         stop.wait(pause)
     try:
         label.set(False)
@@ -90,7 +93,7 @@ def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log) -> None:
 
 
 def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
-    log = Log("northd")
+    log, program = Log("northd"), Program()
     try:
         label = OwnLabel(Api.of_this_pod(environment), environment["OVN_NAMESPACE"], environment["OVN_POD"])
     except (KeyError, InvalidInput) as e:
@@ -99,5 +102,5 @@ def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.envir
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())
-    run(label, environment.get("OVN_CONTROL_SOCKET", _CONTROL_SOCKETS), stop, log)
+    run(label, environment.get("OVN_CONTROL_SOCKET", _CONTROL_SOCKETS), stop, log, program)
     return 0

@@ -27,11 +27,12 @@ from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .chassis_count import ChassisWatch, Count
-from .judge import Judge, leading_pod
+from .judge import Judge, Northd, leading_pod
 from .kube import Api, Mirror
 from .leader_labels import LABELS, active_northd, label_patches
 from .log import Log, expected
 from .members import MemberWatch
+from .program import Program
 from .status import DATABASES, cluster_status
 
 ALIVE_FILE = "/run/ovn/observer-alive"
@@ -77,8 +78,9 @@ class Settings(t.NamedTuple):
 class Observer:
     """Threads that look, and one loop that judges and writes."""
 
-    def __init__(self, settings: Settings, api: Api, log: Log) -> None:
+    def __init__(self, settings: Settings, api: Api, log: Log, program: Program) -> None:
         self.settings, self.api, self.log = settings, api, log
+        self._program = program
         self._wake = threading.Event()
         self._stop = threading.Event()
         core = f"/api/v1/namespaces/{settings.namespace}"
@@ -95,20 +97,26 @@ class Observer:
         self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
         self._count = Count()
         self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._northd = Northd()
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._asked_record: dict[str, float] = {}
+
+    @property
+    def stopped(self) -> bool:
+        return self._stop.is_set()
 
     def stop(self) -> None:
         self._stop.set()
         self._wake.set()
 
     def run(self) -> None:
+        """Until it is stopped, or its program is replaced."""
         threads: list[Mirror | ChassisWatch | MemberWatch]
         threads = [self.pods, self.clusters, self.chassis, *(m for members in self.members.values() for m in members)]
         for thread in threads:
             thread.start()
         self._first_answers()
-        while not self._stop.is_set():
+        while not self._stop.is_set() and not self._program.replaced():
             try:
                 settled = self._round()
                 self.log.trouble("round", None)
@@ -158,8 +166,10 @@ class Observer:
         pods = list((self.pods.objects or {}).values())
         for pod, patch in label_patches(pods, leaders).items():
             settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
+        northd, seen = self._northd.judge(active_northd(pods), time.monotonic())
+        settled &= seen
         if resource is not None:
-            write = functools.partial(self._write, resource, verdicts, active_northd(pods))
+            write = functools.partial(self._write, resource, verdicts, northd)
             settled &= self._try("status", write)
         return settled
 
@@ -268,13 +278,15 @@ def _is_alive(path: str) -> bool:
 def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
     if "--alive" in arguments:
         return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
-    log = Log("observer")
+    log, program = Log("observer"), Program()
     try:
-        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log)
+        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log, program)
     except InvalidInput as e:
         log.say(str(e))
         return 2
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: observer.stop())
     observer.run()
+    if not observer.stopped:
+        program.start_again()
     return 0

@@ -1,0 +1,399 @@
+"""The observer as a pod runs it: the archive, real databases, a real API server, and no more rights than its Role gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+import typing as t
+import urllib.error
+
+import pytest
+from conftest import Daemon, Member, RaftCluster, run, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import DATABASES, pod_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member as Recorded
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+if t.TYPE_CHECKING:
+    from _apiserver import ApiServer
+    from conftest import MakeCluster
+
+NAME = "ovn"
+LABELS = {"northbound": "ovn-nb-leader", "southbound": "ovn-sb-leader"}
+
+
+class World:
+    """Everything around the observer."""
+
+    def __init__(self, api: ApiServer, namespace: str, folder: pathlib.Path, clusters: dict[str, RaftCluster]) -> None:
+        self.api, self.namespace, self.folder, self.clusters = api, namespace, folder, clusters
+        self.daemons: list[Daemon] = []
+        folder.mkdir(exist_ok=True)
+        self.archive = folder / "c5c3-ovn.pyz"
+        self.archive.write_bytes(build_archive())
+
+    @property
+    def path(self) -> str:
+        return f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{self.namespace}/ovnclusters"
+
+    @property
+    def core(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}"
+
+    def create(self, path: str, body: dict[str, t.Any]) -> t.Any:
+        return json.loads(self.api.request("POST", path, body))
+
+    def prepare(self) -> None:
+        self._definitions()
+        self.create(
+            self.path,
+            {
+                "apiVersion": "ovn.c5c3.io/v1alpha1",
+                "kind": "OVNCluster",
+                "metadata": {"name": NAME, "namespace": self.namespace},
+                "spec": {},
+            },
+        )
+        for database in DATABASES:
+            for member in self.clusters[database].members:
+                self.make_pod(pod(member), database)
+            self._record(database)
+        self._rights()
+
+    def _definitions(self) -> None:
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        known = json.loads(self.api.request("GET", path))["items"]
+        names = {item["metadata"]["name"] for item in known}
+        for definition in custom_resource_definitions():
+            if definition["metadata"]["name"] not in names:
+                self.create(path, definition)
+
+        def served() -> bool:
+            try:
+                return bool(self.api.request("GET", self.path))
+            except urllib.error.HTTPError:
+                return False
+
+        until(served, "the API to serve OVNClusters", timeout=30)
+
+    def _record(self, database: str) -> None:
+        members = {pod(m): Recorded(m.address, "confirmed", m.server_id) for m in self.clusters[database].members}
+        record = Record(self.clusters[database].schema_name, members, 1, cid=self.clusters[database].cluster_id)
+        self.create(
+            f"{self.core}/configmaps",
+            {"metadata": {"name": f"{NAME}-{database}-record"}, "data": render_files(record, 1000)},
+        )
+
+    def _rights(self) -> None:
+        """The ServiceAccount and its Role as they are rolled out."""
+        manifests = central_manifests(
+            parse_spec({}, name=NAME, namespace=self.namespace),
+            name=NAME,
+            namespace=self.namespace,
+            cluster_domain="cluster.local",
+            owner=None,
+            launcher="",
+            archive=b"",
+            replicas={"northbound": 3, "southbound": 3},
+        )
+        rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{self.namespace}"
+        paths = {"ServiceAccount": f"{self.core}/serviceaccounts", "Role": f"{rbac}/roles"}
+        paths["RoleBinding"] = f"{rbac}/rolebindings"
+        for manifest in manifests:
+            if manifest["kind"] in paths:
+                self.create(paths[manifest["kind"]], manifest)
+
+    def make_pod(self, name: str, component: str, ready: bool = True, containers: t.Sequence[str] = ("main",)) -> None:
+        labels = {"app.kubernetes.io/instance": NAME, "app.kubernetes.io/component": component}
+        self.create(
+            f"{self.core}/pods",
+            {
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"containers": [{"name": container, "image": "none"} for container in containers]},
+            },
+        )
+        conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+        self.api.request("PATCH", f"{self.core}/pods/{name}/status", {"status": {"conditions": conditions}})
+
+    def account(self, name: str) -> pathlib.Path:
+        """What kubelet mounts into the pods of a ServiceAccount."""
+        folder = self.folder / f"account-{name}"
+        folder.mkdir(exist_ok=True)
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        answer = self.create(f"{self.core}/serviceaccounts/{name}/token", request)
+        (folder / "token").write_text(answer["status"]["token"])
+        (folder / "ca.crt").write_bytes(pathlib.Path(self.api.ca_certificate).read_bytes())
+        return folder
+
+    def start(self, *command: str, account: str, **environment: str) -> Daemon:
+        settings = {
+            "OVN_NAMESPACE": self.namespace,
+            "OVN_API_SERVER": self.api.url,
+            "OVN_SERVICE_ACCOUNT_DIR": str(self.account(account)),
+            **environment,
+        }
+        variables = [f"{key}={value}" for key, value in settings.items()]
+        daemon = Daemon(
+            ["env", "-i", *variables, sys.executable, "-I", "-S", str(self.archive), *command],
+            self.folder / f"{command[0]}-{len(self.daemons)}.log",
+        )
+        self.daemons.append(daemon)
+        return daemon
+
+    def observe(self) -> Daemon:
+        tls = self.clusters["northbound"].pki
+        files = tls.issue("observer") if tls else None
+        environment = {f"OVN_{name.upper()}": ",".join(self.clusters[name].endpoints) for name in DATABASES}
+        if files:
+            environment["OVN_PRIVATE_KEY"] = files.private_key
+            environment["OVN_CERTIFICATE"] = files.certificate
+            environment["OVN_CA_CERTIFICATE"] = files.ca_certificate
+        environment["OVN_CLUSTER_NAME"] = NAME
+        environment["OVN_ALIVE_FILE"] = str(self.folder / "alive")
+        return self.start("observer", account="ovn-observer", **environment)
+
+    def stop(self) -> None:
+        for daemon in self.daemons:
+            daemon.kill()
+
+    @property
+    def cluster(self) -> t.Any:
+        return json.loads(self.api.request("GET", f"{self.path}/{NAME}"))
+
+    @property
+    def status(self) -> t.Any:
+        return self.cluster.get("status", {})
+
+    def condition(self, kind: str) -> dict[str, str]:
+        return next((c for c in self.status.get("conditions", ()) if c["type"] == kind), {})
+
+    def is_ready(self, kind: str = "Ready") -> str:
+        return self.condition(kind).get("status", "")
+
+    def labeled(self, label: str) -> list[str]:
+        pods = json.loads(self.api.request("GET", f"{self.core}/pods?labelSelector={label}=true"))
+        return [item["metadata"]["name"] for item in pods["items"]]
+
+
+def pod(member: Member) -> str:
+    return pod_of(member.endpoint)
+
+
+@pytest.fixture
+def world(
+    api_server: ApiServer, namespace: str, raft_cluster: MakeCluster, short_dir: pathlib.Path
+) -> t.Iterator[World]:
+    clusters = {database: raft_cluster(3, database, tls=True) for database in DATABASES}
+    made = World(api_server, namespace, short_dir / "world", clusters)
+    made.prepare()
+    try:
+        yield made
+    finally:
+        for daemon in made.daemons:
+            sys.stderr.write(daemon.log.read_text()[-4000:])
+        made.stop()
+
+
+def settled(world: World) -> t.Any:
+    """The status once everything is healthy."""
+    until(lambda: world.is_ready() == "True", "Ready", timeout=30)
+    for database in DATABASES:
+        leader = pod(world.clusters[database].leader)
+        until(lambda leader=leader, label=LABELS[database]: world.labeled(label) == [leader], f"the label on {leader}")
+    until(lambda: "chassisCount" in world.status, "the chassis to be counted")
+    return world.status
+
+
+def test_status_and_labels_of_a_healthy_cluster(world: World) -> None:
+    world.observe()
+    status = settled(world)
+    for database in DATABASES:
+        cluster = world.clusters[database]
+        assert status[database]["verdict"] == "healthy"
+        assert status[database]["clusterId"] == cluster.cluster_id
+        assert status[database]["leader"] == pod(cluster.leader)
+        assert {m["name"]: m["serverId"] for m in status[database]["members"]} == {
+            pod(m): m.server_id for m in cluster.members
+        }
+        assert status["endpoints"][database] == ",".join(cluster.endpoints)
+    assert status["chassisCount"] == 0
+    assert world.condition("ControllersReady")["reason"] == "NoChassis"
+    assert os.path.exists(world.folder / "alive")
+
+
+def test_nothing_is_written_while_nothing_changes(world: World) -> None:
+    world.observe()
+    settled(world)
+    before = world.cluster["metadata"]["resourceVersion"]
+    leader = world.clusters["northbound"].leader
+    for number in range(300):
+        run(
+            *("ovsdb-client", "-t", "10", "transact", leader.socket),
+            json.dumps(["OVN_Northbound", {"op": "insert", "table": "Logical_Switch", "row": {"name": f"n{number}"}}]),
+        )
+    assert world.cluster["metadata"]["resourceVersion"] == before
+    assert world.is_ready() == "True"
+
+
+def test_a_dead_leader_loses_the_label_and_the_condition_stays(world: World) -> None:
+    world.observe()
+    settled(world)
+    since = world.condition("Ready")["lastTransitionTime"]
+    cluster = world.clusters["southbound"]
+    old = cluster.leader
+    old.kill()
+    until(lambda: world.labeled("ovn-sb-leader") not in ([], [pod(old)]), "another leader with the label")
+    assert world.labeled("ovn-sb-leader") == [pod(cluster.leader)]
+    assert world.condition("Ready") == {**world.condition("Ready"), "status": "True", "lastTransitionTime": since}
+    until(lambda: world.status["southbound"]["verdict"] == "degraded", "degraded")
+    assert pod(old) in world.condition("SouthboundReady")["message"]
+    old.start()
+    until(lambda: world.status["southbound"]["verdict"] == "healthy", "healthy")
+    assert world.condition("Ready")["lastTransitionTime"] == since
+
+
+@pytest.mark.parametrize("survivor", ["leader", "follower"])
+def test_without_a_majority_it_is_not_ready_within_seconds(world: World, survivor: str) -> None:
+    world.observe()
+    settled(world)
+    cluster = world.clusters["northbound"]
+    leader, followers = cluster.leader, cluster.followers
+    dead = followers if survivor == "leader" else [leader, followers[0]]
+    for member in dead:
+        member.kill()
+    until(lambda: world.is_ready() == "False", "not Ready", timeout=5)
+    until(lambda: world.labeled("ovn-nb-leader") == [], "no label of a leader")
+    assert world.condition("NorthboundReady")["reason"] == "NoQuorum"
+    assert world.is_ready("SouthboundReady") == "True"
+    assert world.status["northbound"]["leader"] == ""
+    assert world.status["northbound"]["clusterId"] == cluster.cluster_id
+    for member in dead:
+        member.start(wait=False)
+    settled(world)
+
+
+def test_a_stopped_cluster_is_not_ready(world: World) -> None:
+    world.observe()
+    settled(world)
+    for cluster in world.clusters.values():
+        cluster.kill_all()
+    until(lambda: world.is_ready() == "False", "not Ready", timeout=5)
+    until(lambda: world.condition("SouthboundReady")["reason"] == "Unreachable", "Unreachable")
+    until(lambda: world.condition("ControllersReady")["status"] == "Unknown", "nobody to know about chassis")
+
+
+def test_a_frozen_member_is_told_of(world: World) -> None:
+    world.observe()
+    settled(world)
+    frozen = world.clusters["northbound"].followers[0]
+    frozen.freeze()
+    until(lambda: world.status["northbound"]["verdict"] == "degraded", "degraded", timeout=15)
+    assert world.is_ready() == "True"
+    frozen.thaw()
+    until(lambda: world.status["northbound"]["verdict"] == "healthy", "healthy")
+
+
+def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
+    observer = world.observe()
+    settled(world)
+    world.api.kill()
+    try:
+        old = world.clusters["northbound"].leader
+        old.kill()
+        until(lambda: "is not reachable" in observer.log.read_text(), "the trouble to be told", timeout=30)
+    finally:
+        world.api.restart()
+        world.account("ovn-observer")  # this one signs with another key: the token is a new one, as kubelet renews it
+    until(lambda: world.status["northbound"]["verdict"] == "degraded", "what happened in between", timeout=40)
+    until(lambda: world.labeled("ovn-nb-leader") == [pod(world.clusters["northbound"].leader)], "the label to move")
+    assert observer.running
+
+
+def test_wrong_values_of_others_are_set_right(world: World) -> None:
+    world.observe()
+    settled(world)
+    leader, other = world.clusters["northbound"].leader, world.clusters["northbound"].followers[0]
+    world.api.request("PATCH", f"{world.core}/pods/{pod(other)}", {"metadata": {"labels": {"ovn-nb-leader": "true"}}})
+    until(lambda: world.labeled("ovn-nb-leader") == [pod(leader)], "one label")
+    world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"conditions": [], "northbound": None}})
+    until(lambda: world.is_ready() == "True" and world.status["northbound"]["leader"] == pod(leader), "the status")
+
+
+def test_chassis_are_counted(world: World) -> None:
+    world.observe()
+    settled(world)
+    leader = world.clusters["southbound"].leader
+    operations: list[t.Any] = ["OVN_Southbound"]
+    operations.append({"op": "insert", "table": "SB_Global", "row": {"nb_cfg": 7}})
+    for name, remote, nb_cfg in (("one", "false", 7), ("two", "false", 6), ("far", "true", 0)):
+        row = {"name": name, "hostname": name, "other_config": ["map", [["is-remote", remote]]]}
+        row["encaps"] = ["named-uuid", f"e{name}"]
+        encap = {"type": "geneve", "ip": f"192.0.2.{len(operations)}", "chassis_name": name}
+        operations.append({"op": "insert", "table": "Encap", "row": encap, "uuid-name": f"e{name}"})
+        operations.append({"op": "insert", "table": "Chassis", "row": row, "uuid-name": f"c{name}"})
+        private = {"name": name, "nb_cfg": nb_cfg, "chassis": ["named-uuid", f"c{name}"]}
+        operations.append({"op": "insert", "table": "Chassis_Private", "row": private})
+    run("ovsdb-client", "-t", "10", "transact", leader.socket, json.dumps(operations))
+    until(lambda: world.status["chassisCount"] == 2, "two chassis", timeout=15)
+    delete = [
+        {"op": "delete", "table": table, "where": [["name", "==", "two"]]} for table in ("Chassis", "Chassis_Private")
+    ]
+    run("ovsdb-client", "-t", "10", "transact", leader.socket, json.dumps(["OVN_Southbound", *delete]))
+    until(lambda: world.status["chassisCount"] == 1, "one chassis", timeout=15)
+    assert world.status["activeControllers"] == 1
+    assert world.is_ready("ControllersReady") == "True"
+
+
+def test_the_pod_of_the_active_northd_is_labeled(world: World) -> None:
+    if shutil.which("ovn-northd") is None:
+        pytest.skip("NOT TESTED: ovn-northd is missing")
+    world.observe()
+    settled(world)
+    assert world.condition("NorthdReady") == {}
+    sockets: dict[str, str] = {}
+    for name in ("northd-a", "northd-b"):
+        world.make_pod(name, "northd", containers=("northd", "status"))
+        sockets[name] = str(world.folder / f"{name}.ctl")
+        databases = [f"--ovn{key[0]}b-db={','.join(world.clusters[key].sockets)}" for key in DATABASES]
+        command = ["ovn-northd", "--no-chdir", "-vconsole:off", *databases, f"--unixctl={sockets[name]}"]
+        world.daemons.append(Daemon(command, world.folder / f"{name}.log"))
+        world.start("northd", account="ovn-northd", OVN_POD=name, OVN_CONTROL_SOCKET=sockets[name])
+    until(lambda: len(world.labeled("ovn-northd-leader")) == 1, "one active northd")
+    active = world.labeled("ovn-northd-leader")[0]
+    until(lambda: world.is_ready("NorthdReady") == "True", "NorthdReady")
+    assert active in world.condition("NorthdReady")["message"]
+    run("ovs-appctl", "-T", "5", "-t", sockets[active], "pause")
+    until(lambda: world.labeled("ovn-northd-leader") not in ([], [active]), "the other one")
+    for control_socket in sockets.values():
+        run("ovs-appctl", "-T", "5", "-t", control_socket, "exit")
+    until(lambda: world.labeled("ovn-northd-leader") == [], "no label")
+    until(lambda: world.condition("Ready")["reason"] == "NorthdNotReady", "not Ready")
+
+
+def test_the_label_of_a_northd_that_cannot_take_it_off_itself(world: World) -> None:
+    world.observe()
+    settled(world)
+    world.make_pod("northd-lost", "northd", ready=False, containers=("northd", "status"))
+    patch = {"metadata": {"labels": {"ovn-northd-leader": "true"}}}
+    world.api.request("PATCH", f"{world.core}/pods/northd-lost", patch)
+    until(lambda: world.labeled("ovn-northd-leader") == [], "no label")
+
+
+def test_a_renewed_program_goes_on_with_the_same_process(world: World) -> None:
+    observer = world.observe()
+    settled(world)
+    fresh = world.folder / "fresh"
+    fresh.write_bytes(build_archive())
+    lines = observer.log.read_text().count("\n")
+    fresh.replace(world.archive)
+    world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"conditions": []}})
+    until(lambda: world.is_ready() == "True", "Ready again", timeout=30)
+    assert observer.running
+    assert "Traceback" not in observer.log.read_text(), observer.log.read_text()[lines:]

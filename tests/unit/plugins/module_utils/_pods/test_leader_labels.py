@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.leader_labels import (
+    active_northd,
+    label_patch,
+    label_patches,
+    leader_of,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
+
+if t.TYPE_CHECKING:
+    from conftest import Say
+
+LEADS = {"ovn-nb-leader": "true"}
+
+
+def pod(name: str, ready: bool = True, containers: t.Sequence[str] = (), **labels: str) -> dict[str, t.Any]:
+    return {
+        "metadata": {"name": name, "labels": {key.replace("_", "-"): value for key, value in labels.items()}},
+        "spec": {"containers": [{"name": container} for container in containers]},
+        "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
+    }
+
+
+CASES: list[tuple[str, list[dict[str, t.Any]], dict[str, str | None], dict[str, dict[str, str | None]]]] = [
+    ("nothing to do", [pod("a", ovn_nb_leader="true"), pod("b")], {"ovn-nb-leader": "a"}, {}),
+    ("a first leader", [pod("a"), pod("b")], {"ovn-nb-leader": "a"}, {"a": {"ovn-nb-leader": "true"}}),
+    (
+        "leadership moved",
+        [pod("a", ovn_nb_leader="true"), pod("b")],
+        {"ovn-nb-leader": "b"},
+        {"a": {"ovn-nb-leader": None}, "b": {"ovn-nb-leader": "true"}},
+    ),
+    ("nobody leads", [pod("a", ovn_nb_leader="true")], {"ovn-nb-leader": None}, {"a": {"ovn-nb-leader": None}}),
+    ("nobody knows", [pod("a", ovn_nb_leader="true")], {}, {}),
+    (
+        "a label with another value",
+        [pod("a", ovn_nb_leader="yes"), pod("b", ovn_nb_leader="false")],
+        {"ovn-nb-leader": "a"},
+        {"a": {"ovn-nb-leader": "true"}, "b": {"ovn-nb-leader": None}},
+    ),
+    ("the leader's pod was created anew", [pod("a")], {"ovn-nb-leader": "a"}, {"a": {"ovn-nb-leader": "true"}}),
+    ("the leader has no pod", [pod("b")], {"ovn-nb-leader": "a"}, {}),
+    (
+        "both databases",
+        [pod("a"), pod("b", ovn_sb_leader="true")],
+        {"ovn-nb-leader": "a", "ovn-sb-leader": None},
+        {"a": {"ovn-nb-leader": "true"}, "b": {"ovn-sb-leader": None}},
+    ),
+    ("an active northd labels itself", [pod("n", ovn_northd_leader="true")], {}, {}),
+    (
+        "a northd on a lost node cannot take its label off",
+        [pod("n", ready=False, ovn_northd_leader="true")],
+        {},
+        {"n": {"ovn-northd-leader": None}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "leaders", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_label_patches(
+    pods: list[dict[str, t.Any]], leaders: dict[str, str | None], expected: dict[str, dict[str, str | None]]
+) -> None:
+    found = label_patches(pods, leaders)
+    assert {name: patch["metadata"]["labels"] for name, patch in found.items()} == expected
+
+
+def test_a_patch_removes_instead_of_saying_false() -> None:
+    assert label_patch("ovn-nb-leader", False) == {"metadata": {"labels": {"ovn-nb-leader": None}}}
+
+
+def test_a_leader_without_a_majority_is_none(say: Say) -> None:
+    assert leader_of(assess(say.healthy(), 3)) == "ovn-northbound-0"
+    lonely = assess([say.member(0, leader=True), say.silent(1), say.silent(2)], 3)
+    assert lonely.leader == "ovn-northbound-0"
+    assert leader_of(lonely) is None
+
+
+def test_active_northd() -> None:
+    component = {"app.kubernetes.io/component": "northd"}
+
+    def northd(name: str, *containers: str, **labels: str) -> dict[str, t.Any]:
+        made = pod(name, containers=containers, **labels)
+        made["metadata"]["labels"].update(component)
+        return made
+
+    assert active_northd([pod("a"), northd("n", "northd")]) is None
+    assert active_northd([northd("n", "northd", "status"), northd("m", "northd", "status")]) == []
+    assert active_northd([northd("n", "status"), northd("m", "status", ovn_northd_leader="true")]) == ["m"]
