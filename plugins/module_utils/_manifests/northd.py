@@ -77,11 +77,11 @@ def _northd(context: Context, mounts: list[Object]) -> Object:
         command += ["-p", files["OVN_PRIVATE_KEY"], "-c", files["OVN_CERTIFICATE"], "-C", files["OVN_CA_CERTIFICATE"]]
     # Any state will do, as long as it answers. A big recomputation takes its time, so patience: the databases themselves drop one that hangs.
     alive = ["sh", "-c", f"{_ASK} status"]
-    # Exactly: "not connected" contains "connected", too.
+    # Exactly: "not connected" contains "connected", too. What it says becomes the event of the probe.
     ready = [
         "sh",
         "-c",
-        " && ".join(f'test "$({_ASK} {db}-connection-status)" = connected' for db in ("nb", "sb")),
+        f'for db in nb sb; do said=$({_ASK} $db-connection-status) && test "$said" = connected || {{ echo "$db: $said"; exit 1; }}; done',
     ]
     return pods.container(
         "northd",
