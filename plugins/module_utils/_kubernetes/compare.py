@@ -8,6 +8,7 @@ Whether a live object already is what we would apply. The API server adds defaul
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import typing as t
@@ -123,6 +124,11 @@ def was_created(answer: Object, field_manager: str) -> bool:
     metadata = answer.get("metadata") or {}
     entries = metadata.get("managedFields") or []
     return all(
-        entry.get("manager") == field_manager and entry.get("time") == metadata.get("creationTimestamp")
+        entry.get("manager") == field_manager
+        and abs(_seconds(entry.get("time")) - _seconds(metadata.get("creationTimestamp"))) <= 1  # they are rounded
         for entry in entries
     )
+
+
+def _seconds(moment: str | None) -> float:
+    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() if moment else 0.0

@@ -78,8 +78,9 @@ class Connection:
         self.timeout = timeout
         self.requests = 0
         self.warnings: list[str] = []
-        self.server = params.get("host") or os.environ.get("K8S_AUTH_HOST") or "of the kubeconfig"
         self.credentials = credentials_of(params)
+        # Until a kubeconfig is read, its address is not known.
+        self.server = params.get("host") or os.environ.get("K8S_AUTH_HOST") or f"of {self.credentials}"
         self._lock = threading.Lock()
         websocket.setdefaulttimeout(timeout)
         self._connect({name: params.get(name) for name in AUTH_ARG_SPEC if params.get(name) not in ("", [], {})})

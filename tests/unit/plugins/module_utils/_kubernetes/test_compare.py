@@ -170,8 +170,10 @@ def test_a_diff_shows_neither_secrets_nor_what_changes_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("manager", "moment", "created"), [("c5c3.ovn", "T1", True), ("c5c3.ovn", "T2", False), ("kubectl", "T1", False)]
+    ("manager", "second", "created"),
+    [("c5c3.ovn", "10", True), ("c5c3.ovn", "11", True), ("c5c3.ovn", "30", False), ("kubectl", "10", False)],
 )
-def test_who_made_it(manager: str, moment: str, created: bool) -> None:
-    metadata = {"creationTimestamp": "T1", "managedFields": [{"manager": manager, "time": moment}]}
+def test_who_made_it(manager: str, second: str, created: bool) -> None:
+    fields = [{"manager": manager, "time": f"2026-01-01T00:00:{second}Z"}]
+    metadata = {"creationTimestamp": "2026-01-01T00:00:10Z", "managedFields": fields}
     assert was_created({"metadata": metadata}, "c5c3.ovn") is created
