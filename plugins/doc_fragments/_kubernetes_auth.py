@@ -9,7 +9,7 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     # The connection to a Kubernetes API server: names, aliases and environment variables are those of kubernetes.core.
-    DOCUMENTATION = r"""
+    OPTIONAL = r"""
 options:
   kubeconfig:
     description:
@@ -94,6 +94,11 @@ options:
       - Groups to act as, or else E(K8S_AUTH_IMPERSONATE_GROUPS) as a comma list.
     type: list
     elements: str
+"""
+
+    # The same for modules that do nothing without it.
+    DOCUMENTATION = f"""
+{OPTIONAL.strip()}
 notes:
   - Runs on the control node (C(ansible_connection=local) or C(delegate_to=localhost)) and needs the Python library C(kubernetes) there.
 """

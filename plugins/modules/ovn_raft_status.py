@@ -19,10 +19,13 @@ description:
     cluster id, leader and whether a member takes part. Both kinds may be given; what is learned about the same member is put together.
   - To judge a whole cluster from the control sockets of several hosts, run the task on each of them and
     bring the results together with P(c5c3.ovn.raft_verdict#filter).
+  - Of a control plane in Kubernetes every pod is asked through its own sockets by a command in it, so one task on the control node has the full view.
+    That needs the Python library C(kubernetes) there and the right to list pods, to read the record and to execute commands in pods.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
+  - c5c3.ovn._kubernetes_auth.optional
   - c5c3.ovn._ovsdb
 attributes:
   platform:
@@ -37,7 +40,7 @@ options:
   control_sockets:
     description:
       - Control sockets (unixctl) of C(ovsdb-server) processes on the managed host.
-      - By default the distribution's socket, C(/run/ovn/ovnnb_db.ctl) or C(/run/ovn/ovnsb_db.ctl), unless O(endpoints) is given.
+      - By default the distribution's socket, C(/run/ovn/ovnnb_db.ctl) or C(/run/ovn/ovnsb_db.ctl), unless O(endpoints) or O(cluster) is given.
       - The database socket beside each (same name, ending in C(.sock)) is asked as well when it exists.
     type: list
     elements: path
@@ -47,6 +50,17 @@ options:
       - The members are named by their host in the results.
     type: list
     elements: str
+  cluster:
+    description:
+      - Name of an OVNCluster in Kubernetes whose pods are asked, V(ovn) unless it was given another one. The options of the connection to
+        Kubernetes, such as O(kubeconfig) and O(context), are of use with this option only.
+      - O(expected_members) and O(expected_cluster_id) are by default what the state record says.
+    type: str
+  namespace:
+    description:
+      - Namespace of O(cluster).
+    type: str
+    default: ovn-system
   member:
     description:
       - What the member behind a single control socket is called in the results, for example C({{ inventory_hostname }}).
@@ -68,6 +82,7 @@ options:
   timeout:
     description:
       - How long to wait for answers, in seconds. It is the time for each member, and all are asked at the same time.
+      - A command in a pod gets ten seconds at least.
     type: float
     default: 3
   wait_for:
@@ -121,6 +136,17 @@ EXAMPLES = r"""
     ca_certificate: /etc/ovn/tls/ca.pem
     wait_for: quorum
     wait_timeout: 60
+
+- name: Ask every pod of a control plane in Kubernetes
+  c5c3.ovn.ovn_raft_status:
+    database: southbound
+    cluster: ovn
+    namespace: ovn-system
+    kubeconfig: ~/.kube/config
+    context: control-plane
+    wait_for: healthy
+    wait_timeout: 120
+  delegate_to: localhost
 
 # The full view: every host asks its own control socket, one host judges.
 - name: Ask each member on its own host
@@ -408,14 +434,20 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, TimedOut
+from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.server import DATABASE_NAMES
 from ..module_utils._ovsdb.wire import TlsFiles
 from ..module_utils._raft.answer import Answer
-from ..module_utils._raft.ask import ask
+from ..module_utils._raft.ask import Asked, ask
 from ..module_utils._raft.verdict import Verdict, assess
 
 _CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/ovn/ovnsb_db.ctl"}
+
+Asker = t.Callable[[float], Asked]
+"""`asker(timeout)` asks every member once."""
+
+_POD_SECONDS = 10.0
 
 # What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
 _SAMPLES = 3
@@ -432,29 +464,43 @@ def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
     return {path: path for path in paths or ()}
 
 
-def examine(params: dict[str, t.Any], limit: float | None = None) -> tuple[Verdict, list[Answer]]:
-    """One verdict, from several samples where the first one may pass by itself; `limit` bounds the time for each answer."""
+def asker(params: dict[str, t.Any]) -> Asker:
+    """How the members are asked: by commands in their pods, or through sockets and endpoints."""
+    database = params["database"]
+    if params["cluster"]:
+        from ..module_utils._k8s import Cluster  # not on a machine, which needs none of this
+        from ..module_utils._pods.ask import ask_pods
+
+        cluster = Cluster(params)
+
+        def ask_in_pods(timeout: float) -> Asked:
+            return ask_pods(cluster, params["namespace"], params["cluster"], database, max(timeout, _POD_SECONDS))
+
+        return ask_in_pods
     endpoints = parse_endpoints(params["endpoints"] or ())
     sockets = _control_sockets(params)
     if not endpoints and not sockets:
         raise InvalidInput("control_sockets and endpoints are empty: give at least one place to ask.")
-    timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+
+    def ask_at_places(timeout: float) -> Asked:
+        name = DATABASE_NAMES[database]
+        return Asked(ask(name, control_sockets=sockets, endpoints=endpoints, tls=tls, timeout=timeout))
+
+    return ask_at_places
+
+
+def examine(params: dict[str, t.Any], ask_once: Asker, limit: float | None = None) -> tuple[Verdict, list[Answer]]:
+    """One verdict, from several samples where the first one may pass by itself; `limit` bounds the time for each answer."""
+    timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
     samples: list[list[Answer]] = []
     while True:
-        samples.append(
-            ask(
-                DATABASE_NAMES[params["database"]],
-                control_sockets=sockets,
-                endpoints=endpoints,
-                tls=tls,
-                timeout=timeout,
-            )
-        )
+        asked = ask_once(timeout)
+        samples.append(asked.answers)
         verdict = assess(
             samples[-1],
-            params["expected_members"],
-            params["expected_cluster_id"],
+            params["expected_members"] or asked.members,
+            params["expected_cluster_id"] or asked.cluster_id,
             earlier=samples[:-1],
             certificate_days=params["certificate_days"],
         )
@@ -471,11 +517,11 @@ def _result(verdict: Verdict, answers: list[Answer]) -> dict[str, t.Any]:
     return {**verdict.as_dict(), "answers": [answer.as_dict() for answer in answers]}
 
 
-def wait(params: dict[str, t.Any]) -> dict[str, t.Any]:
+def wait(params: dict[str, t.Any], ask_once: Asker) -> dict[str, t.Any]:
     """The result once `wait_for` holds. Raft state has no event to wait on, so this looks again, less and less often."""
     deadline, pause = Deadline(params["wait_timeout"]), 0.1
     while True:
-        verdict, answers = examine(params, deadline.left())
+        verdict, answers = examine(params, ask_once, deadline.left())
         if _reached(verdict, params["wait_for"]):
             return _result(verdict, answers)
         if deadline.expired:
@@ -501,7 +547,10 @@ def _check(params: dict[str, t.Any]) -> None:
 def main() -> t.NoReturn:
     module = AnsibleModule(
         argument_spec={
+            **AUTH_ARG_SPEC,
             "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
+            "cluster": {"type": "str"},
+            "namespace": {"type": "str", "default": "ovn-system"},
             "control_sockets": {"type": "list", "elements": "path"},
             "endpoints": {"type": "list", "elements": "str"},
             "member": {"type": "str"},
@@ -515,12 +564,16 @@ def main() -> t.NoReturn:
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
         },
+        mutually_exclusive=[("cluster", "control_sockets"), ("cluster", "endpoints"), ("cluster", "member")],
         required_together=[("private_key", "certificate", "ca_certificate")],
         supports_check_mode=True,
     )
+    p = module.params
+    hide_only_secrets(module)
     try:
-        _check(module.params)
-        result = _result(*examine(module.params)) if module.params["wait_for"] == "none" else wait(module.params)
+        _check(p)
+        ask_once = asker(p)
+        result = _result(*examine(p, ask_once)) if p["wait_for"] == "none" else wait(p, ask_once)
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

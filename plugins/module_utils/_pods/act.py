@@ -20,7 +20,7 @@ from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .examine import CONTAINER, EXAMINE, Seen, is_outdated, parse_seen
+from .examine import CONTAINER, Seen, examine_command, is_outdated, parse_seen
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster, ExecResult
@@ -69,9 +69,10 @@ class PodMembers:
     def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]:
         """What the pods say, all asked at once; those that cannot be asked are missing."""
         limit = min(_EXEC_SECONDS, max(5.0, deadline.left()))
+        command = examine_command("silent")
 
         def one(member: str) -> Seen:
-            result = self.cluster.exec(self.namespace, member, CONTAINER, EXAMINE, timeout=limit)
+            result = self.cluster.exec(self.namespace, member, CONTAINER, command, timeout=limit)
             return parse_seen(self.database, member, result, time.time())
 
         outcomes = zip(members, ask_all(list(members), one))

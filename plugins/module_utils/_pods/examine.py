@@ -10,6 +10,7 @@ The command needs nothing of this collection but the launcher's verb `state`, so
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import typing as t
 
@@ -56,18 +57,20 @@ if [ "$code" -eq 0 ]; then
 fi
 [ "$code" -ge 128 ] || part version ovs-appctl -T 5 -t "$ctl" version
 part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
+served=$code
 part process process
 part launcher cat "$OVN_STATE_DIR/state" "$OVN_STATE_DIR/reason"
 part record cat "$OVN_RECORD_DIR/record.json"
-part file timeout 15 sh "$1" state
+case $3$served in always* | silent[1-9]*) part file timeout 15 sh "$1" state ;; esac
 """
 
 
-def examine_command(launcher: str = LAUNCHER) -> list[str]:
-    return ["sh", "-c", _SCRIPT, "sh", launcher, json.dumps(SERVER_QUERY)]
+def examine_command(file: t.Literal["always", "silent", "never"]) -> list[str]:
+    """When to examine the file, which takes long if it is large: always, if no server answers, or never."""
+    return ["sh", "-c", _SCRIPT, "sh", LAUNCHER, json.dumps(SERVER_QUERY), file]
 
 
-EXAMINE = examine_command()
+EXAMINE = examine_command("always")
 
 
 class _Part(t.NamedTuple):
@@ -97,7 +100,7 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
     parts = _parts(result)
     answer = _answer(DATABASE_NAMES[database], member, parts, taken)
     file, problem = dict[str, str](), ""
-    told = parts["file"][-1] if "file" in parts else _Part(result.code, "", result.stderr)
+    told = parts["file"][-1] if "file" in parts else _Part(result.code, "", "the command was cut off")
     if told.code == 0:
         file = dict(line.split("=", 1) for line in told.text.splitlines() if "=" in line)
     if not {"class", "cid", "sid", "reason", "detail"} <= file.keys():  # the last one shows that nothing was cut off
@@ -107,16 +110,20 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
     if loading and age is not None and _number(age.text) >= _LOADING_SECONDS:
         loading = False
         problem = f"its server runs, but does not answer since {age.text.strip()} s. It hangs: look at its log, then delete the pod {member}"
-    state, _newline, reason = (
-        parts["launcher"][-1].text.strip().partition("\n") if "launcher" in parts else ("", "", "")
-    )
+    words = parts["launcher"][-1].text.strip() if "launcher" in parts else ""
+    state, _newline, reason = words.partition("\n")
+    waiting = reason if state in ("ask", "refuse", "idle") and not answer.spoke else ""
+    if waiting:
+        answer = dataclasses.replace(
+            answer, problems=(Problem("unreachable", f"No server runs in the pod: {waiting}"),)
+        )
     return Seen(
         answer=answer,
         file=file,
         problem=problem,
         loading=loading,
         decision=file.get("decision", ""),
-        waiting=reason if state in ("ask", "refuse", "idle") else "",
+        waiting=waiting,
         revision=_revision(parts["record"][-1].text) if "record" in parts else None,
     )
 

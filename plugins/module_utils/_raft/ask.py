@@ -32,6 +32,14 @@ _CODES: tuple[tuple[type[OvnError], str], ...] = (
 _SAMPLE_PAUSE = 0.1
 
 
+class Asked(t.NamedTuple):
+    """One round of answers. `members` and `cluster_id` are what the state record says; None where none was read."""
+
+    answers: list[Answer]
+    members: int | None = None
+    cluster_id: str | None = None
+
+
 def problem_of(error: OvnError) -> Problem:
     """Why somebody said nothing."""
     return Problem(next((code for kind, code in _CODES if isinstance(error, kind)), "error"), str(error))
