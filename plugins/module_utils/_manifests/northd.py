@@ -89,7 +89,7 @@ def _northd(context: Context, mounts: list[Object]) -> Object:
         command,
         spec.resources,
         volumeMounts=mounts,
-        startupProbe=pods.probe(alive, period=5, failures=60, timeout=10),
+        startupProbe=pods.probe(alive, period=2, failures=150, timeout=10),
         livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
         readinessProbe=pods.probe(ready, period=5, failures=6, timeout=11),
         # Process 1 of a container cannot end itself by a signal in the usual way; asked, it leaves at once and frees its lock.

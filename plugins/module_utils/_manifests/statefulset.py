@@ -124,8 +124,9 @@ def _member(context: Context, database: Database, mounts: list[Object]) -> Objec
             {"name": "raft", "containerPort": ports.raft, "protocol": "TCP"},
         ],
         volumeMounts=[{"name": "data", "mountPath": _DATA}, *mounts],
-        # Reading or receiving a big database takes minutes; a joiner that is killed meanwhile leaves a file that never starts.
-        startupProbe=pods.probe(alive, period=10, failures=60, timeout=10),
+        # Ten minutes: reading or receiving a big database takes its time; a joiner that is killed meanwhile leaves a file that never starts.
+        # Asked often, because no other probe begins before this one has passed.
+        startupProbe=pods.probe(alive, period=2, failures=300, timeout=10),
         # Never about leader, quorum or peers: a restart mends none of them and can cost the member.
         livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
         readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),

@@ -177,7 +177,7 @@ def test_probes_of_a_member(central: Central, name: str) -> None:
         for probe in ("startupProbe", "livenessProbe", "readinessProbe")
     }
     assert seen == {
-        "startupProbe": ("alive", 10, 60, 10),
+        "startupProbe": ("alive", 2, 300, 10),
         "livenessProbe": ("alive", 30, 10, 10),
         "readinessProbe": ("ready", 5, 3, 5),
     }
