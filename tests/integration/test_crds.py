@@ -20,6 +20,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare impor
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.check import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION, labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CLUSTER_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
@@ -236,6 +237,28 @@ def test_manifests_read_as_they_were_sent(cluster: Cluster, namespace: str, raw:
         archive=b"PK",
         replicas={"northbound": 1, "southbound": 0},
     )
+    assert_stable(cluster, manifests)
+
+
+@pytest.mark.parametrize("raw", [{}, {"ovs": {"datapathType": "netdev", "tolerations": [{"operator": "Exists"}]}}])
+def test_manifests_of_hypervisors_read_as_they_were_sent(
+    cluster: Cluster, namespace: str, raw: dict[str, t.Any]
+) -> None:
+    manifests = hypervisor_manifests(
+        parse_spec(raw, name="prod", namespace=namespace),
+        name="prod",
+        namespace=namespace,
+        southbound=["ssl:192.0.2.11:6642"],
+        northbound=[],
+        tls_secret="ovn-tls",
+        api_server="https://192.0.2.10:6443",
+        settings={"default": "{}"},
+        archive=b"PK",
+    )
+    assert_stable(cluster, manifests)
+
+
+def assert_stable(cluster: Cluster, manifests: list[dict[str, t.Any]]) -> None:
     first = [cluster.apply(copy.deepcopy(manifest)) for manifest in manifests]
     for manifest, answer in zip(manifests, first):
         assert contains(answer, manifest), f"{manifest['kind']} {manifest['metadata']['name']}"

@@ -1,4 +1,4 @@
-"""Walks the schema of OVNCluster.spec: a field that changes nothing, and a field without an example here, fails."""
+"""Walks the schemas of OVNCluster.spec and OVNChassis.spec: a field that changes nothing, and a field without an example here, fails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import declared_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (
     default_settings,
     plan_chassis,
@@ -18,7 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CHASSIS_SPEC, CLUSTER_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.settings import wanted_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
@@ -154,3 +155,37 @@ def test_there_is_an_example_for_each_field_and_no_other() -> None:
 def test_field(path: str) -> None:
     base = BASE.get(path, {})
     assert effects(with_value(base, path, CHANGED[path])) != effects(base), f"spec.{path} changes nothing"
+
+
+CHASSIS = {
+    "hostname": "worker",
+    "systemId": "worker",
+    "bridgeMappings": MAPPINGS,
+    "encapsulation": {"type": "geneve", "ip": "192.0.2.1"},
+}
+CHASSIS_CHANGED: dict[str, t.Any] = {
+    "hostname": "worker.example.com",
+    "systemId": "chassis-1",
+    **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
+    **below("encapsulation", {"type": "vxlan", "ip": "192.0.2.2"}),
+}
+
+
+def settings_of_node(chassis: dict[str, t.Any]) -> str:
+    """What a node is told if somebody else than we wrote this into its OVNChassis."""
+    manager = {"manager": "kubectl", "fieldsV1": {"f:spec": {f"f:{field}": {} for field in chassis}}}
+    declared = declared_settings({"metadata": {"name": "worker", "managedFields": [manager]}, "spec": chassis})
+    spec = parse_spec({}, name="ovn", namespace="net")
+    node = Node("worker", "u", LABEL, {}, ("192.0.2.9",), True)
+    default = default_settings(spec, ["ssl:192.0.2.11:6642"])
+    return json.dumps(settings_files(default, plan_chassis([node], spec, default, {"worker": declared}), {}))
+
+
+def test_there_is_an_example_for_each_field_of_a_chassis() -> None:
+    assert sorted(CHASSIS_CHANGED) == sorted(fields(CHASSIS_SPEC))
+
+
+@pytest.mark.parametrize("path", sorted(fields(CHASSIS_SPEC)))
+def test_field_of_a_chassis(path: str) -> None:
+    changed = with_value(CHASSIS, path, CHASSIS_CHANGED[path])
+    assert settings_of_node(changed) != settings_of_node(CHASSIS), f"OVNChassis spec.{path} changes nothing"
