@@ -15,6 +15,9 @@ from . import pods
 from .context import Context
 from .names import CONFIG_NAME, Object, scripts_name
 
+if t.TYPE_CHECKING:
+    from .._spec import ClusterSpec
+
 
 def scripts(context: Context, launcher: str, archive: bytes) -> Object:
     return context.manifest(
@@ -33,24 +36,23 @@ def config(context: Context) -> Object:
         "ConfigMap",
         CONFIG_NAME,
         data=config_data(
+            context.spec,
             northbound=context.endpoints("northbound"),
             southbound=context.endpoints("southbound"),
             api_server=f"https://kubernetes.default.svc.{context.cluster_domain}",
-            net_cidr=context.spec.network.net_cidr,
-            svc_cidr=context.spec.network.svc_cidr,
         ),
     )
 
 
 def config_data(
-    *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str, net_cidr: str, svc_cidr: str
+    spec: ClusterSpec, *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str
 ) -> dict[str, str]:
-    """Each key becomes an environment variable of the daemons that read it; what nobody gave is left out."""
+    """What `ovn-config` holds. Each key becomes an environment variable of the daemons that read it; what nobody gave is left out."""
     values = {
         "OvnNorth": ",".join(northbound),
         "OvnSouth": ",".join(southbound),
         "k8s_apiserver": api_server,
-        "net_cidr": net_cidr,
-        "svc_cidr": svc_cidr,
+        "net_cidr": spec.network.net_cidr,
+        "svc_cidr": spec.network.svc_cidr,
     }
     return {key: value for key, value in values.items() if value}

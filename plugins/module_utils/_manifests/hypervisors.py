@@ -12,6 +12,7 @@ import base64
 import typing as t
 
 from .._ovs_launcher import SCRIPT
+from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
 from .names import CONFIG_NAME, Component, Object, metadata, selector
 
@@ -38,27 +39,16 @@ def hypervisor_manifests(
 
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
     """
+    published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
     return [
         _config_map(SETTINGS, namespace, name, settings),
         _config_map(
             SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
         ),
-        _config_map(CONFIG_NAME, namespace, name, published(spec, southbound, northbound, api_server)),
+        _config_map(CONFIG_NAME, namespace, name, published),
         _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)),
         _daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret)),
     ]
-
-
-def published(spec: ClusterSpec, southbound: list[str], northbound: list[str], api_server: str) -> dict[str, str]:
-    """What other components of the cluster read; an address that nobody gave is left out."""
-    values = {
-        "OvnNorth": ",".join(northbound),
-        "OvnSouth": ",".join(southbound),
-        "k8s_apiserver": api_server,
-        "net_cidr": spec.network.net_cidr,
-        "svc_cidr": spec.network.svc_cidr,
-    }
-    return {key: value for key, value in values.items() if value}
 
 
 def _config_map(
