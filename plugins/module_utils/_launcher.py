@@ -400,7 +400,12 @@ run() {
         start)
             say "$reason"
             serve
-            if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then report stopped; exit "$code"; fi
+            if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then
+                report stopped
+                # With this process the hook of the pod that has asked the server to end would be killed, and the pod would tell of a failure.
+                [ -n "$stopping" ] || [ "${OVN_WAIT-}" != 1 ] || { sleep 3 & wait $!; }
+                exit "$code"
+            fi
             [ "$code" -ne 1 ] || ! learn_from_failure || continue
             reason="$who: ovsdb-server ended with code $code: ${detail:-nothing was said}. See ${OVN_LOG_FILE:-its log}."
             report failed "$reason"

@@ -470,6 +470,18 @@ def test_stop_ends_the_server_quickly(cluster: Cluster) -> None:
     assert first.call("stop").returncode == 0
 
 
+def test_in_a_pod_the_launcher_outlives_the_stop_that_a_hook_has_called(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    cluster.publish(permit=first.id)
+    first.up(OVN_WAIT="1")
+    assert first.call("stop").returncode == 0
+    assert first.process is not None
+    assert first.process.poll() is None
+    begin = time.monotonic()
+    assert first.terminate() == 0
+    assert time.monotonic() - begin < 2
+
+
 def test_stop_spares_a_process_that_only_has_the_pid(cluster: Cluster) -> None:
     first = cluster.members[0]
     first.run_dir.mkdir()
