@@ -17,7 +17,7 @@ options:
     type: dict
     required: true
   hosts:
-    description: The hosts, usually C(groups['ovn_hypervisors']). Those that are declared C(absent) or C(gone) do not count. Positional.
+    description: The hosts, usually C(groups['ovn_hypervisors']). Those that are declared C(absent) or C(gone) do not count, nor do Kubernetes clusters. Positional.
     type: list
     elements: str
     required: true
@@ -53,6 +53,8 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
     for host in hosts:
         variables = hostvars[host]
         if variables.get("ovn_hypervisor_state", "present") != "present":
+            continue
+        if variables.get("ovn_backend") == "kubernetes":  # a whole cluster: the nodes have the names and addresses
             continue
         name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
         owners.setdefault(f"system id {name}", []).append(host)

@@ -100,7 +100,7 @@ def test_what_a_secret_lacks(data: dict[str, str] | None, options: dict[str, t.A
 
 
 def test_a_ca_does_not_leave_the_bundle_unnoticed() -> None:
-    with pytest.raises(AnsibleFilterError, match="ca.crt of Secret a/b trusts 'CA'"):
+    with pytest.raises(AnsibleFilterError, match=r"ca\.crt of Secret a/b trusts 'CA'"):
         compared(CA.secret(), issuer=OTHER.pem, place="Secret a/b")
 
 
