@@ -119,7 +119,10 @@ class World:
                 "spec": {"containers": [{"name": container, "image": "none"} for container in containers]},
             },
         )
-        conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+        conditions = [
+            {"type": "ContainersReady", "status": "True"},
+            {"type": "Ready", "status": "True" if ready else "False"},
+        ]
         self.api.request("PATCH", f"{self.core}/pods/{name}/status", {"status": {"conditions": conditions}})
 
     def account(self, name: str) -> pathlib.Path:

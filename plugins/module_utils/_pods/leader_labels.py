@@ -42,7 +42,7 @@ def label_patches(
         name = pod["metadata"]["name"]
         labels = pod["metadata"].get("labels", {})
         wanted = {label: name == leader for label, leader in leaders.items()}
-        if NORTHD in labels and not is_ready(pod):
+        if NORTHD in labels and is_lost(pod):
             wanted[NORTHD] = False
         changes: dict[str, str | None] = {}
         for label, lead in wanted.items():
@@ -55,9 +55,14 @@ def label_patches(
     return patches
 
 
-def is_ready(pod: t.Mapping[str, t.Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions", [])
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
+    """Whether it cannot speak for itself: it has ended, or its node is gone. Kubelet never says that a pod is not ready while all
+    of its containers are; the control plane says so of every pod on a node that it does not hear.
+    """
+    status = pod.get("status", {})
+    ready = {condition["type"]: condition["status"] == "True" for condition in status.get("conditions", [])}
+    unheard = ready.get("ContainersReady", False) and not ready.get("Ready", False)
+    return unheard or status.get("phase") in ("Failed", "Succeeded")
 
 
 def active_northd(pods: t.Iterable[t.Mapping[str, t.Any]]) -> list[str] | None:

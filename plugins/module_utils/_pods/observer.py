@@ -98,6 +98,7 @@ class Observer:
         self._count = Count()
         self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
         self._northd = Northd()
+        self._said = ""
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._asked_record: dict[str, float] = {}
 
@@ -244,8 +245,11 @@ class Observer:
         patch = {"metadata": {"resourceVersion": resource["metadata"]["resourceVersion"]}, "status": status}
         written = self.api.patch(f"{self._resource}/{self.settings.name}/status", patch)
         if written is not None:
-            self.log.say(_summary(written.get("status", {})))
             self.clusters.put(written)
+            summary = _summary(written.get("status", {}))
+            if summary != self._said:
+                self.log.say(summary)
+            self._said = summary
 
 
 def _summary(status: t.Mapping[str, t.Any]) -> str:

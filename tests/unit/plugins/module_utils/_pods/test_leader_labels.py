@@ -18,11 +18,14 @@ if t.TYPE_CHECKING:
 LEADS = {"ovn-nb-leader": "true"}
 
 
-def pod(name: str, ready: bool = True, containers: t.Sequence[str] = (), **labels: str) -> dict[str, t.Any]:
+def pod(
+    name: str, containers: t.Sequence[str] = (), ready: bool = True, containers_ready: bool = True, **labels: str
+) -> dict[str, t.Any]:
+    conditions = {"Ready": ready, "ContainersReady": containers_ready}
     return {
         "metadata": {"name": name, "labels": {key.replace("_", "-"): value for key, value in labels.items()}},
         "spec": {"containers": [{"name": container} for container in containers]},
-        "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
+        "status": {"conditions": [{"type": kind, "status": str(value)} for kind, value in conditions.items()]},
     }
 
 
@@ -52,6 +55,18 @@ CASES: list[tuple[str, list[dict[str, t.Any]], dict[str, str | None], dict[str, 
         {"a": {"ovn-nb-leader": "true"}, "b": {"ovn-sb-leader": None}},
     ),
     ("an active northd labels itself", [pod("n", ovn_northd_leader="true")], {}, {}),
+    (
+        "one that is not ready yet may be active",
+        [pod("n", ready=False, containers_ready=False, ovn_northd_leader="true")],
+        {},
+        {},
+    ),
+    (
+        "a northd that has ended",
+        [{**pod("n", ovn_northd_leader="true"), "status": {"phase": "Failed"}}],
+        {},
+        {"n": {"ovn-northd-leader": None}},
+    ),
     (
         "a northd on a lost node cannot take its label off",
         [pod("n", ready=False, ovn_northd_leader="true")],
