@@ -120,5 +120,7 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
         )
         if resource is not None:
             index[(API_VERSION, "OVNCluster", namespace, name)] = resource
-        index.update(live_index(cluster, KINDS, namespace, f"app.kubernetes.io/instance={name}"))
+        # Hypervisors of the same cluster may be in the same namespace: they are none of our business.
+        ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
+        index.update(live_index(cluster, KINDS, namespace, ours))
     return Live(name, namespace, place, resource, index, frozenset(hidden))
