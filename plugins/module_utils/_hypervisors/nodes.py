@@ -119,9 +119,10 @@ def _bridge_mappings(text: str, where: str) -> list[Settings]:
     for item in (part.strip() for part in text.split(",")):
         if not item:
             continue
-        network, bridge, ports, *rest = [*(part.strip() for part in item.split(":")), "", ""]
-        if not network or not bridge or len(rest) > 1:
+        parts = [part.strip() for part in item.split(":")]
+        if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
             raise InvalidInput(f'{where}: "{item}" is not of the form NETWORK:BRIDGE or NETWORK:BRIDGE:PORT+PORT.')
+        network, bridge, ports = [*parts, ""][:3]
         names = [port for port in ports.split("+") if port]
         mappings.append({"physical_network": network, "bridge": bridge, **({"ports": names} if names else {})})
     return mappings

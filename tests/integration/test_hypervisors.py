@@ -1,0 +1,383 @@
+"""ovn_hypervisors against a real API server (without nodes and controllers) and a real Southbound database."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from _apiserver import ApiServer
+from conftest import MakeCluster, Ran, RunModule, run
+
+API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
+HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
+READY = [{"type": "Ready", "status": "True"}]
+
+
+class Hypervisors:
+    """A cluster with nodes that nobody runs, the module, and what it leaves there."""
+
+    def __init__(self, server: ApiServer, namespace: str, run_module: RunModule) -> None:
+        self.server, self.namespace, self.run_module = server, namespace, run_module
+
+    def node(self, name: str, ip: str, labels: dict[str, str] = HYPERVISOR, **annotations: str) -> None:
+        keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
+        addresses = [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}]
+        node = {
+            "metadata": {"name": name, "labels": labels, "annotations": keys},
+            "status": {"addresses": addresses, "conditions": READY},
+        }
+        self.server.request("POST", "/api/v1/nodes", node)
+
+    def annotate(self, name: str, **annotations: str | None) -> None:
+        keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
+        self.server.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": keys}})
+
+    def __call__(self, check: bool = False, may_fail: bool = False, **options: t.Any) -> Ran:
+        spec = {"tls": {"enabled": False}, **options.pop("spec", {})}
+        given = {
+            "kubeconfig": self.server.kubeconfig,
+            "namespace": self.namespace,
+            "spec": spec,
+            "southbound": ["tcp:127.0.0.1:1"],
+            "wait": False,
+            "wait_timeout": 5,
+            **options,
+        }
+        return self.run_module("ovn_hypervisors", given, check=check, diff=True, may_fail=may_fail)
+
+    def get(self, path: str) -> t.Any:
+        return json.loads(self.server.request("GET", path))
+
+    def settings(self) -> dict[str, t.Any]:
+        data = self.get(f"/api/v1/namespaces/{self.namespace}/configmaps/ovn-chassis")["data"]
+        return {name: json.loads(text) for name, text in data.items()}
+
+    def chassis(self) -> dict[str, t.Any]:
+        return {item["metadata"]["name"]: item for item in self.get(API)["items"]}
+
+    def versions(self) -> dict[str, str]:
+        """Everything that the module may write, with its resourceVersion."""
+        places = [
+            API,
+            *(
+                f"/api/v1/namespaces/{self.namespace}/configmaps",
+                f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets",
+            ),
+        ]
+        found = [item for path in places for item in self.get(path)["items"]]
+        return {
+            f"{item['metadata']['name']}/{item['metadata']['uid']}": item["metadata"]["resourceVersion"]
+            for item in found
+        }
+
+
+@pytest.fixture
+def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
+    machine = Hypervisors(api_server, namespace, run_module)
+    try:
+        yield machine
+    finally:
+        for path in ("/api/v1/nodes", API):
+            try:
+                api_server.request("DELETE", path)
+            except OSError:
+                continue
+
+
+def actions(ran: Ran) -> dict[str, str]:
+    return {f"{one['kind']} {one['name']}": one["action"] for one in ran["objects"]}
+
+
+def test_create_repeat_and_take_away(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors.node("worker-2", "192.0.2.22", gateway="true")
+    hypervisors.node("control", "192.0.2.11", {})
+    before = hypervisors.get("/api/v1/namespaces")["items"]
+    predicted = hypervisors(check=True)
+    assert predicted["changed"]
+    assert hypervisors.get("/api/v1/namespaces")["items"] == before
+
+    first = hypervisors()
+    assert actions(first) == actions(predicted)
+    assert set(actions(first).values()) == {"created"}
+    chassis = hypervisors.chassis()
+    assert sorted(chassis) == ["worker-1", "worker-2"]
+    node = hypervisors.get("/api/v1/nodes/worker-1")
+    (owner,) = chassis["worker-1"]["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Node", "worker-1", node["metadata"]["uid"])
+    assert chassis["worker-1"]["spec"]["encapsulation"] == {"type": "geneve", "ip": "192.0.2.21"}
+    settings = hypervisors.settings()
+    assert settings["worker-2"] == {"gateway": True}
+    assert settings["_nodes"] == {"worker-1": "worker-1", "worker-2": "worker-2"}
+    assert "worker-1" not in settings
+
+    versions = hypervisors.versions()
+    again = hypervisors()
+    assert not again["changed"]
+    assert again["requests"] <= 5
+    assert hypervisors.versions() == versions
+
+    gone = hypervisors(state="absent")
+    assert gone["changed"]
+    assert hypervisors.chassis() == {}
+    assert not hypervisors(state="absent")["changed"]
+
+
+def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervisors) -> None:
+    for number in range(1000):
+        hypervisors.node(f"node-{number:04}", f"10.1.{number // 250}.{number % 250 + 1}")
+    first = hypervisors()
+    assert len(first["chassis"]) == 1000
+    assert first["requests"] <= 1000 + 15
+    again = hypervisors()
+    assert not again["changed"]
+    assert again["requests"] <= 5
+    hypervisors.annotate("node-0007", bridge_mappings="physnet1:br-ex")
+    one = hypervisors()
+    assert {name: action for name, action in actions(one).items() if action != "unchanged"} == {
+        "ConfigMap ovn-chassis": "changed",
+        "OVNChassis node-0007": "changed",
+    }
+    assert one["requests"] <= 7
+
+
+def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors.node(
+        "worker-2",
+        "192.0.2.22",
+        {**HYPERVISOR, "gateway": "yes"},
+        encapsulation_ip="198.51.100.22",
+        system_id="chassis-2",
+        bridge_mappings="physnet1:br-ex, physnet2:br-vlan:eth1+eth2",
+        chassis_settings='{"monitor_all": true, "hostname": "worker-2.example.com"}',
+    )
+    spec = {
+        "bridgeMappings": [{"physicalNetwork": "physnet1", "bridge": "br-ex"}],
+        "gateway": {"nodeSelector": {"gateway": "yes"}},
+    }
+    hypervisors(spec=spec)
+    settings = hypervisors.settings()
+    assert settings["_default"]["bridge_mappings"] == [{"physical_network": "physnet1", "bridge": "br-ex"}]
+    assert settings["worker-2"] == {
+        "bridge_mappings": [
+            {"physical_network": "physnet1", "bridge": "br-ex"},
+            {"physical_network": "physnet2", "bridge": "br-vlan", "ports": ["eth1", "eth2"]},
+        ],
+        "encapsulation": {"ip": ["198.51.100.22"]},
+        "gateway": True,
+        "hostname": "worker-2.example.com",
+        "monitor_all": True,
+        "system_id": "chassis-2",
+    }
+    chassis = hypervisors.chassis()["worker-2"]["spec"]
+    assert chassis["systemId"] == "chassis-2"
+    assert chassis["hostname"] == "worker-2.example.com"
+    assert chassis["encapsulation"] == {"type": "geneve", "ip": "198.51.100.22"}
+    assert chassis["bridgeMappings"][1]["ports"] == ["eth1", "eth2"]
+    assert not hypervisors(spec=spec)["changed"]
+
+
+def test_what_others_write_into_a_chassis_is_a_setting(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    mappings = [{"physicalNetwork": "physnet9", "bridge": "br-nine"}]
+    hypervisors.server.request("PATCH", f"{API}/worker-1?fieldManager=somebody", {"spec": {"bridgeMappings": mappings}})
+    ran = hypervisors()
+    assert actions(ran)["ConfigMap ovn-chassis"] == "changed"
+    assert hypervisors.settings()["worker-1"] == {
+        "bridge_mappings": [{"physical_network": "physnet9", "bridge": "br-nine"}]
+    }
+    assert hypervisors.chassis()["worker-1"]["spec"]["bridgeMappings"] == mappings
+    assert not hypervisors()["changed"]
+
+
+def test_drift_is_repaired(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    place = f"/apis/apps/v1/namespaces/{hypervisors.namespace}/daemonsets/ovs"
+    template = {"spec": {"template": {"spec": {"hostNetwork": False}}}}
+    hypervisors.server.request("PATCH", f"{place}?fieldManager=c5c3.ovn", template)
+    predicted = hypervisors(check=True)
+    assert actions(predicted)["DaemonSet ovs"] == "changed"
+    assert not hypervisors.get(place)["spec"]["template"]["spec"].get("hostNetwork")
+    assert actions(hypervisors())["DaemonSet ovs"] == "changed"
+    assert hypervisors.get(place)["spec"]["template"]["spec"]["hostNetwork"]
+
+
+def test_another_manager_is_named(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    place = f"/api/v1/namespaces/{hypervisors.namespace}/configmaps/ovn-config"
+    hypervisors.server.request("PATCH", f"{place}?fieldManager=gitops", {"data": {"OvnSouth": "tcp:192.0.2.99:6642"}})
+    refused = hypervisors(may_fail=True)
+    assert refused.failed
+    assert '"gitops"' in refused["msg"]
+    assert "OvnSouth" in refused["msg"]
+    assert hypervisors(force_conflicts=True)["changed"]
+    assert hypervisors.get(place)["data"]["OvnSouth"] == "tcp:127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "words"),
+    [
+        ([("a", "192.0.2.1", {}, {})], {}, "node-role.kubernetes.io/hypervisor= (spec.controller.nodeSelector)"),
+        (
+            [("a", "192.0.2.1", HYPERVISOR, {}), ("b", "192.0.2.1", HYPERVISOR, {})],
+            {},
+            "Nodes a and b have the same tunnel address 192.0.2.1",
+        ),
+        (
+            [("a", "192.0.2.1", HYPERVISOR, {"system_id": "x"}), ("b", "192.0.2.2", HYPERVISOR, {"system_id": "x"})],
+            {},
+            'Nodes a and b have the same system id "x"',
+        ),
+        ([("a", "192.0.2.1", HYPERVISOR, {"gateway": "yes"})], {}, "Node a: annotation ovn.c5c3.io/gateway"),
+        ([("a", "192.0.2.1", HYPERVISOR, {})], {"southbound": []}, "southbound is missing"),
+        ([("a", "192.0.2.1", HYPERVISOR, {})], {"southbound": ["ssl:192.0.2.9:6642"]}, "spec.tls.enabled is false"),
+        ([("a", "192.0.2.1", HYPERVISOR, {})], {"kubeconfig": "/nowhere"}, "/nowhere"),
+        ([("a", "192.0.2.1", HYPERVISOR, {})], {"spec": {"ovs": {"datapathType": "dpdk"}}}, "spec.ovs.datapathType"),
+    ],
+)
+def test_bad_input_changes_nothing(
+    hypervisors: Hypervisors,
+    nodes: list[tuple[str, str, dict[str, str], dict[str, str]]],
+    options: dict[str, t.Any],
+    words: str,
+) -> None:
+    for name, ip, labels, keys in nodes:
+        hypervisors.node(name, ip, labels, **keys)
+    refused = hypervisors(may_fail=True, **options)
+    assert refused.failed
+    assert words in refused["msg"]
+    assert not refused.get("objects")
+    assert hypervisors.get(f"/api/v1/namespaces/{hypervisors.namespace}/configmaps")["items"] == []
+
+
+def test_a_definition_of_a_newer_version_stays(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ovnchassis.ovn.c5c3.io"
+    key = "ovn.c5c3.io/schema-revision"
+    old = hypervisors.get(place)["metadata"]["annotations"][key]
+    hypervisors.server.request("PATCH", place, {"metadata": {"annotations": {key: "999"}}})
+    try:
+        refused = hypervisors(may_fail=True)
+        assert "newer version" in refused["msg"]
+    finally:
+        hypervisors.server.request("PATCH", place, {"metadata": {"annotations": {key: old}}})
+
+
+def test_expired_credentials(hypervisors: Hypervisors) -> None:
+    refused = hypervisors(may_fail=True, kubeconfig=hypervisors.server.expired_kubeconfig)
+    assert "does not accept the credentials" in refused["msg"]
+
+
+def test_the_time_is_kept_and_the_cause_is_told(hypervisors: Hypervisors) -> None:
+    """Nobody runs the pods here. One of them says what a pod without its image says."""
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    labels = {
+        "app.kubernetes.io/instance": "ovn",
+        "app.kubernetes.io/managed-by": "c5c3.ovn",
+        "app.kubernetes.io/component": "ovs",
+    }
+    place = f"/api/v1/namespaces/{hypervisors.namespace}/pods"
+    pod = {
+        "metadata": {"name": "ovs-abc", "labels": labels},
+        "spec": {"nodeName": "worker-1", "containers": [{"name": "ovs-vswitchd", "image": "nowhere/ovs:1"}]},
+    }
+    hypervisors.server.request("POST", place, pod)
+    waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image nowhere/ovs:1"}
+    status = {
+        "name": "ovs-vswitchd",
+        "ready": False,
+        "restartCount": 0,
+        "image": "",
+        "imageID": "",
+        "state": {"waiting": waiting},
+    }
+    hypervisors.server.request("PATCH", f"{place}/ovs-abc/status", {"status": {"containerStatuses": [status]}})
+    late = hypervisors(may_fail=True, wait=True, wait_timeout=1)
+    assert late.failed
+    assert late.seconds < 10
+    assert (
+        "Container ovs-vswitchd of pod ovs-abc waits (ImagePullBackOff: Back-off pulling image nowhere/ovs:1)"
+        in late["msg"]
+    )
+
+
+# --- with a Southbound database ---------------------------------------------------------------------------------------
+
+
+def sbctl(endpoint: str, *arguments: str) -> str:
+    return run("ovn-sbctl", f"--db={endpoint}", "--timeout=20", *arguments).strip()
+
+
+def test_status_follows_the_southbound_database(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    southbound = raft_cluster(1, "southbound")
+    (endpoint,) = southbound.endpoints
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors.node("worker-2", "192.0.2.22")
+    hypervisors(southbound=[endpoint])
+    ready = hypervisors.chassis()["worker-1"]["status"]["conditions"][0]
+    assert (ready["type"], ready["status"], ready["reason"]) == ("Ready", "False", "NotRegistered")
+    sbctl(endpoint, "chassis-add", "worker-1", "geneve", "192.0.2.21")
+    sbctl(endpoint, "create", "Chassis_Private", "name=worker-1", "nb_cfg_timestamp=1700000000000")
+    ran = hypervisors(southbound=[endpoint])
+    assert not ran["changed"]
+    assert {one["node"]: one["registered"] for one in ran["chassis"]} == {"worker-1": True, "worker-2": False}
+    status = hypervisors.chassis()["worker-1"]["status"]
+    assert status["conditions"][0]["status"] == "True"
+    assert status["lastHeartbeat"] == "2023-11-14T22:13:20Z"
+    assert status["registeredAt"]
+    versions = hypervisors.versions()
+    assert hypervisors(southbound=[endpoint])["requests"] <= 5
+    assert hypervisors.versions() == versions
+
+
+def test_a_removed_node_loses_row_and_resource(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    southbound = raft_cluster(3, "southbound")
+    endpoints = southbound.endpoints
+    for number in (1, 2, 3):
+        hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
+    hypervisors(southbound=endpoints)
+    for number in (1, 2, 3):
+        sbctl(southbound.leader.endpoint, "chassis-add", f"worker-{number}", "geneve", f"192.0.2.2{number}")
+    sbctl(southbound.leader.endpoint, "create", "Chassis_Private", "name=worker-3")
+    hypervisors.server.request("DELETE", "/api/v1/nodes/worker-3")
+    hypervisors.server.request("PATCH", "/api/v1/nodes/worker-2", {"metadata": {"labels": dict.fromkeys(HYPERVISOR)}})
+    predicted = hypervisors(southbound=endpoints, check=True)
+    assert predicted["removed"] == ["worker-2", "worker-3"]
+    assert len(sbctl(southbound.leader.endpoint, "--bare", "--columns=name", "list", "Chassis").split()) == 3
+    done = hypervisors(southbound=endpoints)
+    assert done["removed"] == ["worker-2", "worker-3"]
+    assert actions(done) == actions(predicted)
+    for table in ("Chassis", "Encap", "Chassis_Private"):
+        assert "worker-3" not in sbctl(southbound.leader.endpoint, "list", table)
+    assert sbctl(southbound.leader.endpoint, "--bare", "--columns=name", "list", "Chassis") == "worker-1"
+    assert sorted(hypervisors.chassis()) == ["worker-1"]
+    assert hypervisors.settings()["_nodes"] == {"worker-1": "worker-1"}
+    assert not hypervisors(southbound=endpoints)["changed"]
+    gone = hypervisors(southbound=endpoints, state="absent")
+    assert gone["removed"] == ["worker-1"]
+
+
+def test_without_a_look_at_the_database_removed_chassis_stay_recorded(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors.node("worker-2", "192.0.2.22")
+    hypervisors()
+    hypervisors.server.request("DELETE", "/api/v1/nodes/worker-2")
+    ran = hypervisors()
+    assert "may be left there (worker-2)" in json.dumps(ran["warnings"])
+    assert sorted(hypervisors.chassis()) == ["worker-1"]
+    assert hypervisors.settings()["_nodes"] == {"worker-1": "worker-1", "worker-2": "worker-2"}
+
+
+def test_a_new_system_id_is_refused(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    hypervisors.annotate("worker-1", system_id="other")
+    refused = hypervisors(may_fail=True)
+    assert 'is the chassis "worker-1" and cannot become "other"' in refused["msg"]
