@@ -86,6 +86,24 @@ class PodMembers:
                 return
             time.sleep(min(0.5, deadline.left()))
 
+    def stuck(self, members: t.Sequence[str]) -> dict[str, Pod]:
+        """Pods that do not run and would be made differently today: no controller replaces them by itself."""
+        pods = self.pods()
+        idle = {m: pods[m] for m in members if m in pods and not _ran(pods[m])}
+        owner = (
+            self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace) if idle else None
+        )
+        revision = ((owner or {}).get("status") or {}).get("updateRevision", "")
+        return {m: pod for m, pod in idle.items() if is_outdated(pod, revision)}
+
+    def renew(self, stuck: t.Mapping[str, Pod]) -> list[str]:
+        """Delete them, unless they are others by now; no server ever ran in them."""
+        return [
+            member
+            for member, pod in stuck.items()
+            if self.cluster.delete("v1", "Pod", member, self.namespace, uid=pod["metadata"]["uid"])
+        ]
+
     # --- the record in the pods ------------------------------------------------------------------------------------------
 
     def poke(self, record: Record) -> None:
@@ -266,3 +284,11 @@ def _runs(pod: Pod) -> bool:
         return False
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
+
+
+def _ran(pod: Pod) -> bool:
+    """Whether the pod is on its way out, or its database ever ran or may run at this moment."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    states = [c.get("state") or {} for c in containers if c["name"] == CONTAINER]
+    started = any("running" in state or "terminated" in state for state in states)
+    return started or "deletionTimestamp" in pod["metadata"] or any(c.get("restartCount") for c in containers)

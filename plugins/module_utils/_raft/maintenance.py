@@ -59,14 +59,15 @@ class Maintenance:
         ]
         if gone:
             raise Refused(
-                f"{', '.join(gone)} is a recorded member of {self.run.database}, but no longer in the inventory. Members are not dropped by leaving them out: "
-                "put the host back into the group ovn_central. Nothing was changed."
+                f"{', '.join(gone)} is a recorded member of {self.run.database}, but {self.run.words.declaration} no longer has it. "
+                f"Members are not dropped by leaving them out: {self.run.words.add}. Nothing was changed."
             )
         for name, address in self.run.declared.items():
             member = self.record.members.get(name)
             if member and member.address != address:
                 raise Refused(
-                    f"{name} is recorded with the {self.run.database} address {member.address}, the inventory says {address}. The address is part of "
+                    f"{name} is recorded with the {self.run.database} address {member.address}, "
+                    f"{self.run.words.declaration} says {address}. The address is part of "
                     "a member's identity: change it back, or replace the member. Nothing was changed."
                 )
 
@@ -96,8 +97,8 @@ class Maintenance:
             if step:
                 if self.missing:
                     raise Refused(
-                        f"{self.run.database} needs a change ({step.reason}), but {', '.join(self.missing)} could not be examined. Run with every central host "
-                        "reachable and without --limit. Nothing was changed."
+                        f"{self.run.database} needs a change ({step.reason}), but {', '.join(self.missing)} could not be examined. "
+                        f"{self.run.words.reach} Nothing was changed."
                     )
                 return step
         return None
@@ -179,8 +180,8 @@ class Maintenance:
             if short not in owned and address not in self.run.declared.values():
                 state = "living" if short in heard else "silent"
                 raise Refused(
-                    f"{self.run.database} has a {state} member {short} at {address} that the inventory does not name. Put its host into the group "
-                    "ovn_central, or remove it with cluster/leave or cluster/kick. Nothing was changed."
+                    f"{self.run.database} has a {state} member {short} at {address} that {self.run.words.declaration} does not name. "
+                    f"{self.run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
                 )
             if short not in owned and not joining:
                 step = Step(
@@ -227,7 +228,7 @@ class Maintenance:
             if self.run.allow_outage:
                 return step
             self.warnings.append(
-                f"{step.reason}; with one member this is an outage, so it waits for ovn_central_allow_outage=true."
+                f"{step.reason}; with one member this is an outage, so it waits for {self.run.words.outage}."
             )
             return None
         return self._gated("may_stop", target.member, step)

@@ -50,7 +50,8 @@ def _check_declared(run: Run) -> None:
     count = len(run.declared)
     if count == 0 or count % 2 == 0:
         raise Refused(
-            f"{count} central hosts are declared. A Raft cluster needs an odd number (1, 3 or 5): two of them stand a failure no better than one."
+            f"{count} {run.words.places} are declared for {run.database}. "
+            "A Raft cluster needs an odd number (1, 3 or 5): two of them stand a failure no better than one."
         )
     addresses: dict[str, str] = {}
     for name, address in run.declared.items():
@@ -78,7 +79,7 @@ def _check_literals(run: Run) -> None:
 def _check_cid(run: Run, cid: str, where: str) -> None:
     if run.expected_cid and cid != run.expected_cid:
         raise Refused(
-            f"{run.database}: {where} the cluster {cid}, the inventory expects {run.expected_cid}. Nothing was changed."
+            f"{run.database}: {where} the cluster {cid}, {run.words.declaration} expects {run.expected_cid}. Nothing was changed."
         )
 
 
@@ -88,7 +89,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
     if missing:
         raise Refused(
             f"No state record of {run.database} exists, and {', '.join(missing)} could not be examined. A cluster is created once, ever: "
-            "make every central host reachable (and don't use --limit), then run again. Nothing was created."
+            f"all members have to be seen first. {run.words.reach} Nothing was created."
         )
     cids = cluster_ids(seen)
     if len(cids) > 1:
@@ -110,14 +111,12 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
         )
     if run.expected_cid:
         raise Refused(
-            f"The inventory expects the cluster {run.expected_cid} of {run.database}, but there is neither a database nor a "
-            "state record on any central host. Restore them; nothing was created."
+            f"Cluster {run.expected_cid} of {run.database} is expected, but there is neither a database nor a "
+            f"state record on {run.words.any_place}. Restore them; nothing was created."
         )
     _check_literals(run)
     if not run.bootstrap:
-        raise Refused(
-            f"{run.database} does not exist yet, and ovn_central_bootstrap is false. Set it to true for the first run."
-        )
+        raise Refused(f"{run.database} does not exist yet, and {run.words.bootstrap}")
     first = next(iter(run.declared))
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time))
@@ -142,7 +141,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     permit = record.permit
     if permit is None or permit.member not in run.declared:
         raise Refused(
-            f"The state record of {run.database} has neither a cluster id nor a usable permit. Remove it on every central host if no database exists."
+            f"The state record of {run.database} has neither a cluster id nor a usable permit. {run.words.remove_record}"
         )
     cids = cluster_ids(seen)
     if len(cids) > 1:
@@ -162,7 +161,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     missing = unexamined(run, seen)
     if missing:
         raise Refused(
-            f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. Make every central host reachable, then run again."
+            f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.words.reach}"
         )
     refuse_unusable_files(run, seen)
     renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time)))

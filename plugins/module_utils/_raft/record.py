@@ -85,7 +85,7 @@ def parse_record(value: t.Any) -> Record:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise InvalidInput(
-            f"The state record cannot be read: {e}. Restore the file from another central host; nothing was changed."
+            f"The state record cannot be read: {e}. Restore it from another copy or a backup; nothing was changed."
         ) from e
     check_record(record)
     return record
@@ -120,7 +120,7 @@ def check_record(record: Record) -> None:
     )
     if problems:
         raise InvalidInput(
-            f"The state record of {record.database} is damaged: {'; '.join(problems)}. Restore it from another central host."
+            f"The state record of {record.database} is damaged: {'; '.join(problems)}. Restore it from another copy or a backup."
         )
 
 

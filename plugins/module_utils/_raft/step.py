@@ -47,6 +47,34 @@ class Round:
 
 
 @dataclasses.dataclass(frozen=True)
+class Words:
+    """How messages speak of members and options; the backends differ."""
+
+    places: str = "central hosts"
+    any_place: str = "any central host"
+    declaration: str = "the inventory"
+    add: str = "put the host back into the group ovn_central"
+    own: str = "Put its host into the group ovn_central"
+    reach: str = "Make every central host reachable (and don't use --limit), then run again."
+    bootstrap: str = "ovn_central_bootstrap is false. Set it to true for the first run."
+    outage: str = "ovn_central_allow_outage=true"
+    remove_record: str = "Remove it on every central host if no database exists."
+
+
+PODS = Words(
+    places="replicas",
+    any_place="any volume or in the namespace",
+    declaration="the specification",
+    add="raise replicas again",
+    own="Raise replicas if it is one of yours",
+    reach="See why with kubectl describe, put it right, then run again.",
+    bootstrap="bootstrap is forbid. Set it to auto for the first run.",
+    outage="allow_outage=true",
+    remove_record="Delete the ConfigMap if no database exists.",
+)
+
+
+@dataclasses.dataclass(frozen=True)
 class Run:
     """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory."""
 
@@ -59,6 +87,7 @@ class Run:
     allow_outage: bool = False
     allow_names: bool = False
     expected_cid: str | None = None
+    words: Words = Words()
 
 
 def unexamined(run: Run, seen: t.Sequence[Observation]) -> list[str]:

@@ -14,7 +14,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import TimedOut
 from .._k8s import Cluster
-from .._manifests.names import DATABASES, Object, record_name
+from .._manifests.names import DATABASES, Object, lease_name, record_name
 from .._objects import Done
 from .live import Live, look
 
@@ -64,6 +64,7 @@ def remove(
         done.append(Done(manifest["kind"], metadata["name"], namespace, "deleted", manifest, None))
     if done and not check_mode:
         _await_pods(cluster, name, namespace, deadline)
+        cluster.delete("coordination.k8s.io/v1", "Lease", lease_name(name), namespace)  # of runs that are over
     return done
 
 

@@ -20,7 +20,7 @@ from .._manifests.central import central_manifests
 from .._manifests.names import DATABASES, Database, Object, labels, lease_name, raft_address
 from .._objects import Done, Key, converge, key_of, prune
 from .._pods.archive import build_archive
-from .._raft.step import Run
+from .._raft.step import PODS, Run
 from .database import Context, DatabaseRollout
 from .desired import Wanted, is_config, keep_claims
 from .endpoints import Endpoints, Place, find_endpoints
@@ -155,6 +155,7 @@ class ControlPlane:
             allow_outage=self.wanted.allow_outage,
             allow_names=True,  # the names of pods are stable, and OVS resolves them itself
             expected_cid=self.wanted.cluster_ids.get(database),
+            words=PODS,
         )
 
     def _scale(self, database: Database, count: int) -> None:

@@ -31,6 +31,7 @@ from .record_store import RecordStore
 from .trouble import describe
 
 _EXEC_SECONDS = 25  # the command asks several times, each with its own limit
+_EXAMINED_SECONDS = 120  # for volumes and images; a pod that hangs longer is told as unknown
 _DISRUPTIVE = ("stop", "restart", "kick")
 
 
@@ -179,13 +180,23 @@ class DatabaseRollout:
     def await_examined(self, deadline: Deadline) -> None:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that it cannot."""
         wanted = list(self.run.declared)[: self.replicas]
-        limit = deadline.within(120)
+        limit = deadline.within(_EXAMINED_SECONDS)
         while True:
             seen = self.observe()
             waiting = [name for name in wanted if name not in seen or not seen[name].installed]
             if not waiting or limit.expired:
                 return
+            self._renew_stuck(waiting)
             self.members.wait_for_pods(waiting, deadline.within(5))
+
+    def _renew_stuck(self, waiting: t.Sequence[str]) -> None:
+        """A pod that never started, for want of an image for example, is made anew when its template has been put right."""
+        stuck = self.members.stuck(waiting)
+        if stuck:
+            with self.context.turn:
+                self.context.lease.take(f"make {', '.join(stuck)} anew")
+            for name in self.members.renew(stuck):
+                self._note(f"make the pod {name} anew: its template has changed, and it never started")
 
     def _plan(self) -> Round:
         try:

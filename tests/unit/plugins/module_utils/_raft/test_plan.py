@@ -156,7 +156,7 @@ REFUSED: list[t.Any] = [
     pytest.param(
         [up("c1")],
         dataclasses.replace(RUN, declared={"c1": ADDRESSES["c1"]}),
-        "no longer in the inventory",
+        "the inventory no longer has it",
         id="members are not dropped silently",
     ),
     pytest.param(

@@ -1,0 +1,40 @@
+"""Claims grow; they never shrink or move."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import claim_change
+
+
+def claim(size: str, storage_class: str | None = "fast") -> dict[str, t.Any]:
+    spec: dict[str, t.Any] = {"resources": {"requests": {"storage": size}}}
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    return {"metadata": {"name": "data-ovn-northbound-0"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("there", "size", "storage_class", "patch"),
+    [
+        ("10Gi", "10Gi", None, None),
+        ("1024Mi", "1Gi", "fast", None),
+        ("10Gi", "20Gi", "fast", {"spec": {"resources": {"requests": {"storage": "20Gi"}}}}),
+    ],
+    ids=["as declared", "the same in another unit", "grows"],
+)
+def test_claim_change(there: str, size: str, storage_class: str | None, patch: dict[str, t.Any] | None) -> None:
+    assert claim_change(claim(there), size, storage_class) == patch
+
+
+@pytest.mark.parametrize(
+    ("size", "storage_class", "words"),
+    [("5Gi", None, "A volume does not shrink"), ("10Gi", "slow", "Data does not move by itself")],
+    ids=["smaller", "another class"],
+)
+def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        claim_change(claim("10Gi"), size, storage_class)
