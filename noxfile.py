@@ -151,10 +151,11 @@ def style(session: nox.Session) -> None:
     session.run("yamllint", "--strict", ".")
     scripts = [name for name in files_of_the_repository() if is_shell(HERE / name)]
     session.run("shellcheck", "--external-sources", *scripts)
-    with tempfile.NamedTemporaryFile("w", prefix="ovn-raft-launcher-") as launcher:
-        launcher.write(runpy.run_path("plugins/module_utils/_launcher.py")["SCRIPT"])
-        launcher.flush()
-        session.run("shellcheck", launcher.name)
+    for source in sorted(HERE.glob("plugins/module_utils/_*launcher.py")):  # scripts that modules carry
+        with tempfile.NamedTemporaryFile("w", prefix=source.stem) as launcher:
+            launcher.write(runpy.run_path(str(source))["SCRIPT"])
+            launcher.flush()
+            session.run("shellcheck", launcher.name)
     session.run("reuse", "lint", "--quiet")
 
 

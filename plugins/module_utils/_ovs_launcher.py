@@ -65,7 +65,7 @@ run() {
     rm -f "$stopping"
     "$@" &
     child=$!
-    trap 'gently || kill "$child" 2>/dev/null' TERM INT
+    trap '[ -e "$stopping" ] || gently || kill "$child" 2>/dev/null' TERM INT
 }
 
 hold() {
@@ -154,8 +154,8 @@ restore() {
     return "$good"
 }
 
-# The interface shows its addresses at the first start and after a reboot of the node, else the file tells them: a bridge of the
-# userspace datapath goes with ovs-vswitchd, and takes them along.
+# The interface shows its addresses at the first start, after a reboot of the node, and after an orderly end of ovs-vswitchd; else the
+# file tells them, for ovs-vswitchd may have been killed and the device of the bridge be lost.
 take_underlay() {
     file=$kept/underlay-$bridge
     [ -e "/sys/class/net/$interface" ] || { say "underlay: this node has no interface $interface"; return 1; }
@@ -163,24 +163,28 @@ take_underlay() {
     if grep -q '^address ' "$file.new"; then
         echo "interface $interface" >>"$file.new"
         mv -f "$file.new" "$file" || return 1
+        [ ! -e "/sys/class/net/$bridge" ] || ip address flush dev "$bridge" scope global # of another day
     else
         rm -f "$file.new"
         [ -e "$file" ] || { say "underlay: interface $interface has no address to move to bridge $bridge"; return 1; }
     fi
-    read -r mac <"/sys/class/net/$interface/address" || return 1
+    { read -r mac <"/sys/class/net/$interface/address" && read -r mtu <"/sys/class/net/$interface/mtu"; } || return 1
     ovs-vsctl --timeout=30 --db="$database" -- --may-exist add-br "$bridge" \
         -- set Bridge "$bridge" datapath_type="$OVS_DATAPATH" other_config:hwaddr="\"$mac\"" \
         -- --may-exist add-port "$bridge" "$interface" || return 1
-    # The routes of the interface go with its last address, so they are set after that.
-    ip link set dev "$interface" up && restore "$file" "$bridge" 2>/dev/null
+    { ip link set dev "$interface" up && ip link set dev "$bridge" mtu "$mtu"; } || return 1
+    # The routes of the interface go with its last address, so they are set again after that.
+    restore "$file" "$bridge" 2>/dev/null
     ip address flush dev "$interface" scope global || return 1
     restore "$file" "$bridge" || return 1
     say "underlay: bridge $bridge has interface $interface and its addresses"
 }
 
-# Without ovs-vswitchd the interface is a plain one again, so the node stays reachable: its next image may have to come this way.
+# A bridge in user space leads nowhere without ovs-vswitchd. The interface is a plain one meanwhile, so the node stays reachable: its next
+# image may have to come this way. A bridge in the kernel goes on.
 return_underlay() {
-    [ -n "$bridge" ] && [ -e "$kept/underlay-$bridge" ] && [ ! -e "/sys/class/net/$bridge" ] || return 0
+    { [ "${OVS_DATAPATH-}" = netdev ] && [ -n "$bridge" ] && [ -e "$kept/underlay-$bridge" ]; } || return 0
+    [ ! -e "/sys/class/net/$bridge" ] || ip address flush dev "$bridge" scope global
     restore "$kept/underlay-$bridge" "$interface" && say "underlay: interface $interface has its addresses back until the next start"
 }
 
@@ -238,7 +242,7 @@ case $verb in
 database) serve_database ;;
 vswitchd) serve_vswitchd ;;
 controller) run_controller ;;
-stop) : >"$stopping" && gently ;;
+stop) : >"$stopping" && { gently || { rm -f "$stopping"; exit 1; }; } ;;
 alive) is_alive ;;
 ready) is_ready ;;
 esac

@@ -1,0 +1,270 @@
+"""The script of the hypervisor pods with real daemons, in a network namespace that stands for a node."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import typing as t
+
+import pytest
+from _vswitch import require_vswitch
+from conftest import Daemon, run, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovs_launcher import SCRIPT
+
+
+class Node:
+    """A node: `start(role)` is a container, `sh(role, verb)` a probe or hook in it."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = directory
+        self.script = directory / "ovn-chassis-launcher"
+        self.script.write_text(SCRIPT)
+        self.sockets, self.databases, self.run = (directory / name for name in ("run", "db", "ovn"))
+        for folder in (self.sockets, self.databases, self.run):
+            folder.mkdir()
+        self.namespace = f"c5c3-{os.getpid()}-launcher"
+        self.variables: dict[str, str] = {"OVS_DATAPATH": "netdev"}
+        self.daemons: dict[str, Daemon] = {}
+        run("ip", "netns", "add", self.namespace)
+        self.ip("link", "set", "lo", "up")
+
+    def ip(self, *arguments: str) -> str:
+        return run("ip", "-n", self.namespace, *arguments)
+
+    @property
+    def environment(self) -> list[str]:
+        places = {
+            "OVS_RUNDIR": self.sockets,
+            "OVS_DB_FILE": self.databases / "conf.db",
+            "OVN_RUNDIR": self.run,
+            "OVS_SYSCONFDIR": self.run,
+            "OVS_LOGDIR": self.run,
+            "OVN_LOGDIR": self.run,
+        }
+        return [f"{key}={value}" for key, value in {**places, **self.variables}.items()]
+
+    def command(self, *arguments: str) -> list[str]:
+        # A mount namespace of its own: `ip netns exec` shows the sysfs of the namespace.
+        return ["ip", "netns", "exec", self.namespace, "env", *self.environment, "sh", str(self.script), *arguments]
+
+    def start(self, *roles: str) -> None:
+        for role in roles:
+            self.daemons[role] = Daemon(self.command(role), self.directory / f"{role}.log")
+
+    def sh(self, *arguments: str) -> int:
+        return subprocess.run(self.command(*arguments), check=False, timeout=30, capture_output=True).returncode
+
+    def until_ready(self, *roles: str) -> None:
+        for role in roles:
+            until(lambda role=role: self.sh("ready", role) == 0, f"{role} to be ready: {self.log(role)}", 40)
+
+    def log(self, role: str) -> str:
+        path = self.directory / f"{role}.log"
+        return path.read_text() if path.exists() else ""
+
+    def vsctl(self, *arguments: str) -> str:
+        return run("ovs-vsctl", f"--db=unix:{self.sockets}/db.sock", "--timeout=20", *arguments).strip()
+
+    def stop(self, role: str) -> int:
+        """As kubelet: the hook, then the signal, then patience."""
+        assert self.sh("stop", role) == 0
+        self.daemons[role].signal(signal.SIGTERM)
+        return self.daemons[role].wait(20)
+
+    def end(self) -> None:
+        for role, target in (("controller", None), ("vswitchd", "ovs-vswitchd.ctl"), ("database", "ovsdb-server.ctl")):
+            if role in self.daemons and self.daemons[role].running:
+                self.daemons[role].signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.daemons[role].wait(10)
+            if target and (self.sockets / target).exists():
+                subprocess.run(
+                    ["ovs-appctl", "-T", "2", "-t", str(self.sockets / target), "exit"],
+                    check=False,
+                    capture_output=True,
+                )
+            if role in self.daemons:
+                self.daemons[role].kill()
+        subprocess.run(["ip", "netns", "delete", self.namespace], check=False, timeout=20)
+
+    def addresses(self, device: str) -> list[str]:
+        lines = subprocess.run(
+            ["ip", "-n", self.namespace, "-o", "address", "show", "dev", device, "scope", "global"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout.splitlines()
+        return sorted(line.split()[3] for line in lines)
+
+    def routes(self) -> list[str]:
+        return [line.strip() for line in self.ip("-4", "route", "show").splitlines()]
+
+
+@pytest.fixture
+def node(short_dir: pathlib.Path) -> t.Iterator[Node]:
+    require_vswitch()
+    node = Node(short_dir)
+    try:
+        yield node
+    finally:
+        node.end()
+
+
+@pytest.fixture
+def underlay(node: Node) -> Node:
+    """eth1 with two addresses and a route; the other end answers."""
+    node.variables.update(OVS_UNDERLAY_BRIDGE="br-phy", OVS_UNDERLAY_INTERFACE="eth1")
+    node.ip("link", "add", "eth1", "mtu", "1600", "type", "veth", "peer", "name", "far", "mtu", "1600")
+    node.ip("link", "set", "eth1", "up")
+    node.ip("link", "set", "far", "up")
+    node.ip("address", "add", "198.51.100.21/24", "dev", "eth1")
+    node.ip("address", "add", "2001:db8::21/64", "dev", "eth1", "nodad")
+    node.ip("route", "add", "203.0.113.0/24", "via", "198.51.100.1", "dev", "eth1")
+    return node
+
+
+BOTH = ["198.51.100.21/24", "2001:db8::21/64"]
+
+
+def test_the_database_outlives_its_containers(node: Node) -> None:
+    node.start("database")
+    node.until_ready("database")
+    node.vsctl("--no-wait", "set", "Open_vSwitch", ".", "external_ids:mine=1")
+    assert node.stop("database") == 0
+    node.start("database")
+    node.until_ready("database")
+    assert node.vsctl("get", "Open_vSwitch", ".", "external_ids:mine") == '"1"'
+    node.daemons["database"].kill()
+    # The shell was killed, as a container is; its child goes with the container.
+    subprocess.run(["ovs-appctl", "-T", "5", "-t", f"{node.sockets}/ovsdb-server.ctl", "exit"], check=True)
+    node.start("database")
+    node.until_ready("database")
+    assert node.vsctl("get", "Open_vSwitch", ".", "external_ids:mine") == '"1"'
+
+
+def test_an_older_schema_is_converted_and_kept(node: Node) -> None:
+    schema = pathlib.Path("/usr/share/openvswitch/vswitch.ovsschema").read_text()
+    run("ovsdb-tool", "create", str(node.databases / "conf.db"), "/usr/share/openvswitch/vswitch.ovsschema")
+    newer = node.directory / "newer.ovsschema"
+    version = run("ovsdb-tool", "db-version", str(node.databases / "conf.db")).strip()
+    newer.write_text(schema.replace(f'"version": "{version}"', '"version": "99.0.0"'))
+    node.variables["OVS_SCHEMA"] = str(newer)
+    node.start("database")
+    node.until_ready("database")
+    assert "converting" in node.log("database")
+    assert (node.databases / f"conf.db.before-{version}").exists()
+    assert node.stop("database") == 0
+    assert run("ovsdb-tool", "db-version", str(node.databases / "conf.db")).strip() == "99.0.0"
+
+
+def test_a_damaged_database_is_left_alone(node: Node) -> None:
+    file = node.databases / "conf.db"
+    file.write_text("this is no database\n")
+    node.start("database")
+    assert node.daemons["database"].wait(20) == 1
+    assert "is unreadable. It is left alone" in node.log("database")
+    assert file.read_text() == "this is no database\n"
+
+
+def test_the_controller_waits_for_settings_and_ends_gently(node: Node) -> None:
+    node.start("database", "vswitchd", "controller")
+    node.until_ready("database", "vswitchd")
+    until(lambda: "waiting for the settings" in node.log("controller"), "the controller to wait")
+    assert node.sh("alive", "controller") == 0
+    assert node.sh("ready", "controller") != 0
+    assert "br-int" not in node.vsctl("list-br")
+    node.vsctl("--no-wait", "set", "Open_vSwitch", ".", "external_ids:ovn-bridge-datapath-type=netdev")
+    (node.run / "settled").touch()
+    until(lambda: "br-int" in node.vsctl("list-br").split(), "br-int")
+    assert node.vsctl("get", "Bridge", "br-int", "datapath_type") == "netdev"
+    assert node.sh("alive", "controller") == 0
+    assert node.sh("ready", "controller") != 0, "not connected to a Southbound database"
+    assert node.stop("controller") == 0
+
+
+def test_a_controller_that_waits_ends_at_once(node: Node) -> None:
+    node.start("controller")
+    until(lambda: "waiting" in node.log("controller"), "the controller to wait")
+    node.daemons["controller"].signal(signal.SIGTERM)
+    assert node.daemons["controller"].wait(5) == 0
+
+
+def test_the_underlay_moves_to_the_bridge_and_back(underlay: Node) -> None:
+    node = underlay
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    assert node.addresses("br-phy") == BOTH
+    assert node.addresses("eth1") == []
+    assert any(r.startswith("203.0.113.0/24 via 198.51.100.1 dev br-phy") for r in node.routes())
+    assert node.vsctl("list-ports", "br-phy") == "eth1"
+    mac = node.ip("-o", "link", "show", "dev", "eth1").split("link/ether ")[1].split()[0]
+    assert mac in node.ip("-o", "link", "show", "dev", "br-phy")
+    assert "mtu 1600" in node.ip("-o", "link", "show", "dev", "br-phy")
+
+    assert node.stop("vswitchd") == 0
+    assert node.addresses("eth1") == BOTH, "without ovs-vswitchd the node has to be reachable"
+    assert node.addresses("br-phy") == []
+    assert any(r.startswith("203.0.113.0/24 via 198.51.100.1 dev eth1") for r in node.routes())
+
+    node.start("vswitchd")
+    node.until_ready("vswitchd")
+    assert node.addresses("br-phy") == BOTH
+    assert node.addresses("eth1") == []
+
+
+def test_the_underlay_survives_a_kill(underlay: Node) -> None:
+    node = underlay
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    pid = int(run("pgrep", "-f", f"ovs-vswitchd unix:{node.sockets}/db.sock").split()[0])
+    node.daemons["vswitchd"].kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    assert node.addresses("eth1") == []
+    subprocess.run(["ip", "-n", node.namespace, "link", "delete", "br-phy"], check=False, timeout=20)
+    node.start("vswitchd")
+    node.until_ready("vswitchd")
+    assert node.addresses("br-phy") == BOTH
+
+
+def test_a_reboot_takes_the_addresses_of_the_day(underlay: Node) -> None:
+    node = underlay
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    assert node.stop("vswitchd") == 0
+    assert node.stop("database") == 0
+    node.ip("address", "flush", "dev", "eth1")
+    node.ip("address", "add", "198.51.100.99/24", "dev", "eth1")
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    assert node.addresses("br-phy") == ["198.51.100.99/24"]
+
+
+def test_an_underlay_that_is_not_wanted_any_more_is_given_back(underlay: Node) -> None:
+    node = underlay
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    assert node.stop("vswitchd") == 0
+    del node.variables["OVS_UNDERLAY_BRIDGE"], node.variables["OVS_UNDERLAY_INTERFACE"]
+    node.start("vswitchd")
+    node.until_ready("vswitchd")
+    assert node.vsctl("list-br") == ""
+    assert node.addresses("eth1") == BOTH
+    assert list(node.databases.glob("underlay-*")) == []
+
+
+def test_a_missing_interface_is_told_and_awaited(node: Node) -> None:
+    node.variables.update(OVS_UNDERLAY_BRIDGE="br-phy", OVS_UNDERLAY_INTERFACE="eth9")
+    node.start("database", "vswitchd")
+    node.until_ready("database")
+    until(lambda: "this node has no interface eth9" in node.log("vswitchd"), "the reason")
+    assert node.sh("alive", "vswitchd") == 0
+    assert node.sh("ready", "vswitchd") != 0
+    node.ip("link", "add", "eth9", "type", "veth", "peer", "name", "far")
+    node.ip("address", "add", "198.51.100.21/24", "dev", "eth9")
+    node.until_ready("vswitchd")
+    assert node.addresses("br-phy") == ["198.51.100.21/24"]
