@@ -17,7 +17,8 @@ options:
     type: dict
     required: true
   hosts:
-    description: The hosts, usually C(groups['ovn_hypervisors']). Those that are declared C(absent) or C(gone) do not count, nor do Kubernetes clusters. Positional.
+    description:
+      - The hosts, usually C(groups['ovn_hypervisors']). Those that are declared C(absent) or C(gone) do not count, nor do Kubernetes clusters. Positional.
     type: list
     elements: str
     required: true

@@ -11,10 +11,11 @@ version_added: "0.1.0"
 description:
   - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts and the hypervisors, together with the heartbeat of M(c5c3.ovn.ovn_sync).
   - The verdict of each database comes from all members together. Whoever could not be reached or asked counts as silent.
+  - A host with C(ovn_backend=kubernetes) is a whole cluster, with members and chassis of its own. They are named by pods and by nodes.
 options:
   _input:
-    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read,
-      and C(ovn_verify_chassis) of the hypervisors.
+    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read (in
+      Kubernetes also C(ovn_verify_cluster)), and C(ovn_verify_chassis) of the hypervisors.
     type: dict
     required: true
   central:
@@ -28,6 +29,11 @@ options:
       - Without it, all chassis in the database are expected.
     type: list
     elements: str
+  cluster_chassis:
+    description:
+      - The C(OVNChassis) of each hypervisor that is a Kubernetes cluster, from its name to the result of M(kubernetes.core.k8s_info).
+    type: dict
+    default: {}
   heartbeat:
     description: Result of M(c5c3.ovn.ovn_sync).
     type: dict
@@ -69,7 +75,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._verify import Host, Installation, build_report
+from ansible_collections.c5c3.ovn.plugins.module_utils._verify import DATABASES, Host, Installation, build_report
 
 Variables = t.Mapping[str, t.Any]
 
@@ -78,11 +84,27 @@ def _system_id(name: str, variables: Variables) -> str:
     return str(variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or name)
 
 
+def _members(variables: Variables) -> dict[str, int] | None:
+    """How many members the OVNCluster declares, 0 if that could not be asked; None for a machine."""
+    if variables.get("ovn_backend") != "kubernetes":
+        return None
+    spec = ((variables.get("ovn_verify_cluster") or {}).get("cluster") or {}).get("spec") or {}
+    return {database: int((spec.get(database) or {}).get("replicas") or 0) for database in DATABASES}
+
+
+def _host(variables: Variables) -> Host:
+    return Host(
+        *(variables.get(f"ovn_verify_{part}") for part in ("northbound", "southbound", "info")),
+        members=_members(variables),
+    )
+
+
 def verify_report(
     hostvars: t.Mapping[str, Variables],
     central: t.Sequence[str],
     hypervisors: t.Sequence[str] | None = None,
     heartbeat: Variables | None = None,
+    cluster_chassis: t.Mapping[str, Variables] | None = None,
     certificate_days: int = 30,
     northbound_endpoints: t.Sequence[str] = (),
     southbound_endpoints: t.Sequence[str] = (),
@@ -90,22 +112,27 @@ def verify_report(
     """The report of `build_report` on what the hosts have registered."""
     # Each look into hostvars resolves all variables of the host, so one look has to do.
     machines = ((name, hostvars[name]) for name in hypervisors or ())
-    expected = [
-        (name, _system_id(name, variables), variables.get("ovn_verify_chassis"))
+    present = [
+        (name, variables)
         for name, variables in machines
         if variables.get("ovn_hypervisor_state") not in ("absent", "gone")
     ]
+    clusters = cluster_chassis or {}
+    expected = {_system_id(name, variables): name for name, variables in present if name not in clusters}
+    for name, result in clusters.items():
+        for resource in result.get("resources") or ():
+            expected[str(resource["spec"]["systemId"])] = name
     try:
         return build_report(
             Installation(
-                central={
-                    name: Host(
-                        *(hostvars[name].get(f"ovn_verify_{part}") for part in ("northbound", "southbound", "info"))
-                    )
-                    for name in central
+                central={name: _host(hostvars[name]) for name in central},
+                chassis=None if hypervisors is None else expected,
+                chassis_certificates={name: variables.get("ovn_verify_chassis") for name, variables in present},
+                silent_clusters={
+                    name: str(result.get("msg") or "it gave no answer")
+                    for name, result in clusters.items()
+                    if "resources" not in result
                 },
-                chassis=None if hypervisors is None else {system_id: name for name, system_id, _result in expected},
-                chassis_certificates={name: result for name, _system_id, result in expected},
                 heartbeat=heartbeat,
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,

@@ -13,6 +13,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ._central import parse_version
+from ._pods.status import pod_of
 from ._raft.answer import Answer, silent
 from ._raft.verdict import Verdict, assess
 
@@ -25,11 +27,15 @@ Result = t.Mapping[str, t.Any]
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """The results of a central host's three questions; None: never asked. A result without its values failed, and `msg` says why."""
+    """The results of a central host's three questions; None: never asked. A result without its values failed, and `msg` says why.
+
+    `members` is set for a Kubernetes cluster: a host with all members, so many of each database, and all northds.
+    """
 
     northbound: Result | None = None
     southbound: Result | None = None
     info: Result | None = None
+    members: t.Mapping[str, int] | None = None
 
     @property
     def unreachable(self) -> str:
@@ -37,12 +43,20 @@ class Host:
         first = self.northbound
         return _words(first) or "no answer" if first and first.get("unreachable") else ""
 
+    def northds(self, name: str) -> list[tuple[str, Result]]:
+        """Each with the name for people; one that could not be asked is empty."""
+        info = self.info or {}
+        if self.members is None:
+            return [(name, info.get("northd") or {})]
+        return [(name, {})] if "northds" not in info else list(info["northds"].items())
+
 
 @dataclasses.dataclass(frozen=True)
 class Installation:
     """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say.
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
+    `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
     """
 
     central: t.Mapping[str, Host]
@@ -50,8 +64,17 @@ class Installation:
     heartbeat: Result | None = None
     chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
+    silent_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
+
+    @property
+    def in_pods(self) -> bool:
+        return any(host.members is not None for host in self.central.values())
+
+    def members(self, database: str) -> int:
+        """How many there should be: one on each machine."""
+        return sum(1 if host.members is None else host.members[database] for host in self.central.values())
 
 
 @dataclasses.dataclass
@@ -76,7 +99,11 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     for database, verdict in verdicts.items():
         facts[database] = _database(verdict)
         lines.append(
-            _line(DATABASES[database][0], verdict.verdict, _database_words(verdict, len(installation.central)))
+            _line(
+                DATABASES[database][0],
+                verdict.verdict,
+                _database_words(verdict, installation.members(database), installation.in_pods),
+            )
         )
     findings.problems += _reasons(verdicts, "problem", installation)
     findings.warnings += _reasons(verdicts, "warning", installation)
@@ -132,7 +159,7 @@ def _verdict(installation: Installation, database: str) -> Verdict:
             answers += [Answer.from_dict(answer) for answer in result["answers"]]
         else:
             answers.append(silent(member, name, "unreachable", f"{_words(result) or 'the host was not asked'}."))
-    return assess(answers, len(installation.central) or None)
+    return assess(answers, installation.members(database) or None)
 
 
 def _database(verdict: Verdict) -> dict[str, t.Any]:
@@ -144,13 +171,13 @@ def _database(verdict: Verdict) -> dict[str, t.Any]:
 def _reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Installation) -> list[str]:
     """In words, each once: both databases run on the same hosts, so they often tell the same."""
     told: dict[str, list[str]] = {}
+    unreachable = {name for name, host in installation.central.items() if host.unreachable}
     for database, verdict in verdicts.items():
         messages = [
             reason.message
             for reason in verdict.reasons
             # A host that cannot be reached is a problem of its own already.
-            if reason.severity == severity
-            and not (reason.code == "unreachable" and reason.member and installation.central[reason.member].unreachable)
+            if reason.severity == severity and not (reason.code == "unreachable" and reason.member in unreachable)
         ]
         if severity == "problem" and not verdict.healthy and not verdict.reasons:
             messages.append(f"the verdict is {verdict.verdict}.")
@@ -159,10 +186,11 @@ def _reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Ins
     return [f"{' and '.join(titles)}: {message}" for message, titles in told.items()]
 
 
-def _database_words(verdict: Verdict, declared: int) -> str:
+def _database_words(verdict: Verdict, declared: int, pods: bool) -> str:
     taking_part = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
     words = [
-        f"leader {verdict.leader}" if verdict.leader else "no leader",
+        # A pod is what people look for; a leader that is only heard of has an address, which begins with its name.
+        f"leader {pod_of(verdict.leader) if pods else verdict.leader}" if verdict.leader else "no leader",
         f"{taking_part}/{declared} members",
         f"term {verdict.term}" if verdict.term is not None else "",
         f"timer {verdict.election_timer} ms" if verdict.election_timer is not None else "",
@@ -175,20 +203,22 @@ def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
     """Exactly one works, the others wait for its lock."""
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
     mine = _Findings()
-    for name, host in reached.items():
-        northd = (host.info or {}).get("northd") or {}
-        state = northd.get("state", "unreachable")
-        found[state].append(name)
-        if state == "paused":
-            mine.problems.append(
-                f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
-            )
-        elif state == "unreachable":
-            cause = (northd.get("reason") or _words(host.info) or "it was not asked").rstrip(".")
-            mine.problems.append(f"northd on {name} does not answer: {cause}.")
-        for database in DATABASES:
-            if northd.get(f"{database}_connected") is False:
-                mine.problems.append(f"northd on {name} is not connected to the {DATABASES[database][0]} database.")
+    for host_name, host in reached.items():
+        for name, northd in host.northds(host_name):
+            state = northd.get("state", "unreachable")
+            found[state].append(name)
+            if state == "paused":
+                mine.problems.append(
+                    f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
+                )
+            elif state == "unreachable":
+                cause = (northd.get("reason") or _words(host.info) or "it was not asked").rstrip(".")
+                mine.problems.append(f"northd on {name} does not answer: {cause}.")
+            mine.problems += [
+                f"northd on {name} is not connected to the {title} database."
+                for database, (title, _schema) in DATABASES.items()
+                if northd.get(f"{database}_connected") is False
+            ]
     if len(found["active"]) > 1:
         mine.problems.append(
             f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
@@ -240,6 +270,8 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
     late = [name for name in wanted if name in known and known[name]["registered"] and known[name]["alive"] is False]
     unexpected = sorted(known.keys() - wanted.keys())
     mine = _Findings()
+    for name, cause in installation.silent_clusters.items():
+        mine.problems.append(f"{name} cannot be asked for its chassis: {_words({'msg': cause})}.")
     for name in missing:
         machine = "" if wanted[name] == name else f" ({wanted[name]})"
         mine.problems.append(
@@ -320,10 +352,18 @@ def _versions(
     schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
     for name, host in reached.items():
         info = host.info or {}
-        _add(northd, (info.get("northd") or {}).get("version"), name)
+        for place, told in host.northds(name):
+            _add(northd, told.get("version"), place)
         for database, answer in (info.get("databases") or {}).items():
             _add(servers, answer["version"], name)
             _add(schemas[database], answer["schema_version"], name)
+        if (
+            host.members is not None
+        ):  # members in pods told their version with their answer, and the heartbeat saw the schemas
+            for database in DATABASES:
+                for answer in (getattr(host, database) or {}).get("answers") or ():
+                    _add(servers, parse_version(answer.get("version") or ""), answer["member"])
+                _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), name)
     named = [("northd", northd), ("ovsdb-server", servers)]
     named += [(f"The {DATABASES[database][0]} schema", found) for database, found in schemas.items()]
     for what, found in named:

@@ -16,6 +16,7 @@ extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
+  - c5c3.ovn._kubernetes_auth.optional
   - c5c3.ovn._ovsdb
 attributes:
   platform:
@@ -29,6 +30,16 @@ options:
   northd_control_socket:
     description: Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory).
     type: path
+  cluster:
+    description:
+      - Name of an OVNCluster in Kubernetes whose northd pods are asked, V(ovn) unless it was given another one. The options of the connection to
+        Kubernetes, such as O(kubeconfig) and O(context), are of use with this option only.
+      - Nothing is asked on the managed host then; M(c5c3.ovn.ovn_raft_status) tells of the database pods.
+    type: str
+  namespace:
+    description: Namespace of O(cluster).
+    type: str
+    default: ovn-system
   endpoints:
     description: Ports of this host whose certificates are looked at, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
     type: list
@@ -64,7 +75,7 @@ EXAMPLES = r"""
 RETURN = r"""
 northd:
   description: The northd of this host.
-  returned: success
+  returned: success, without O(cluster)
   type: dict
   contains:
     state:
@@ -88,9 +99,15 @@ northd:
       description: Why it cannot be asked, otherwise empty.
       type: str
       sample: ""
+northds:
+  description: Every northd pod with what RV(northd) has about a single one.
+  returned: success, with O(cluster)
+  type: dict
+  sample:
+    ovn-northd-7d9c5f6b8-x2x5k: {"state": "active", "northbound_connected": true, "southbound_connected": true, "version": "24.03.4", "reason": ""}
 databases:
   description: The database servers of this host, by V(northbound) and V(southbound).
-  returned: success
+  returned: success, without O(cluster)
   type: dict
   sample:
     northbound: {"version": "3.1.0", "schema_version": "7.0.0", "reason": ""}
@@ -131,17 +148,72 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._central import ask_certificate, ask_database, await_northd
 from ..module_utils._errors import OvnError
+from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.wire import TlsFiles, ask_all
 
 _SERVICES = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+_POD_SECONDS = 10.0
+
+Params = dict[str, t.Any]
+Question = t.Callable[[], t.Any]
+
+
+def questions_to_host(params: Params) -> dict[str, Question]:
+    """Northd and both database servers of the managed host."""
+    directory, seconds = params["run_directory"], params["timeout"]
+    northd = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
+    return {
+        "northd": functools.partial(await_northd, northd, seconds, params["wait_timeout"]),
+        **{
+            database: functools.partial(
+                ask_database,
+                database,
+                f"{directory}/{service}.ctl",
+                Endpoint("unix", f"{directory}/{service}.sock"),
+                seconds,
+            )
+            for database, service in _SERVICES.items()
+        },
+    }
+
+
+def questions_to_pods(params: Params) -> dict[str, Question]:
+    """All northds of one OVNCluster, at once."""
+    from ..module_utils._k8s import Cluster  # not on a machine, which needs none of this
+    from ..module_utils._pods.ask_northd import ask_northds
+
+    seconds = max(params["timeout"], _POD_SECONDS)
+    return {"northds": functools.partial(ask_northds, Cluster(params), params["namespace"], params["cluster"], seconds)}
+
+
+def read(params: Params) -> dict[str, t.Any]:
+    """Everything is asked at the same time."""
+    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    endpoints = parse_endpoints(params["endpoints"])
+    parts = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
+    questions = [
+        *parts.values(),
+        *(functools.partial(ask_certificate, endpoint, tls, params["timeout"], time.time()) for endpoint in endpoints),
+    ]
+    answers = ask_all(questions, lambda question: question())
+    for answer in answers:
+        if isinstance(answer, OvnError):
+            raise answer
+    told = dict(zip(parts, answers))
+    if not params["cluster"]:
+        told = {"northd": told["northd"], "databases": {database: told[database] for database in _SERVICES}}
+    return {**told, "certificates": answers[len(parts) :]}
 
 
 def main() -> t.NoReturn:
     module = AnsibleModule(
         argument_spec={
+            **AUTH_ARG_SPEC,
             "run_directory": {"type": "path", "default": "/run/ovn"},
             "northd_control_socket": {"type": "path"},
+            "cluster": {"type": "str"},
+            "namespace": {"type": "str", "default": "ovn-system"},
             "endpoints": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "float", "default": 5},
             "wait_timeout": {"type": "float", "default": 0},
@@ -149,38 +221,16 @@ def main() -> t.NoReturn:
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
         },
+        mutually_exclusive=[("cluster", "northd_control_socket")],
         required_together=[("private_key", "certificate", "ca_certificate")],
         supports_check_mode=True,
     )
-    params = module.params
-    directory, seconds = params["run_directory"], params["timeout"]
-    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
-    northd_socket = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
+    hide_only_secrets(module)
     try:
-        endpoints = parse_endpoints(params["endpoints"])
-        questions: list[t.Callable[[], dict[str, t.Any]]] = [
-            functools.partial(await_northd, northd_socket, seconds, params["wait_timeout"]),
-            *(
-                functools.partial(
-                    ask_database,
-                    database,
-                    f"{directory}/{service}.ctl",
-                    Endpoint("unix", f"{directory}/{service}.sock"),
-                    seconds,
-                )
-                for database, service in _SERVICES.items()
-            ),
-            *(functools.partial(ask_certificate, endpoint, tls, seconds, time.time()) for endpoint in endpoints),
-        ]
+        result = read(module.params)
     except OvnError as e:
         module.fail_json(**e.as_result())
-    northd, northbound, southbound, *certificates = ask_all(questions, lambda question: question())
-    module.exit_json(
-        changed=False,
-        northd=northd,
-        databases={"northbound": northbound, "southbound": southbound},
-        certificates=certificates,
-    )
+    module.exit_json(changed=False, **result)
 
 
 if __name__ == "__main__":

@@ -47,3 +47,40 @@ def test_an_unreachable_host_is_told_once() -> None:
     unreachable = {"unreachable": True, "msg": "Task failed: no route to host."}
     answer = report({"c1": {"ovn_verify_northbound": unreachable}}, central=["c1"], heartbeat=HEARTBEAT)
     assert [problem for problem in answer["problems"] if "c1" in problem] == ["c1 cannot be reached: no route to host."]
+
+
+CLUSTER = {"ovn_backend": "kubernetes"}
+
+
+def test_chassis_of_a_cluster_are_what_its_api_server_says() -> None:
+    resources = [{"spec": {"systemId": name}} for name in ("worker1", "worker2")]
+    answer = report(
+        {"hypervisors": CLUSTER, "hv1": {}},
+        central=[],
+        hypervisors=["hypervisors", "hv1"],
+        cluster_chassis={"hypervisors": {"resources": resources}},
+        heartbeat=HEARTBEAT,
+    )
+    assert answer["chassis"]["expected"] == ["hv1", "worker1", "worker2"]
+    assert any("Chassis worker1 (hypervisors) is not registered" in problem for problem in answer["problems"])
+
+
+def test_a_cluster_that_cannot_be_asked_is_a_problem() -> None:
+    answer = report(
+        {"hypervisors": CLUSTER},
+        central=[],
+        hypervisors=["hypervisors"],
+        cluster_chassis={"hypervisors": {"msg": "the token has expired"}},
+        heartbeat=HEARTBEAT,
+    )
+    assert "hypervisors cannot be asked for its chassis: the token has expired." in answer["problems"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "declared"),
+    [({"cluster": {"spec": {"northbound": {"replicas": 5}}}}, "0/5 members"), ({"msg": "no"}, "0/0 members")],
+    ids=["as the OVNCluster says", "nobody knows"],
+)
+def test_declared_members_of_a_control_plane_in_kubernetes(cluster: dict[str, t.Any], declared: str) -> None:
+    answer = report({"plane": {**CLUSTER, "ovn_verify_cluster": cluster}}, central=["plane"], heartbeat=HEARTBEAT)
+    assert any(line.startswith("Northbound") and declared in line for line in answer["lines"])

@@ -368,3 +368,47 @@ def test_everything_down_is_still_short() -> None:
 def test_no_inventory_at_all() -> None:
     report = build_report(Installation(central={}))
     assert not report["healthy"]
+
+
+def in_kubernetes(**northds: t.Any) -> dict[str, t.Any]:
+    """The same installation as pods of one cluster."""
+    northd = {"northbound_connected": True, "southbound_connected": True, "version": "25.03.0", "reason": ""}
+    told = {
+        database: {"answers": [member(name, schema)["answers"][0] for name in NAMES], "writable": True}
+        for database, schema in (("northbound", "OVN_Northbound"), ("southbound", "OVN_Southbound"))
+    }
+    info_of_pods = {
+        "northds": {name: {**northd, **state} for name, state in northds.items()},
+        "certificates": [{"endpoint": "ssl:192.0.2.1:31641", "subject": "x", "days_left": 360, "problem": ""}],
+    }
+    plane = Host(**told, info=info_of_pods, members={"northbound": 3, "southbound": 3})
+    heartbeat = {
+        "nb_cfg": 3,
+        "probed": True,
+        "northd_alive": True,
+        "reason": "",
+        "sb_ms": 1.0,
+        "hv_ms": 2.0,
+        "chassis": [],
+        "schema_versions": {"northbound": "7.11.0", "southbound": "20.41.0"},
+    }
+    return build_report(Installation({"plane": plane}, heartbeat=heartbeat))
+
+
+class TestKubernetes:
+    def test_pods_are_told_like_hosts(self) -> None:
+        report = in_kubernetes(pod1={"state": "standby"}, pod2={"state": "active"})
+        assert report["problems"] == []
+        assert report["lines"][1].startswith("Northbound    healthy     leader central2, 3/3 members")
+        assert report["lines"][3] == "northd        healthy     active on pod2; standby on pod1"
+        assert "OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0" in next(
+            line for line in report["lines"] if line.startswith("Versions")
+        )
+
+    def test_a_northd_that_does_not_run_is_named_with_the_cause(self) -> None:
+        silent = {"state": "unreachable", "version": "", "reason": "Kubernetes says: ErrImagePull"}
+        report = in_kubernetes(pod1=silent, pod2={"state": "active"})
+        assert report["problems"] == ["northd on pod1 does not answer: Kubernetes says: ErrImagePull."]
+
+    def test_no_northd_at_all_is_a_problem(self) -> None:
+        assert in_kubernetes()["problems"] == ["northd is active nowhere: no change of a network reaches the chassis."]
