@@ -123,7 +123,9 @@ class World:
             {"type": "ContainersReady", "status": "True"},
             {"type": "Ready", "status": "True" if ready else "False"},
         ]
-        self.api.request("PATCH", f"{self.core}/pods/{name}/status", {"status": {"conditions": conditions}})
+        self.api.request(
+            "PATCH", f"{self.core}/pods/{name}/status", {"status": {"phase": "Running", "conditions": conditions}}
+        )
 
     def account(self, name: str) -> pathlib.Path:
         """What kubelet mounts into the pods of a ServiceAccount."""

@@ -46,7 +46,8 @@ def label_patches(
             wanted[NORTHD] = False
         changes: dict[str, str | None] = {}
         for label, lead in wanted.items():
-            if lead and labels.get(label) != "true":
+            # A pod that has not started yet is not the one that leads: that one was just deleted.
+            if lead and labels.get(label) != "true" and pod.get("status", {}).get("phase") == "Running":
                 changes[label] = "true"
             elif not lead and label in labels:
                 changes[label] = None

@@ -25,7 +25,10 @@ def pod(
     return {
         "metadata": {"name": name, "labels": {key.replace("_", "-"): value for key, value in labels.items()}},
         "spec": {"containers": [{"name": container} for container in containers]},
-        "status": {"conditions": [{"type": kind, "status": str(value)} for kind, value in conditions.items()]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": kind, "status": str(value)} for kind, value in conditions.items()],
+        },
     }
 
 
@@ -47,6 +50,12 @@ CASES: list[tuple[str, list[dict[str, t.Any]], dict[str, str | None], dict[str, 
         {"a": {"ovn-nb-leader": "true"}, "b": {"ovn-nb-leader": None}},
     ),
     ("the leader's pod was created anew", [pod("a")], {"ovn-nb-leader": "a"}, {"a": {"ovn-nb-leader": "true"}}),
+    (
+        "the leader was deleted, its next pod has not started",
+        [{**pod("a"), "status": {"phase": "Pending"}}],
+        {"ovn-nb-leader": "a"},
+        {},
+    ),
     ("the leader has no pod", [pod("b")], {"ovn-nb-leader": "a"}, {}),
     (
         "both databases",
