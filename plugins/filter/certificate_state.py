@@ -118,7 +118,9 @@ def certificate_state(
         )
     data = data or {}
     contents = installed.Contents(
-        *(_decoded(data, key) for key in KEYS),
+        private_key=_decoded(data, "tls.key"),
+        certificate=_decoded(data, "tls.crt"),
+        ca_bundle=_decoded(data, "ca.crt"),
         certificate_place=f"tls.crt of {place}",
         ca_bundle_place=f"ca.crt of {place}",
     )

@@ -94,7 +94,9 @@ def _members(variables: Variables) -> dict[str, int] | None:
 
 def _host(variables: Variables) -> Host:
     return Host(
-        *(variables.get(f"ovn_verify_{part}") for part in ("northbound", "southbound", "info")),
+        northbound=variables.get("ovn_verify_northbound"),
+        southbound=variables.get("ovn_verify_southbound"),
+        info=variables.get("ovn_verify_info"),
         members=_members(variables),
     )
 

@@ -192,7 +192,7 @@ def read(params: Params) -> dict[str, t.Any]:
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     endpoints = parse_endpoints(params["endpoints"])
     parts = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
-    questions = [
+    questions: list[Question] = [
         *parts.values(),
         *(functools.partial(ask_certificate, endpoint, tls, params["timeout"], time.time()) for endpoint in endpoints),
     ]
