@@ -31,7 +31,7 @@ from .record_store import RecordStore
 from .trouble import describe
 
 _EXEC_SECONDS = 25  # the command asks several times, each with its own limit
-_EXAMINED_SECONDS = 120  # for volumes and images; a pod that hangs longer is told as unknown
+_EXAMINED_SECONDS = 60  # for volumes and images; a pod that hangs longer is told as unknown
 _DISRUPTIVE = ("stop", "restart", "kick")
 
 
@@ -160,8 +160,8 @@ class DatabaseRollout:
 
     def converge(self, deadline: Deadline) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one."""
-        self.await_examined(deadline)
         while True:
+            self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
             decided = self._plan()
             if decided.record is None and decided.step is None:
                 self.warnings += decided.warnings
@@ -200,7 +200,7 @@ class DatabaseRollout:
 
     def _plan(self) -> Round:
         try:
-            return plan_round(self.run, self.observe(), gate_reason)
+            return plan_round(self.run, self.seen, gate_reason)
         except Refused as e:
             trouble = self._trouble()
             raise Refused(f"{e} {trouble}".rstrip(), **e.details) from e
