@@ -23,7 +23,8 @@ options:
     type: str
   host:
     description:
-      - URL of the API server, for example V(https://192.0.2.1:6443), or else E(K8S_AUTH_HOST). Overrides the one of the kubeconfig file.
+      - URL of the API server, for example V(https://192.0.2.1:6443), or else E(K8S_AUTH_HOST).
+      - The variable together with O(kubeconfig) or O(context) is refused, because it would silently lead to another cluster.
     type: str
   api_key:
     description:

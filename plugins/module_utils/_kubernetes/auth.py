@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._errors import InvalidInput
+
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
@@ -70,6 +72,16 @@ def _strings(value: t.Any, only: t.Sequence[str] | None = None, key: str = "") -
             yield from _strings(item, only, key)
     elif value is not None and (only is None or key in only):
         yield str(value)
+
+
+def one_server_only(params: t.Mapping[str, t.Any]) -> None:
+    """Refuse a named kubeconfig beside the address of another API server in the environment, which would silently win."""
+    address = os.environ.get("K8S_AUTH_HOST")
+    if address and not params.get("host") and (params.get("kubeconfig") or params.get("context")):
+        raise InvalidInput(
+            f"Cannot connect: {credentials_of(params)} and the environment variable K8S_AUTH_HOST={address} name two API servers. "
+            "Remove the variable (in a controller: the credential of the job), or give host instead of the kubeconfig."
+        )
 
 
 def credentials_of(params: t.Mapping[str, t.Any]) -> str:

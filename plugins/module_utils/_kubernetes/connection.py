@@ -20,7 +20,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
-from .auth import AUTH_ARG_SPEC, credentials_of
+from .auth import AUTH_ARG_SPEC, credentials_of, one_server_only
 from .command import ExecResult, exec_url, exit_code, fed
 from .network import certificate_failure, network_failure
 from .refusals import failure
@@ -38,6 +38,7 @@ except ImportError:
 else:
     IMPORT_ERROR = None
 
+OLDEST = 26  # before it, the client could not send what server-side apply needs
 _PIECE = 32768  # bytes of input in one frame
 _WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 _T = t.TypeVar("_T")
@@ -64,17 +65,25 @@ def _within(seconds: float, work: t.Callable[[], _T], late: t.Callable[[], OvnEr
     return t.cast(_T, result)
 
 
+def require_libraries() -> None:
+    """A clear word where the control node lacks something."""
+    missing = IMPORT_ERROR
+    if missing is None and int(str(kubernetes.__version__).split(".", maxsplit=1)[0]) < OLDEST:
+        missing = f"kubernetes {kubernetes.__version__} is too old"
+    if missing is not None:
+        raise Refused(
+            f"Cannot talk to Kubernetes: the control node needs the Python library kubernetes {OLDEST} or newer and the collection "
+            f"kubernetes.core ({missing.strip().splitlines()[-1]}). Install them for the Python that runs local modules, which "
+            "ansible_python_interpreter names: pip install kubernetes; ansible-galaxy collection install kubernetes.core"
+        )
+
+
 class Connection:
     """One connection for one task; several threads may use it."""
 
     def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
-        if IMPORT_ERROR is not None:
-            raise Refused(
-                "Cannot talk to Kubernetes: the Python libraries kubernetes (24.2.0 or newer) and the collection kubernetes.core are "
-                f"needed on the control node ({IMPORT_ERROR.strip().splitlines()[-1]}). Install them for the Python that runs Ansible's modules "
-                "there: pip install kubernetes; ansible-galaxy collection install kubernetes.core",
-                exception=IMPORT_ERROR,
-            )
+        require_libraries()
+        one_server_only(params)
         self.timeout = timeout
         self.requests = 0
         self.warnings: list[str] = []
@@ -144,7 +153,7 @@ class Connection:
 
     def send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
         """The JSON object of the answer."""
-        options.setdefault("_request_timeout", self.timeout)
+        options.setdefault("_request_timeout", (self.timeout, self.timeout))  # older clients ignore a single float
         with self._lock:
             self.requests += 1
         with self._told(doing):

@@ -10,10 +10,12 @@ import pytest
 import yaml
 
 from ansible_collections.c5c3.ovn.plugins.doc_fragments._kubernetes_auth import ModuleDocFragment
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.auth import (
     AUTH_ARG_SPEC,
     credentials_of,
     hide_only_secrets,
+    one_server_only,
 )
 
 upstream = pytest.importorskip("ansible_collections.kubernetes.core.plugins.module_utils.args_common")
@@ -60,6 +62,21 @@ def test_messages_say_where_the_credentials_come_from(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert credentials_of(params) == expected
+
+
+@pytest.mark.parametrize("params", [{"kubeconfig": "/k"}, {"context": "c"}, {"kubeconfig": {"users": []}, "host": ""}])
+def test_two_api_servers_are_one_too_many(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K8S_AUTH_HOST", "https://other")
+    with pytest.raises(InvalidInput, match="https://other"):
+        one_server_only(params)
+
+
+@pytest.mark.parametrize("params", [{}, {"host": "https://a"}, {"host": "https://a", "kubeconfig": "/k"}])
+def test_one_api_server_is_fine(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K8S_AUTH_HOST", "https://other")
+    one_server_only(params)
+    monkeypatch.delenv("K8S_AUTH_HOST")
+    one_server_only({"kubeconfig": "/k"})
 
 
 def test_of_a_kubeconfig_only_the_secrets_are_hidden() -> None:
