@@ -69,7 +69,8 @@ run() {
 }
 
 hold() {
-    code=0
+    wait "$child"
+    code=$?
     while kill -0 "$child" 2>/dev/null; do
         wait "$child"
         code=$?
@@ -114,6 +115,11 @@ serve_vswitchd() {
     rm -f "$OVS_RUNDIR/underlay.ready"
     set -- ovs-vswitchd "$database" --unixctl="$target" --no-chdir -vconsole:info -vsyslog:off -vfile:off
     [ "${OVS_DATAPATH-}" != netdev ] || set -- "$@" --disable-system
+    # By itself it would ask for the database less and less often, and packets wait.
+    trap 'exit 0' TERM INT
+    until ovs-appctl -T 5 -t "$OVS_RUNDIR/ovsdb-server.ctl" version >/dev/null 2>&1 && [ -S "$OVS_RUNDIR/db.sock" ]; do
+        sleep 0.2 || sleep 1
+    done
     run "$@"
     (
         trap - TERM INT

@@ -23,6 +23,9 @@ if t.TYPE_CHECKING:
 
 _MOST = 1_000_000  # bytes that a ConfigMap holds
 _TOLD = 10  # problems; more of them say the same
+# Milliseconds for a restarted ovn-controller to compute its flows before it clears those that are there: without, packets are lost.
+# OVN 25.03 and later knows by itself when it is ready, and ignores the key.
+_CLEAR, _CLEAR_AFTER = "ovn-ofctrl-wait-before-clear", "4000"
 _UNKNOWN = "192.0.2.1"  # stands in for an address that only the node itself can tell
 
 
@@ -60,6 +63,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
             for m in spec.bridge_mappings
         ],
         "datapath_type": spec.ovs.datapath_type,
+        "external_ids": {_CLEAR: _CLEAR_AFTER},
         "gateway": False,
     }
 

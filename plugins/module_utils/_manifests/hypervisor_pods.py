@@ -56,11 +56,13 @@ def ovs_pod(spec: ClusterSpec) -> Object:
     mounts = [
         _mount("sockets", _OVS_RUN),
         _mount("databases", _DATABASES),
+        _mount("tmp", "/tmp"),  # ovsdb-server has files there that nobody sees
         _mount("scripts", "/scripts", read_only=True),
     ]
     volumes = [
         _folder("sockets", NODE_SOCKETS),
         _folder("databases", NODE_DATABASES),
+        {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
         _config_map("scripts", SCRIPTS, [LAUNCHER]),
     ]
     tun = []

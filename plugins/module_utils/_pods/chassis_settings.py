@@ -45,8 +45,9 @@ _PLACES = ("ip", "interface", "cidr")
 
 
 def settings_of(default: Settings, of_node: Settings) -> Settings:
-    """All settings of one node: an option of the node replaces the whole option, of `encapsulation` each part for itself."""
-    merged = {**default, **of_node}
+    """All settings of one node: an option of the node replaces the whole option; of `encapsulation` and maps, each key for itself."""
+    maps = {option: {**(default.get(option) or {}), **(of_node.get(option) or {})} for option in _MAPS}
+    merged = {**default, **of_node, **{option: content for option, content in maps.items() if content}}
     encapsulation = dict(default.get("encapsulation") or {})
     own = of_node.get("encapsulation") or {}
     if any(own.get(place) for place in _PLACES):  # the node's own way to say where
