@@ -254,15 +254,19 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
-def main(_arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
+def _end(_number: int, _frame: object) -> t.NoReturn:
+    raise SystemExit(0)
+
+
+def main(_arguments: t.Sequence[str]) -> int:
     log = Log("chassis")
     try:
-        place = Place.of(environment)
+        place = Place.of(os.environ)
     except InvalidInput as e:
         log.say(str(e))
         return 2
     for number in (signal.SIGTERM, signal.SIGINT):
         # A transaction is done or not done, so this process may end at any point.
-        signal.signal(number, lambda _number, _frame: sys.exit(0))
+        signal.signal(number, _end)
     log.say(f"keeping the settings of {place.node}")
     return Agent(place, log).run(sys.argv[0])

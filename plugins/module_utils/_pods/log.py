@@ -31,7 +31,8 @@ class Log:
     def say(self, message: str) -> None:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         with self._lock:
-            print(f"{now} {self._name}: {message}", file=sys.stderr, flush=True)
+            sys.stderr.write(f"{now} {self._name}: {message}\n")
+            sys.stderr.flush()
 
     def trouble(self, subject: str, error: OvnError | None) -> None:
         """Tell of trouble with `subject` when it begins, changes, or ends (None)."""

@@ -33,7 +33,7 @@ def _northd(arguments: t.Sequence[str]) -> int:
 def _version(arguments: t.Sequence[str]) -> int:
     from .._raft.record import FORMAT
 
-    print(f"c5c3.ovn, record format {FORMAT}")
+    sys.stdout.write(f"c5c3.ovn, record format {FORMAT}\n")
     return 0
 
 
@@ -48,6 +48,6 @@ COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
 def main(arguments: t.Sequence[str]) -> int:
     """The exit code of the command that the first argument names."""
     if not arguments or arguments[0] not in COMMANDS:
-        print(f"usage: c5c3-ovn.pyz {'|'.join(COMMANDS)} ...", file=sys.stderr)
+        sys.stderr.write(f"usage: c5c3-ovn.pyz {'|'.join(COMMANDS)} ...\n")
         return 2
     return COMMANDS[arguments[0]](arguments[1:])

@@ -92,7 +92,8 @@ def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log, program:
         log.trouble("label", e)
 
 
-def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
+def main(arguments: t.Sequence[str]) -> int:
+    environment = os.environ
     log, program = Log("northd"), Program()
     try:
         label = OwnLabel(Api.of_this_pod(environment), environment["OVN_NAMESPACE"], environment["OVN_POD"])

@@ -279,7 +279,8 @@ def _is_alive(path: str) -> bool:
         return False
 
 
-def main(arguments: t.Sequence[str], environment: t.Mapping[str, str] = os.environ) -> int:
+def main(arguments: t.Sequence[str]) -> int:
+    environment = os.environ
     if "--alive" in arguments:
         return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
     log, program = Log("observer"), Program()
