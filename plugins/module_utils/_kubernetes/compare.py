@@ -111,7 +111,13 @@ def shown(manifest: Object | None) -> Object:
         for field in ("data", "stringData"):
             if content.get(field):
                 content[field] = {key: masked(value) for key, value in content[field].items()}
+    if content.get("binaryData"):  # programs, which nobody reads in a diff
+        content["binaryData"] = {key: _digest(value) for key, value in content["binaryData"].items()}
     return {**content, "metadata": metadata}
+
+
+def _digest(value: t.Any) -> str:
+    return f"({len(str(value))} characters in base64, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
 
 
 def masked(value: t.Any) -> str:
