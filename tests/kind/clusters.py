@@ -227,6 +227,16 @@ def playbook(name: str, *arguments: str, ok: bool = True, timeout: float = 600) 
     return ran
 
 
+def uninstall() -> None:
+    """Take the control plane away; data stays, since nobody asked for its end."""
+    module = [
+        "--module-name=c5c3.ovn.ovn_cluster",
+        f"--args=state=absent namespace={NAMESPACE} kubeconfig={CENTRAL.kubeconfig}",
+    ]
+    ansible = str(pathlib.Path(sys.executable).with_name("ansible"))
+    run(ansible, f"--inventory={FOLDER / 'inventory.yml'}", *module, "control-plane", timeout=300)
+
+
 # --- nodes ------------------------------------------------------------------------------------------------------------
 
 
