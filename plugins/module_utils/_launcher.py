@@ -406,6 +406,7 @@ run() {
                 [ -n "$stopping" ] || [ "${OVN_WAIT-}" != 1 ] || { sleep 3 & wait $!; }
                 exit "$code"
             fi
+            detail='' # that was about the file
             [ "$code" -ne 1 ] || ! learn_from_failure || continue
             reason="$who: ovsdb-server ended with code $code: ${detail:-nothing was said}. See ${OVN_LOG_FILE:-its log}."
             report failed "$reason"

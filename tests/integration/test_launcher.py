@@ -285,6 +285,18 @@ def test_an_ordinary_failure_keeps_the_code_of_the_server(cluster: Cluster) -> N
     assert "failed to lock" in second.stderr
 
 
+def test_a_killed_server_is_told_as_such(cluster: Cluster) -> None:
+    """Not with what was noticed about the file before."""
+    members = cluster.complete()
+    third = members[2]
+    pid = third.server_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert third.process is not None
+    assert third.process.wait(timeout=10) == 137
+    assert "ovsdb-server ended with code 137: nothing was said." in third.messages()
+
+
 # Files that do not belong here -------------------------------------------------------------------------------------
 def test_a_standalone_file_is_refused(cluster: Cluster) -> None:
     tool("create", cluster.members[0].file, SCHEMA)

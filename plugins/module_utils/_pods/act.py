@@ -20,7 +20,7 @@ from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .examine import CONTAINER, Seen, examine_command, is_outdated, parse_seen
+from .examine import CONTAINER, Seen, examine_command, is_outdated, parse_seen, runs
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster, ExecResult
@@ -82,7 +82,7 @@ class PodMembers:
         """Until the databases' containers of these pods run, no longer than the deadline."""
         while True:
             pods = self.pods()
-            if all(member in pods and _runs(pods[member]) for member in members) or deadline.expired:
+            if all(member in pods and runs(pods[member]) for member in members) or deadline.expired:
                 return
             time.sleep(min(0.5, deadline.left()))
 
@@ -126,7 +126,7 @@ class PodMembers:
         waits = {member: _Wait(self, member, record, deadline) for member in members}
         while waits:
             pods = self.pods()
-            seen = self.see([member for member in waits if member in pods and _runs(pods[member])], deadline)
+            seen = self.see([member for member in waits if member in pods and runs(pods[member])], deadline)
             for member in list(waits):
                 if waits[member].over(pods.get(member), seen.get(member)):
                     del waits[member]
@@ -165,7 +165,7 @@ class PodMembers:
     def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
         while True:
             pod = self.pods().get(member)
-            if pod is not None and pod["metadata"]["uid"] != uid and _runs(pod):
+            if pod is not None and pod["metadata"]["uid"] != uid and runs(pod):
                 return
             if deadline.expired:
                 state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
@@ -232,7 +232,7 @@ class _Wait:
             self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
         if seen is None:
             self.last = "its pod does not run yet"
-            if not _runs(pod) and self._outdated(pod):
+            if not runs(pod) and self._outdated(pod):
                 self._recycle()
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
@@ -276,14 +276,6 @@ class _Wait:
         with contextlib.suppress(Conflict):  # there is a new one already
             self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
         self.since = time.monotonic()
-
-
-def _runs(pod: Pod) -> bool:
-    """Whether the container of the database runs and the pod is not on its way out."""
-    if pod["metadata"].get("deletionTimestamp"):
-        return False
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
 
 
 def _ran(pod: Pod) -> bool:

@@ -19,7 +19,7 @@ from .._raft.answer import Answer, silent
 from .._raft.ask import Asked, problem_of
 from .._raft.record import parse_record
 from .._rollout.trouble import container_troubles, event_troubles
-from .examine import CONTAINER, examine_command, parse_seen
+from .examine import CONTAINER, examine_command, parse_seen, runs
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster
@@ -47,6 +47,8 @@ def ask_pods(cluster: Cluster, namespace: str, name: str, database: str, timeout
     def one(member: str) -> Answer:
         if member not in pods:
             return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
+        if not runs(pods[member]):
+            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
         return parse_seen(database, member, result, time.time()).answer
 
@@ -75,7 +77,7 @@ def _what_kubernetes_says(
     for member in members:
         troubles = container_troubles(pods[member]) if member in pods else event_troubles(events, owner, [owner])
         troubles += event_troubles(events, member, [member])
-        told[member] = "; ".join(dict.fromkeys(trouble.rstrip(".") for trouble in troubles[:2]))
+        told[member] = troubles[0].rstrip(".") if troubles else ""
     return told
 
 

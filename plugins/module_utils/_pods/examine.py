@@ -172,6 +172,14 @@ def is_outdated(pod: t.Mapping[str, t.Any], update_revision: str) -> bool:
     return bool(revision and update_revision and revision != update_revision)
 
 
+def runs(pod: t.Mapping[str, t.Any]) -> bool:
+    """Whether the container of the database runs and the pod is not on its way out."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
+
+
 def _parts(result: ExecResult) -> dict[str, list[_Part]]:
     errors: dict[str, str] = {}
     name = ""

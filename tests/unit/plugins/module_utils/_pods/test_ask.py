@@ -20,10 +20,10 @@ NAMES = [f"ovn-southbound-{number}" for number in range(3)]
 
 
 class Pods:
-    """An API server with pods that say what was captured; a pod without a capture cannot be asked."""
+    """An API server with pods that say what was captured; a pod without a capture does not run."""
 
     def __init__(self, pods: dict[str, str | None], *, record: bool = True, events: list[t.Any] | None = None) -> None:
-        self.pods, self.events = pods, events or []
+        self.pods, self.events, self.hanging = pods, events or [], ""
         members = {name: Member(f"ssl:{name}:6644") for name in NAMES}
         files = render_files(Record("southbound", members, revision=2, cid=CID), 1000)
         self.record = {"data": files} if record else None
@@ -44,7 +44,7 @@ class Pods:
 
     def exec(self, namespace: str, pod: str, container: str, command: t.Any, *, timeout: float) -> ExecResult:
         capture = self.pods[pod]
-        if capture is None:
+        if pod == self.hanging:
             raise TimedOut(f"Cannot exec in {pod}: no answer within {timeout:g} s.")
         return ExecResult(**json.loads((CAPTURES / f"{capture}.json").read_text()))
 
@@ -62,11 +62,17 @@ def test_everybody_answers() -> None:
 
 def test_a_pod_that_does_not_run_is_told_in_the_words_of_kubernetes() -> None:
     asked = ask(Pods(dict(zip(NAMES, ("leader", "follower", None)))))
-    problem = asked.answers[2].problems[0]
-    assert problem.code == "timeout"
-    assert problem.message.endswith(
-        "Kubernetes says: Container database of pod ovn-southbound-2 waits (ImagePullBackOff: no such image)."
+    assert asked.answers[2].problems[0].message == (
+        "Pod ovn-southbound-2 does not run. Kubernetes says: Container database of pod ovn-southbound-2 waits (ImagePullBackOff: no such image)."
     )
+
+
+def test_a_pod_that_does_not_answer_is_told() -> None:
+    pods = Pods(dict.fromkeys(NAMES, "leader"))
+    pods.hanging = NAMES[1]
+    asked = ask(pods)
+    assert [answer.spoke for answer in asked.answers] == [True, False, True]
+    assert asked.answers[1].problems[0] == ("timeout", "Cannot exec in ovn-southbound-1: no answer within 3 s.")
 
 
 def test_a_pod_that_does_not_exist_is_told_with_the_events_of_its_owner() -> None:
