@@ -14,11 +14,10 @@ from ._errors import InvalidInput, Refused
 from ._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ._kubernetes.command import ExecResult
 from ._kubernetes.connection import Connection
-from ._kubernetes.kinds import KNOWN_KINDS, Kind, group_path, kind_of_discovery
+from ._kubernetes.kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
 
 __all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets"]
 
-FIELD_MANAGER = "c5c3.ovn"
 Object = dict[str, t.Any]
 Objects = list[Object]  # in the class, `list` is a method
 

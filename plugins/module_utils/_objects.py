@@ -14,6 +14,7 @@ import typing as t
 from ._deadline import Deadline
 from ._errors import OvnError, Refused
 from ._kubernetes.compare import APPLIED, is_applied, shown, was_created, with_hash
+from ._kubernetes.kinds import FIELD_MANAGER
 
 if t.TYPE_CHECKING:
     from ._k8s import Cluster
@@ -22,7 +23,6 @@ Object = dict[str, t.Any]
 Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name
 Action = t.Literal["created", "changed", "unchanged", "deleted"]
 
-_FIELD_MANAGER = "c5c3.ovn"
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 # Content, and what others hang on: only deleted when somebody asks for exactly that.
 _NEVER_PRUNED = frozenset(
@@ -95,7 +95,7 @@ def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, che
 def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
     if before is None:
         # It may have been there without our labels.
-        return "created" if was_created(after, _FIELD_MANAGER) else "changed"
+        return "created" if was_created(after, FIELD_MANAGER) else "changed"
     if check_mode:  # a dry run does not move the resourceVersion
         return "unchanged" if shown(before) == shown(after) else "changed"
     same = before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
@@ -137,7 +137,7 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
     _api_version, kind, _namespace, name = key
     metadata = item["metadata"]
     return (
-        (metadata.get("labels") or {}).get(_MANAGED_BY) == _FIELD_MANAGER
+        (metadata.get("labels") or {}).get(_MANAGED_BY) == FIELD_MANAGER
         and APPLIED in (metadata.get("annotations") or {})
         and "deletionTimestamp" not in metadata
         and kind not in _NEVER_PRUNED

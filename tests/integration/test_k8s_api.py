@@ -466,7 +466,7 @@ class TestConnection:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            pytest.param(None, ["not-there"], id="no such file"),
+            pytest.param(None, ["no such file"], id="no such file"),
             pytest.param("", ["cannot be used"], id="an empty file"),
             pytest.param("no: kubeconfig", ["cannot be used"], id="another YAML file"),
             pytest.param("{{{", ["cannot be used"], id="no YAML"),

@@ -74,9 +74,17 @@ def _strings(value: t.Any, only: t.Sequence[str] | None = None, key: str = "") -
         yield str(value)
 
 
-def one_server_only(params: t.Mapping[str, t.Any]) -> None:
-    """Refuse a named kubeconfig beside the address of another API server in the environment, which would silently win."""
+def check_options(params: t.Mapping[str, t.Any]) -> None:
+    """What the libraries have no good words for: two API servers at once, and a file that does not exist."""
+    kubeconfig = params.get("kubeconfig") or os.environ.get("K8S_AUTH_KUBECONFIG")
+    if isinstance(kubeconfig, str):
+        paths = [os.path.expanduser(path) for path in kubeconfig.split(os.pathsep)]
+        if not any(os.path.exists(path) for path in paths):
+            raise InvalidInput(
+                f"Cannot connect: {credentials_of(params)}: no such file on the control node. Correct the path, or name another one."
+            )
     address = os.environ.get("K8S_AUTH_HOST")
+    # The variable would silently win over the kubeconfig.
     if address and not params.get("host") and (params.get("kubeconfig") or params.get("context")):
         raise InvalidInput(
             f"Cannot connect: {credentials_of(params)} and the environment variable K8S_AUTH_HOST={address} name two API servers. "

@@ -20,7 +20,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
-from .auth import AUTH_ARG_SPEC, credentials_of, one_server_only
+from .auth import AUTH_ARG_SPEC, check_options, credentials_of
 from .command import ExecResult, exec_url, exit_code, fed
 from .network import certificate_failure, network_failure
 from .refusals import failure
@@ -83,7 +83,7 @@ class Connection:
 
     def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
         require_libraries()
-        one_server_only(params)
+        check_options(params)
         self.timeout = timeout
         self.requests = 0
         self.warnings: list[str] = []

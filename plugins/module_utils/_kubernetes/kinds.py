@@ -11,6 +11,8 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import quote
 
+FIELD_MANAGER = "c5c3.ovn"  # one name for all, or fields that we no longer send would stay
+
 
 class Kind(t.NamedTuple):
     """What a path is made of."""

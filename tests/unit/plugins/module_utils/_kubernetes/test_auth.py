@@ -13,9 +13,9 @@ from ansible_collections.c5c3.ovn.plugins.doc_fragments._kubernetes_auth import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.auth import (
     AUTH_ARG_SPEC,
+    check_options,
     credentials_of,
     hide_only_secrets,
-    one_server_only,
 )
 
 upstream = pytest.importorskip("ansible_collections.kubernetes.core.plugins.module_utils.args_common")
@@ -64,19 +64,25 @@ def test_messages_say_where_the_credentials_come_from(
     assert credentials_of(params) == expected
 
 
-@pytest.mark.parametrize("params", [{"kubeconfig": "/k"}, {"context": "c"}, {"kubeconfig": {"users": []}, "host": ""}])
+@pytest.mark.parametrize("params", [{"kubeconfig": "/"}, {"context": "c"}, {"kubeconfig": {"users": []}, "host": ""}])
 def test_two_api_servers_are_one_too_many(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("K8S_AUTH_HOST", "https://other")
     with pytest.raises(InvalidInput, match="https://other"):
-        one_server_only(params)
+        check_options(params)
 
 
-@pytest.mark.parametrize("params", [{}, {"host": "https://a"}, {"host": "https://a", "kubeconfig": "/k"}])
+@pytest.mark.parametrize("params", [{}, {"host": "https://a"}, {"host": "https://a", "kubeconfig": "/"}])
 def test_one_api_server_is_fine(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("K8S_AUTH_HOST", "https://other")
-    one_server_only(params)
+    check_options(params)
     monkeypatch.delenv("K8S_AUTH_HOST")
-    one_server_only({"kubeconfig": "/k"})
+    check_options({"kubeconfig": "/"})
+
+
+def test_a_kubeconfig_that_does_not_exist() -> None:
+    check_options({"kubeconfig": "/not/there:/"})
+    with pytest.raises(InvalidInput, match="/not/there: no such file"):
+        check_options({"kubeconfig": "/not/there"})
 
 
 def test_of_a_kubeconfig_only_the_secrets_are_hidden() -> None:
