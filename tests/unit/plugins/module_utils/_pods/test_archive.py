@@ -65,7 +65,7 @@ def test_files_are_the_running_ones_with_their_license(built: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(built)) as content:
         for name in content.namelist():
             text = content.read(name).decode()
-            assert "SPDX-License-Identifier: GPL-3.0-or-later" in text, name
+            assert "# GNU General Public License v3.0+ (" in text, name
             original = UTILS / pathlib.PurePosixPath(name).relative_to(archive.ROOT) if "/" in name else None
             if original is not None and original.exists():
                 assert text == original.read_text(), name
