@@ -9,11 +9,13 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     # The connection to a Kubernetes API server: names, aliases and environment variables are those of kubernetes.core.
-    OPTIONAL = r"""
+    DOCUMENTATION = r"""
 options:
   kubeconfig:
     description:
-      - Path of a kubeconfig file on the control node, or its content as a dictionary. Several paths are separated by C(:).
+      - The API server is asked from where the module runs, so on the control node C(ansible_connection=local) or C(delegate_to=localhost).
+        The Python library C(kubernetes) is needed there.
+      - Path of a kubeconfig file there, or its content as a dictionary. Several paths are separated by C(:).
       - If absent, the environment variable E(K8S_AUTH_KUBECONFIG) is used, then the service account of the pod that Ansible runs in,
         then E(KUBECONFIG) or C(~/.kube/config).
     type: raw
@@ -95,11 +97,4 @@ options:
       - Groups to act as, or else E(K8S_AUTH_IMPERSONATE_GROUPS) as a comma list.
     type: list
     elements: str
-"""
-
-    # The same for modules that do nothing without it.
-    DOCUMENTATION = f"""
-{OPTIONAL.strip()}
-notes:
-  - Runs on the control node (C(ansible_connection=local) or C(delegate_to=localhost)) and needs the Python library C(kubernetes) there.
 """

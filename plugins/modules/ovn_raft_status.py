@@ -25,7 +25,7 @@ extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
-  - c5c3.ovn._kubernetes_auth.optional
+  - c5c3.ovn._kubernetes_auth
   - c5c3.ovn._ovsdb
 attributes:
   platform:
