@@ -65,6 +65,8 @@ def parse(data: bytes, names: t.Mapping[int, str]) -> tuple[list[Address], bool]
 
 
 def _parse_address(message: bytes, names: t.Mapping[int, str]) -> Address | None:
+    if len(message) < _BODY.size:
+        return None
     _family, _prefix, flags, scope, index = _BODY.unpack_from(message)
     attributes, offset = {}, _BODY.size
     while offset + _ATTRIBUTE.size <= len(message):

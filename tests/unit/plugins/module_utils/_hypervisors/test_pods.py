@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.pods import (
+    agent_words,
+    explain,
+    pod_troubles,
+    rolled_out,
+)
+
+NODES = [Node("n1", "u", {}, {}, (), True)]
+
+
+def pod(component: str, ready: bool = True, node: str = "n1", **status: t.Any) -> dict[str, t.Any]:
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    return {
+        "metadata": {"name": f"{component}-x", "labels": {"app.kubernetes.io/component": component}},
+        "spec": {"nodeName": node},
+        "status": {"conditions": [condition], **status},
+    }
+
+
+def pending(component: str) -> dict[str, t.Any]:
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}
+        }
+    }
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/3 nodes are available: 1 Insufficient memory.",
+    }
+    one = pod(component)
+    return {**one, "spec": {"affinity": affinity}, "status": {"conditions": [condition]}}
+
+
+WAITING = {
+    "containerStatuses": [
+        {
+            "name": "ovs-vswitchd",
+            "ready": False,
+            "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}},
+        }
+    ]
+}
+RUNNING = {"containerStatuses": [{"name": "agent", "ready": False, "state": {"running": {}}}]}
+
+
+@pytest.mark.parametrize(
+    ("pods", "words"),
+    [
+        pytest.param([pod("ovs"), pod("controller")], "", id="all is well"),
+        pytest.param([pod("ovs")], "no pod of DaemonSet ovn-controller is there", id="a pod is missing"),
+        pytest.param([pod("ovs", False, **WAITING), pod("controller")], "waits (ErrImagePull: not found)", id="image"),
+        pytest.param(
+            [pod("ovs"), pod("controller", False, **RUNNING)],
+            "pod controller-x is not ready (container agent)",
+            id="not ready",
+        ),
+        pytest.param(
+            [pending("ovs"), pod("controller")],
+            "Pod ovs-x has no node: 0/3 nodes are available",
+            id="no room on its node",
+        ),
+    ],
+)
+def test_pod_troubles(pods: list[dict[str, t.Any]], words: str) -> None:
+    troubles = pod_troubles(pods, NODES)
+    assert words in troubles.get("n1", "")
+    assert bool(troubles) == bool(words)
+
+
+def test_a_pod_that_is_replaced_does_not_hide_the_new_one() -> None:
+    old = pod("ovs", False)
+    old["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+    assert pod_troubles([pod("ovs"), old, pod("controller")], NODES) == {}
+    assert pod_troubles([old, pod("ovs"), pod("controller")], NODES) == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "absent", "done"),
+    [
+        pytest.param({}, 0, False, id="nobody has looked yet"),
+        pytest.param(
+            {"observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2},
+            0,
+            False,
+            id="an older version was seen",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2},
+            0,
+            True,
+            id="done",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 2},
+            0,
+            False,
+            id="one is old",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 1},
+            0,
+            False,
+            id="one is not ready",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 1},
+            1,
+            True,
+            id="one node is down",
+        ),
+    ],
+)
+def test_rolled_out(status: dict[str, int], absent: int, done: bool) -> None:
+    assert rolled_out({"metadata": {"generation": 2}, "status": status}, absent) == done
+
+
+def event(pod_name: str, message: str, moment: str, container: str = "agent") -> dict[str, t.Any]:
+    about = {"kind": "Pod", "name": pod_name, "fieldPath": f"spec.containers{{{container}}}"}
+    return {
+        "metadata": {},
+        "type": "Warning",
+        "reason": "Unhealthy",
+        "message": message,
+        "lastTimestamp": moment,
+        "involvedObject": about,
+    }
+
+
+def test_the_agent_speaks_through_its_probe() -> None:
+    events = [
+        event("a", "Readiness probe failed: old words", "2026-03-01T12:00:00Z"),
+        event("a", "Readiness probe failed: The tunnels have no end.\n", "2026-03-01T12:01:00Z"),
+        event("a", "Readiness probe failed: not the agent", "2026-03-01T12:02:00Z", "ovn-controller"),
+        event("b", "Readiness probe failed: another pod", "2026-03-01T12:02:00Z"),
+    ]
+    assert agent_words(events, ["a"]) == ["The tunnels have no end."]
+    text = explain({"n1": "pod a is not ready"}, [pod("controller", False)], [])
+    assert text == "Node n1: pod a is not ready"
+
+
+def test_many_nodes_are_cut() -> None:
+    text = explain({f"n{number}": "no pod" for number in range(8)}, [], [])
+    assert "Node n4: no pod" in text
+    assert "and 3 more nodes" in text

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
+    Seen,
+    chassis_manifest,
+    chassis_status,
+    declared_settings,
+    foreign_fields,
+    seen_of,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import registry_of
+
+NOW = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.timezone.utc)
+NODE = Node("n1", "uid-1", {}, {}, ("192.0.2.1",), True)
+CHASSIS = Chassis(NODE, "c1", "n1", ("geneve",), ("192.0.2.1",), (), {})
+UNKNOWN = CHASSIS._replace(ips=None)
+
+
+def registry(nb_cfg: int = 0, answered: int = 0, stamp: int = 0, ip: str = "192.0.2.1") -> t.Any:
+    return registry_of(
+        {
+            "Chassis": [{"name": "c1", "hostname": "n1"}],
+            "Encap": [{"chassis_name": "c1", "type": "geneve", "ip": ip}],
+            "Chassis_Private": [{"name": "c1", "nb_cfg": answered, "nb_cfg_timestamp": stamp}],
+            "SB_Global": [{"nb_cfg": nb_cfg}],
+        }
+    )
+
+
+EMPTY = registry_of({"Chassis": [], "Encap": [], "Chassis_Private": [], "SB_Global": []})
+
+
+def resource(manager: str, spec: dict[str, t.Any], **entry: t.Any) -> dict[str, t.Any]:
+    managed = {"manager": manager, "fieldsV1": {"f:spec": {f"f:{key}": {} for key in spec}}, **entry}
+    return {"metadata": {"name": "n1", "managedFields": [managed]}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("live", "fields"),
+    [
+        pytest.param(resource("c5c3.ovn", {"hostname": "x"}), set(), id="ours"),
+        pytest.param(
+            resource("kubectl-edit", {"hostname": "x", "systemId": "y"}), {"hostname", "systemId"}, id="theirs"
+        ),
+        pytest.param(resource("somebody", {"hostname": "x"}, subresource="status"), set(), id="a status says nothing"),
+        pytest.param({"metadata": {}}, set(), id="nobody"),
+    ],
+)
+def test_foreign_fields(live: dict[str, t.Any], fields: set[str]) -> None:
+    assert foreign_fields(live) == fields
+
+
+def test_what_others_declare_becomes_settings() -> None:
+    spec = {
+        "systemId": "c9",
+        "bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex", "ports": ["eth1"]}],
+        "encapsulation": {"type": "vxlan", "ip": "192.0.2.9"},
+    }
+    assert declared_settings(resource("somebody", spec)) == {
+        "system_id": "c9",
+        "bridge_mappings": [{"physical_network": "p", "bridge": "br-ex", "ports": ["eth1"]}],
+        "encapsulation": {"type": ["vxlan"], "ip": ["192.0.2.9"]},
+    }
+    assert declared_settings(resource("c5c3.ovn", spec)) == {}
+
+
+@pytest.mark.parametrize(
+    ("chassis", "live", "seen", "ip"),
+    [
+        pytest.param(CHASSIS, None, None, "192.0.2.1", id="known from the node"),
+        pytest.param(UNKNOWN, None, None, None, id="nobody knows it yet"),
+        pytest.param(UNKNOWN, None, registry(ip="198.51.100.1"), "198.51.100.1", id="known since it is registered"),
+        pytest.param(
+            UNKNOWN,
+            {"metadata": {}, "spec": {"encapsulation": {"ip": "198.51.100.7"}}},
+            None,
+            "198.51.100.7",
+            id="known from the last run",
+        ),
+    ],
+)
+def test_the_address_of_the_resource(chassis: Chassis, live: t.Any, seen: t.Any, ip: str | None) -> None:
+    manifest = chassis_manifest(chassis, live, seen, name="ovn")
+    assert (manifest and manifest["spec"]["encapsulation"]["ip"]) == ip
+
+
+def test_fields_of_others_are_not_sent() -> None:
+    mappings = ({"physical_network": "p", "bridge": "br-ex"},)
+    live = resource("somebody", {"bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex"}]})
+    manifest = chassis_manifest(CHASSIS._replace(bridge_mappings=mappings), live, None, name="ovn")
+    assert manifest
+    assert "bridgeMappings" not in manifest["spec"]
+    assert manifest["metadata"]["ownerReferences"][0]["uid"] == "uid-1"
+
+
+@pytest.mark.parametrize(
+    ("seen", "ready", "reason", "ovs"),
+    [
+        pytest.param(Seen(True, True, None, ""), "True", "Registered", "True", id="all is well"),
+        pytest.param(Seen(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"),
+        pytest.param(Seen(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
+        pytest.param(Seen(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were seen"),
+        pytest.param(
+            Seen(None, None, None, "no pod"), "False", "PodsNotReady", "False", id="only a missing pod was seen"
+        ),
+        pytest.param(Seen(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was seen"),
+    ],
+)
+def test_conditions(seen: Seen, ready: str, reason: str, ovs: str) -> None:
+    first, second = chassis_status({}, seen, generation=3, now=NOW)["conditions"]
+    assert (first["type"], first["status"], first["reason"]) == ("Ready", ready, reason)
+    assert (second["type"], second["status"]) == ("OVSConnected", ovs)
+    assert first["observedGeneration"] == 3
+
+
+def test_times_change_only_with_what_they_are_about() -> None:
+    beat = NOW - datetime.timedelta(minutes=10)
+    first = chassis_status({}, Seen(True, True, beat, ""), generation=1, now=NOW)
+    assert first["registeredAt"] == "2026-03-01T12:00:00Z"
+    assert first["lastHeartbeat"] == "2026-03-01T11:50:00Z"
+    later = NOW + datetime.timedelta(hours=1)
+    soon = beat + datetime.timedelta(minutes=1)
+    assert chassis_status(first, Seen(True, True, soon, ""), generation=1, now=later) == first
+    lost = chassis_status(first, Seen(False, False, None, ""), generation=1, now=later)
+    assert lost["registeredAt"] == first["registeredAt"]
+    assert lost["conditions"][0]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
+    assert lost["conditions"][1] == first["conditions"][1]
+    beats = chassis_status(first, Seen(True, True, later, ""), generation=1, now=later)
+    assert beats["lastHeartbeat"] == "2026-03-01T13:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("chassis", "seen", "expected"),
+    [
+        pytest.param(CHASSIS, None, (None, None), id="the database was not asked"),
+        pytest.param(CHASSIS, EMPTY, (False, False), id="no row"),
+        pytest.param(CHASSIS, registry(), (True, True), id="registered, no heartbeat ever"),
+        pytest.param(CHASSIS, registry(nb_cfg=5, answered=4), (True, False), id="late"),
+        pytest.param(CHASSIS, registry(ip="192.0.2.8"), (False, True), id="registered with another address"),
+        pytest.param(UNKNOWN, registry(ip="192.0.2.8"), (True, True), id="any address where only the node knows it"),
+    ],
+)
+def test_seen_of(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
+    found = seen_of(chassis, seen, {})
+    assert (found.registered, found.alive) == expected
+
+
+def test_the_heartbeat_is_a_moment() -> None:
+    found = seen_of(CHASSIS, registry(stamp=1700000000000), None)
+    assert found.heartbeat == datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
+    assert found.pods is None

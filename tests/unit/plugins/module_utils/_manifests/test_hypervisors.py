@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import base64
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovs_launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+Object = dict[str, t.Any]
+
+
+def build(raw: Object | None = None, **options: t.Any) -> dict[str, Object]:
+    """The objects by name."""
+    spec = parse_spec(raw or {}, name="prod", namespace="net")
+    given = {
+        "name": "prod",
+        "namespace": "net",
+        "southbound": ["ssl:192.0.2.11:30642"],
+        "northbound": ["ssl:192.0.2.11:30641"],
+        "tls_secret": "ovn-tls",
+        "api_server": "https://192.0.2.1:6443",
+        "settings": {"_default": "{}"},
+        "archive": b"PK\x05\x06",
+        **options,
+    }
+    return {m["metadata"]["name"]: m for m in hypervisor_manifests(spec, **given)}
+
+
+def pod(name: str, raw: Object | None = None, **options: t.Any) -> Object:
+    return t.cast(Object, build(raw, **options)[name]["spec"]["template"]["spec"])
+
+
+def containers(name: str, raw: Object | None = None, **options: t.Any) -> dict[str, Object]:
+    return {one["name"]: one for one in pod(name, raw, **options)["containers"]}
+
+
+def test_all_objects() -> None:
+    objects = build()
+    assert list(objects) == ["ovn-chassis", "ovn-chassis-scripts", "ovn-config", "ovs", "ovn-controller"]
+    for one in objects.values():
+        assert one["metadata"]["namespace"] == "net"
+        assert one["metadata"]["labels"]["app.kubernetes.io/instance"] == "prod"
+    assert objects["ovn-config"]["data"] == {
+        "OvnNorth": "ssl:192.0.2.11:30641",
+        "OvnSouth": "ssl:192.0.2.11:30642",
+        "k8s_apiserver": "https://192.0.2.1:6443",
+    }
+    scripts = objects["ovn-chassis-scripts"]
+    assert scripts["data"] == {"ovn-chassis-launcher": SCRIPT}
+    assert base64.b64decode(scripts["binaryData"]["c5c3-ovn.pyz"]) == b"PK\x05\x06"
+
+
+@pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
+def test_pods_change_only_with_what_they_are_started_with(name: str) -> None:
+    other = {"southbound": ["ssl:192.0.2.99:1"], "settings": {"_default": "x"}, "archive": b"x", "northbound": []}
+    assert build(**other)[name] == build()[name]
+
+
+@pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
+def test_one_node_at_a_time(name: str) -> None:
+    spec = build()[name]["spec"]
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+    assert spec["template"]["spec"]["hostNetwork"] is True
+
+
+@pytest.mark.parametrize(
+    ("raw", "tun"),
+    [
+        pytest.param({}, False, id="kernel"),
+        pytest.param({"ovs": {"datapathType": "netdev"}}, True, id="user space"),
+    ],
+)
+def test_privileges_are_as_small_as_the_datapath_allows(raw: Object, tun: bool) -> None:
+    everywhere = {**containers("ovs", raw), **containers("ovn-controller", raw)}
+    added = {name: one["securityContext"]["capabilities"].get("add") for name, one in everywhere.items()}
+    assert added == {
+        "ovsdb-server": None,
+        "ovs-vswitchd": ["NET_ADMIN", "NET_BROADCAST", "NET_RAW"],
+        "ovn-controller": None,
+        "agent": None,
+    }
+    for one in everywhere.values():
+        context = one["securityContext"]
+        assert context["capabilities"]["drop"] == ["ALL"]
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["allowPrivilegeEscalation"] is False
+        assert "privileged" not in context
+    paths = [volume["hostPath"]["path"] for volume in pod("ovs", raw)["volumes"] if "hostPath" in volume]
+    assert ("/dev/net/tun" in paths) == tun
+    mounted = [mount["mountPath"] for mount in everywhere["ovs-vswitchd"]["volumeMounts"]]
+    assert ("/dev/net/tun" in mounted) == tun
+    assert pod("ovs", raw)["automountServiceAccountToken"] is False
+
+
+def test_nothing_collides_with_an_open_vswitch_of_the_node() -> None:
+    for name in ("ovs", "ovn-controller"):
+        paths = [v["hostPath"]["path"] for v in pod(name)["volumes"] if "hostPath" in v]
+        assert all("/c5c3-ovn/" in path for path in paths), paths
+
+
+@pytest.mark.parametrize("secret", ["ovn-tls", None])
+def test_tls(secret: str | None) -> None:
+    spec = pod("ovn-controller", tls_secret=secret)
+    volumes = [volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume]
+    assert volumes == ([secret] if secret else [])
+    for one in spec["containers"]:
+        variables = {variable["name"] for variable in one["env"]}
+        assert ("OVN_PRIVATE_KEY" in variables) == bool(secret)
+    assert "tls" not in json.dumps(pod("ovs", tls_secret=secret))
+
+
+def test_the_underlay_reaches_its_script() -> None:
+    raw = {"ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}}
+    variables = {v["name"]: v["value"] for v in containers("ovs", raw)["ovs-vswitchd"]["env"]}
+    assert (variables["OVS_UNDERLAY_BRIDGE"], variables["OVS_UNDERLAY_INTERFACE"]) == ("br-phy", "eth1")
+    assert variables["OVS_DATAPATH"] == "netdev"
+    assert "OVS_UNDERLAY_BRIDGE" not in {v["name"] for v in containers("ovs")["ovs-vswitchd"]["env"]}
+
+
+def test_images_selectors_tolerations_and_resources() -> None:
+    raw = {
+        "ovnImage": {"repository": "r/ovn", "digest": "sha256:" + "1" * 64},
+        "ovsImage": {"repository": "r/ovs", "tag": "9", "pullPolicy": "Always"},
+        "controller": {"nodeSelector": {"a": "1"}, "resources": {"limits": {"memory": "2Gi"}}},
+        "ovs": {"nodeSelector": {}, "tolerations": [{"operator": "Exists"}]},
+    }
+    controller, agent = (containers("ovn-controller", raw)[name] for name in ("ovn-controller", "agent"))
+    assert controller["image"] == agent["image"] == "r/ovn@sha256:" + "1" * 64
+    assert controller["resources"] == {"limits": {"memory": "2Gi"}}
+    assert pod("ovn-controller", raw)["nodeSelector"] == {"a": "1"}
+    vswitchd = containers("ovs", raw)["ovs-vswitchd"]
+    assert (vswitchd["image"], vswitchd["imagePullPolicy"]) == ("r/ovs:9", "Always")
+    assert pod("ovs", raw)["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_every_daemon_ends_gently_and_is_judged_by_its_own_words() -> None:
+    for name, role in (("ovsdb-server", "database"), ("ovs-vswitchd", "vswitchd"), ("ovn-controller", "controller")):
+        one = {**containers("ovs"), **containers("ovn-controller")}[name]
+        assert one["command"][-1] == role
+        assert one["lifecycle"]["preStop"]["exec"]["command"][-2:] == ["stop", role]
+        assert one["livenessProbe"]["exec"]["command"][-2:] == ["alive", role]
+        assert one["readinessProbe"]["exec"]["command"][-2:] == ["ready", role]
+    assert "exit --restart" in SCRIPT
