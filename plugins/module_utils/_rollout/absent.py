@@ -75,7 +75,9 @@ def kept(live: Live) -> list[str]:
 
 
 def _await_pods(cluster: Cluster, name: str, namespace: str, deadline: Deadline) -> None:
-    selector = f"app.kubernetes.io/instance={name},app.kubernetes.io/managed-by=c5c3.ovn"
+    selector = (
+        f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
+    )
     pods: list[t.Any] = cluster.list("v1", "Pod", namespace, labels=selector)
     while pods:
         if deadline.expired:
