@@ -15,6 +15,7 @@ import traceback
 import typing as t
 
 from chassis import many_hosts
+from hypervisors import thousand_nodes
 from machines import Machines
 from measure import Figure, print_table
 from ports import many_ports
@@ -26,6 +27,7 @@ PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "first": site_first,
     "again": site_again,
     "status": status_of_six,
+    "hypervisors": thousand_nodes,
 }
 
 
