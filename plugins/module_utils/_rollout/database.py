@@ -163,7 +163,8 @@ class DatabaseRollout:
         while True:
             self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
             decided = self._plan()
-            if decided.record is None and decided.step is None:
+            record = self._held_back(decided.record, decided.step) if decided.record else None
+            if record is None and decided.step is None:
                 self.warnings += decided.warnings
                 return
             what = decided.step.reason if decided.step else f"write the state record of {self.run.database}"
@@ -175,7 +176,10 @@ class DatabaseRollout:
                 raise TimedOut(
                     f"Gave up after {deadline.seconds:g} s: {what}. {self._trouble()} The databases are safe; run again to go on."
                 )
-            self._take(decided, deadline)
+            if record is not None:
+                self._write(record, decided.step)
+            if decided.step is not None:
+                self._take(decided.step, deadline)
 
     def await_examined(self, deadline: Deadline) -> None:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that it cannot."""
@@ -205,21 +209,15 @@ class DatabaseRollout:
             trouble = self._trouble()
             raise Refused(f"{e} {trouble}".rstrip(), **e.details) from e
 
-    def _take(self, decided: Round, deadline: Deadline) -> None:
-        step, record = decided.step, decided.record
-        if record is not None and step is not None and step.action == "wait":
-            record = self._hold_back(record)
-        if record is not None and record != self.store.read():
-            self.store.write(record, self.election_timer)
-            self.members.poke(record)
-            if not self.steps and (step is None or step.action == "wait"):
-                self._note(
-                    f"write the state record of {self.run.database}"
-                )  # else it belongs to the step that it records
-        if step is None:
-            return
-        current = self.store.read()
-        if current is None:
+    def _write(self, record: Record, step: Step | None) -> None:
+        self.store.write(record, self.election_timer)
+        self.members.poke(record)
+        if not self.steps and (step is None or step.action == "wait"):
+            self._note(f"write the state record of {self.run.database}")  # else it belongs to the step that it records
+
+    def _take(self, step: Step, deadline: Deadline) -> None:
+        record = self.store.read()
+        if record is None:
             raise AssertionError("a step without a record")
         if step.action == "start":
             self._make_room(step)
@@ -228,9 +226,9 @@ class DatabaseRollout:
         try:
             if step.action in _DISRUPTIVE:
                 with self.context.turn:
-                    self.members.take(step, current, deadline)
+                    self.members.take(step, record, deadline)
             else:
-                self.members.take(step, current, deadline)
+                self.members.take(step, record, deadline)
         except OvnError as e:
             trouble = self._trouble()
             raise type(e)(f"{e} {trouble}".rstrip(), **e.details) from e
@@ -239,16 +237,23 @@ class DatabaseRollout:
         if words not in self.steps:
             self.steps.append(words)
 
-    def _hold_back(self, record: Record) -> Record:
-        """A pod joins as soon as the record says that it may. While the gate is closed, it does not say so."""
-        before = self.store.read()
-        if before is None:
-            return record
+    def _held_back(self, record: Record, step: Step | None) -> Record | None:
+        """The record as it may be written now, None if it says nothing new.
+
+        A pod joins as soon as the record expects it. So the record says that only in the round that starts the member: after the gate was seen
+        open, and after the member's old server id was removed.
+        """
+        before, order = self.store.read(), list(self.run.declared)
+        starting = step.members if step is not None and step.action == "start" else ()
         for name, member in record.members.items():
-            was = before.members.get(name)
-            if member.state == "expected" and was is not None and was.state == "replacing":
-                record = record.with_member(name, state=was.state, sid=was.sid)
-        return before if record.replace(revision=before.revision) == before else record
+            waits = member.state == "expected" and record.cid is not None and name in order[: self.replicas]
+            runs = name in self.seen and self.seen[name].running
+            was = before.members.get(name) if before else None
+            if waits and not runs and name not in starting and (was is None or was.state != "expected"):
+                record = record.with_member(name, state="replacing")
+        if before is not None and record.replace(revision=before.revision) == before:
+            return None
+        return record
 
     def _make_room(self, step: Step) -> None:
         """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
