@@ -56,7 +56,8 @@ class Authority:
         return {name: base64.b64encode(content).decode() for name, content in contents.items()}
 
 
-CA, OTHER = Authority("CA"), Authority("another CA")
+CA = Authority("CA")
+OTHER = Authority("another CA")
 
 
 def compared(data: dict[str, str] | None, issuer: str = CA.pem, **options: t.Any) -> dict[str, t.Any]:
