@@ -460,6 +460,18 @@ def test_tls_against_a_plain_port_and_the_other_way_round(raft_cluster: t.Any, s
         ({"expected_members": 0}, "expected_members is 0"),
         ({"control_sockets": ["/a", "/b"], "member": "x"}, "several"),
         ({"database": "westbound"}, "northbound"),
+        (
+            {"cluster": "ovn", "endpoints": ["tcp:192.0.2.1:6641"]},
+            "parameters are mutually exclusive: cluster|endpoints",
+        ),
+        (
+            {"cluster": "ovn", "member": "central1"},
+            "parameters are mutually exclusive: cluster|member",
+        ),
+        (
+            {"cluster": "ovn", "kubeconfig": "/nowhere/kubeconfig"},
+            "/nowhere/kubeconfig",
+        ),
     ],
     ids=str,
 )
