@@ -245,7 +245,7 @@ def _options() -> dict[str, t.Any]:
         "spec": {"type": "dict"},
         "southbound": texts,
         "northbound": texts,
-        "tls_secret": {"type": "str"},
+        "tls_secret": {"type": "str", "no_log": False},  # its name
         "api_server": {"type": "str"},
         "private_key": {"type": "path"},
         "certificate": {"type": "path"},
