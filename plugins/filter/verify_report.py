@@ -92,6 +92,16 @@ def _members(variables: Variables) -> dict[str, int] | None:
     return {database: int((spec.get(database) or {}).get("replicas") or 0) for database in DATABASES}
 
 
+def _inside_only(variables: Variables) -> Variables | None:
+    """What the OVNCluster knows of its chassis, if its databases cannot be reached from outside; None otherwise."""
+    found = variables.get("ovn_verify_cluster") or {}
+    endpoints = found.get("endpoints") or {}
+    if not found.get("exists") or endpoints.get("southbound") != endpoints.get("southbound_inside"):
+        return None
+    conditions = (found["cluster"].get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition["type"] == "ControllersReady"), {})
+
+
 def _host(variables: Variables) -> Host:
     return Host(
         northbound=variables.get("ovn_verify_northbound"),
@@ -136,6 +146,7 @@ def verify_report(
                     if "resources" not in result
                 },
                 heartbeat=heartbeat,
+                inside_only=_inside_only(hostvars[central[0]]) if len(central) == 1 else None,
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,
                 southbound_endpoints=southbound_endpoints,

@@ -57,6 +57,7 @@ class Installation:
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
+    `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
     """
 
     central: t.Mapping[str, Host]
@@ -65,6 +66,7 @@ class Installation:
     chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
     silent_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    inside_only: Result | None = None
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
 
@@ -108,7 +110,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     findings.problems += _reasons(verdicts, "problem", installation)
     findings.warnings += _reasons(verdicts, "warning", installation)
     facts["northd"] = _northd(reached, findings, lines)
-    facts["heartbeat"] = _heartbeat(installation.heartbeat, findings, lines)
+    facts["heartbeat"] = _heartbeat(installation, findings, lines)
     facts["chassis"] = _chassis(installation, findings, lines)
     facts["versions"] = _versions(reached, installation.heartbeat, findings, lines)
     facts["certificates"] = _certificates(installation, reached, findings, lines)
@@ -231,11 +233,15 @@ def _northd(reached: t.Mapping[str, Host], findings: _Findings, lines: list[str]
     return found
 
 
-def _heartbeat(heartbeat: Result | None, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+def _heartbeat(installation: Installation, findings: _Findings, lines: list[str]) -> dict[str, t.Any]:
+    heartbeat = installation.heartbeat
     if not heartbeat or "nb_cfg" not in heartbeat:
-        cause = _words(heartbeat) or "no central host could be asked"
-        findings.problems.append(f"The heartbeat could not be sent: {cause}.")
-        lines.append(_line("Heartbeat", "problem", "not sent"))
+        if installation.inside_only is not None:
+            lines.append(_line("Heartbeat", "not sent", "the databases are only reachable inside of their cluster"))
+        else:
+            cause = _words(heartbeat) or "no central host could be asked"
+            findings.problems.append(f"The heartbeat could not be sent: {cause}.")
+            lines.append(_line("Heartbeat", "problem", "not sent"))
         return {"nb_cfg": None, "probed": False, "northd_alive": None, "sb_ms": None, "hv_ms": None}
     number, sb_ms, hv_ms = heartbeat["nb_cfg"], heartbeat["sb_ms"], heartbeat["hv_ms"]
     if not heartbeat["northd_alive"]:
@@ -306,6 +312,8 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
             )
         )
         lines.extend(_chassis_lines(wanted, known, unexpected, heartbeat["probed"]))
+    elif installation.inside_only is not None:
+        lines.append(_told_by_observer(installation.inside_only, findings))
     else:
         lines.append(_line("Chassis", "unknown", f"{len(wanted)} in the inventory" if expected is not None else ""))
     return {
@@ -316,6 +324,15 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
         "unexpected": unexpected,
         "details": local,
     }
+
+
+def _told_by_observer(condition: Result, findings: _Findings) -> str:
+    """The observer in the cluster counts who answered the heartbeats of others; none at all are no fault of theirs."""
+    state, message = condition.get("status"), condition.get("message") or "Nobody has looked at the chassis yet."
+    if state == "False" and condition.get("reason") != "NoChassis":
+        findings.problems.append(f"The OVNCluster says of its chassis: {message}")
+    words = {"True": "healthy", "False": "none" if condition.get("reason") == "NoChassis" else "problem"}
+    return _line("Chassis", words.get(str(state), "unknown"), f"the OVNCluster says: {message}")
 
 
 def _chassis_lines(

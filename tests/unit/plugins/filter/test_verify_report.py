@@ -84,3 +84,27 @@ def test_a_cluster_that_cannot_be_asked_is_a_problem() -> None:
 def test_declared_members_of_a_control_plane_in_kubernetes(cluster: dict[str, t.Any], declared: str) -> None:
     answer = report({"plane": {**CLUSTER, "ovn_verify_cluster": cluster}}, central=["plane"], heartbeat=HEARTBEAT)
     assert any(line.startswith("Northbound") and declared in line for line in answer["lines"])
+
+
+@pytest.mark.parametrize(
+    ("condition", "line", "problems"),
+    [
+        ({"status": "True", "reason": "AllAnswer", "message": "2 of 2 chassis answer."}, "healthy", []),
+        (
+            {"status": "False", "reason": "ChassisSilent", "message": "1 of 2 chassis answer."},
+            "problem",
+            ["The OVNCluster says of its chassis: 1 of 2 chassis answer."],
+        ),
+        ({"status": "False", "reason": "NoChassis", "message": "No chassis is registered."}, "none", []),
+        ({}, "unknown", []),
+    ],
+    ids=["all answer", "one is silent", "none yet", "nobody looked"],
+)
+def test_databases_that_are_only_reachable_inside(condition: dict[str, str], line: str, problems: list[str]) -> None:
+    conditions = [{"type": "ControllersReady", **condition}] if condition else []
+    endpoints = {"southbound": "ssl:a:6642", "southbound_inside": "ssl:a:6642"}
+    cluster = {"exists": True, "endpoints": endpoints, "cluster": {"status": {"conditions": conditions}}}
+    answer = report({"plane": {**CLUSTER, "ovn_verify_cluster": cluster}}, central=["plane"], heartbeat={"msg": "x"})
+    assert next(text for text in answer["lines"] if text.startswith("Chassis")).split()[1] == line
+    assert [problem for problem in answer["problems"] if "chassis" in problem.split(":")[0]] == problems
+    assert not [problem for problem in answer["problems"] if "heartbeat" in problem]
