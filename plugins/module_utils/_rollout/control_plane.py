@@ -29,7 +29,7 @@ from .live import Live
 from .record_store import RecordStore
 from .settings import converge_settings
 from .status import write_status
-from .storage import grow_claims
+from .storage import claim_changes, grow_claims
 from .workloads import await_workloads
 
 _LATER = ("northd", "observer")  # components that are of no use before the databases are
@@ -57,6 +57,7 @@ class ControlPlane:
         )
 
     def present(self) -> None:
+        self._check(self.live)
         self._foundations(self.live)
         try:
             self._objects(self.live)
@@ -66,6 +67,12 @@ class ControlPlane:
         finally:
             if not self.check_mode:
                 self.lease.release()
+
+    def _check(self, live: Live) -> None:
+        """What is refused before anything is changed: records that cannot be read, volumes that would have to shrink or move."""
+        self.stores = {d: RecordStore(self.cluster, self.wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
+        self.recorded = {d: bool((record := self.stores[d].read()) and record.cid) for d in DATABASES}
+        claim_changes(self.wanted, live)
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
@@ -103,13 +110,9 @@ class ControlPlane:
         )
 
     def _objects(self, live: Live) -> None:
-        stores = {d: RecordStore(self.cluster, self.wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
-        recorded = {d: bool((record := stores[d].read()) and record.cid) for d in DATABASES}
-        self.replicas = {d: self._first_replicas(d, live, recorded[d]) for d in DATABASES}
-        self.settled = all(recorded.values())
-        if not self.check_mode:
-            for store in stores.values():
-                store.ensure()
+        self.replicas = {d: self._first_replicas(d, live, self.recorded[d]) for d in DATABASES}
+        self.settled = all(self.recorded.values())
+        self.done += [store.ensure(check_mode=self.check_mode) for store in self.stores.values()]
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
         done = self._apply([m for m in manifests if not is_config(m) and (self.settled or not _is_later(m))], live)
@@ -118,7 +121,7 @@ class ControlPlane:
             self.databases[d] = DatabaseRollout(
                 context,
                 self._run(d),
-                stores[d],
+                self.stores[d],
                 functools.partial(self._scale, d),
                 self.replicas[d],
                 election_timer=self.wanted.spec.database(d).election_timer,
@@ -213,6 +216,7 @@ class ControlPlane:
         self.done += prune(self.cluster, manifests, live.index, check_mode=self.check_mode)
         if self.check_mode:
             return
+        self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]
         if wanted.wait:
             await_workloads(self.cluster, wanted, live, self.deadline, fresh=self._touched("Deployment"))
         self.resource = write_status(self.cluster, wanted, self.resource, self.databases, self.endpoints, self.time)

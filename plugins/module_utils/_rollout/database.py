@@ -144,6 +144,15 @@ class DatabaseRollout:
         record = self.store.read()
         return assess(answers, len(self.run.declared), record.cid if record else None)
 
+    def absentees(self) -> str:
+        """Who does not take part although nothing can be done about it now, and why; empty if all do."""
+        away = [name for name in self.run.declared if not (name in self.seen and self.seen[name].connected)]
+        if not away:
+            return ""
+        return f"{self.run.database}: {', '.join(away)} does not take part. {self._trouble()} Run again when its pod runs.".replace(
+            "  ", " "
+        )
+
     @property
     def leader(self) -> Observation | None:
         return next((o for o in self.seen.values() if o.leader and o.connected), None)

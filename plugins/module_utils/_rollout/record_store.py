@@ -13,6 +13,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .._k8s import Cluster
+from .._objects import Action, Done
 from .._raft.record import Record, parse_record, render_files
 
 
@@ -41,10 +42,16 @@ class RecordStore:
         except InvalidInput as e:
             raise InvalidInput(f"{self._place}: {e}") from e
 
-    def ensure(self) -> None:
+    def ensure(self, *, check_mode: bool) -> Done:
         """Pods mount it, so it has to exist before they start; an empty one allows nothing."""
-        if self.manifest is None:
-            self.manifest = self.cluster.create({**self.skeleton, "data": {}})
+        before = after = self.manifest
+        if before is None:
+            after = {**self.skeleton, "data": {}}
+            if not check_mode:
+                after = self.manifest = self.cluster.create(after)
+        metadata = self.skeleton["metadata"]
+        action: Action = "unchanged" if before is not None else "created"
+        return Done("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
 
     def write(self, record: Record, election_timer: int) -> None:
         """Replace it. `Conflict`: somebody else wrote it since it was read."""

@@ -38,10 +38,8 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
     return {"spec": {"resources": {"requests": {"storage": size}}}}
 
 
-def grow_claims(
-    cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: t.Callable[[Done], None]
-) -> None:
-    """All are checked before the first is changed."""
+def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
+    """Claims that have to grow, each with its patch. All are checked before anything at all is changed."""
     changes: list[tuple[Object, Object]] = []
     for database in DATABASES:
         spec = wanted.spec.database(database)
@@ -50,7 +48,13 @@ def grow_claims(
             patch = claim and claim_change(claim, spec.storage.size, spec.storage.storage_class)
             if claim and patch:
                 changes.append((claim, patch))
-    for claim, patch in changes:
+    return changes
+
+
+def grow_claims(
+    cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: t.Callable[[Done], None]
+) -> None:
+    for claim, patch in claim_changes(wanted, live):
         name = claim["metadata"]["name"]
         after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
         if not check_mode:

@@ -48,6 +48,6 @@ def await_workloads(cluster: Cluster, wanted: Wanted, live: Live, deadline: Dead
     ]
     raise TimedOut(
         f"{ready} of {wanted.spec.northd.replicas} pods of Deployment {name} were available when the time was up. "
-        f"{describe(cluster, wanted.namespace, name, pods)} The databases are in order; "
-        f"see kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
+        f"{describe(cluster, wanted.namespace, name, pods)} "
+        f"See kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
     )
