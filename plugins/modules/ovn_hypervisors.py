@@ -13,8 +13,8 @@ description:
   - Makes nodes of a Kubernetes cluster OVN chassis, with the Southbound database in another cluster, in the same one, or on machines.
     Runs on the control node.
   - Two DaemonSets, C(ovs) and C(ovn-controller), run on the nodes that the specification selects. The Open vSwitch database lies on the node
-    (C(/var/lib/c5c3-ovn/openvswitch)), so that a pod that is restarted or updated finds its ports again; ovn-controller is always ended with
-    C(exit --restart), which keeps flows, tunnels and the chassis row.
+    (C(/var/lib/c5c3-ovn/openvswitch), its sockets in C(/run/c5c3-ovn/openvswitch)), so that a pod that is restarted or updated finds its ports again;
+    ovn-controller is always ended with C(exit --restart), which keeps flows, tunnels and the chassis row.
   - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if somebody else wrote into it. An agent
     in the pod writes them into Open vSwitch by the rules of M(c5c3.ovn.ovn_chassis). A node that gets the label later registers without another run.
   - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node. A node that is not selected any more, or that was deleted, loses

@@ -34,6 +34,7 @@ class Node(t.NamedTuple):
     annotations: t.Mapping[str, str]
     addresses: tuple[str, ...]  # internal ones, the first is the address of pods on the host network
     ready: bool
+    taints: tuple[str, ...] = ()
 
 
 def parse_node(node: Object) -> Node:
@@ -48,7 +49,13 @@ def parse_node(node: Object) -> Node:
         metadata.get("annotations") or {},
         tuple(by_type.get("InternalIP") or by_type.get("ExternalIP") or ()),
         any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or []),
+        tuple(_taint(taint) for taint in (node.get("spec") or {}).get("taints") or []),
     )
+
+
+def _taint(taint: Object) -> str:
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
 def matches(labels: t.Mapping[str, str], selector: t.Mapping[str, str]) -> bool:

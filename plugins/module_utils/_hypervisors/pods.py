@@ -27,12 +27,13 @@ def is_ready(pod: Object) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
 
 
-def rolled_out(daemon_set: Object, absent: int = 0) -> bool:
-    """Whether its controller has seen this version and every pod of it is ready, but for `absent` nodes that are down."""
+def rolled_out(daemon_set: Object, nodes: int, down: int = 0) -> bool:
+    """Whether its controller has seen this version and each of `nodes` has a ready pod of it, but for those that are down."""
     status = daemon_set.get("status") or {}
     if status.get("observedGeneration", 0) < daemon_set["metadata"]["generation"]:
         return False
-    wanted = status.get("desiredNumberScheduled", 0) - absent
+    # A node with a taint that the pods do not tolerate is not counted there, and would never be missed.
+    wanted = max(status.get("desiredNumberScheduled", 0), nodes) - down
     return bool(status.get("updatedNumberScheduled", 0) >= wanted and status.get("numberReady", 0) >= wanted)
 
 
@@ -47,7 +48,7 @@ def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str,
             places[place, component] = pod
     troubles = {}
     for node in nodes:
-        words = [_trouble(places.get((node.name, component)), name) for component, name in COMPONENTS.items()]
+        words = [_trouble(node, places.get((node.name, component)), name) for component, name in COMPONENTS.items()]
         found = [word for word in words if word]
         if found:
             troubles[node.name] = "; ".join(found)
@@ -69,9 +70,10 @@ def _node_of(pod: Object) -> str:
     return ""
 
 
-def _trouble(pod: Object | None, daemon_set: str) -> str:
+def _trouble(node: Node, pod: Object | None, daemon_set: str) -> str:
     if pod is None:
-        return f"no pod of DaemonSet {daemon_set} is there"
+        taints = f" (the node has the taints {', '.join(node.taints)})" if node.taints else ""
+        return f"no pod of DaemonSet {daemon_set} is there{taints}"
     if is_ready(pod):
         return ""
     found = container_troubles(pod)

@@ -181,7 +181,7 @@ class Hypervisors:
 
     def _wait(self) -> None:
         await_pods(self.cluster, self.wanted, self._daemon_sets(), self.chassis, self.deadline)
-        if self.registry is not None:
+        if self.registry is not None and any(one.node.ready for one in self.chassis):
             self.registry = await_registered(self.cluster, self.wanted, self.chassis, self.deadline)
 
     def _warn_of_nodes(self) -> None:
@@ -195,7 +195,8 @@ class Hypervisors:
         daemon_sets = self._daemon_sets()
         if self.wanted.wait and all(one.node.ready for one in self.chassis):
             return {}  # or we would not have come so far
-        if len(daemon_sets) == len(COMPONENTS) and all(map(rolled_out, daemon_sets.values())):
+        count = len(self.chassis)
+        if len(daemon_sets) == len(COMPONENTS) and all(rolled_out(one, count) for one in daemon_sets.values()):
             return {}
         if not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
             return None

@@ -12,7 +12,7 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, TimedOut
+from .._errors import OvnError, TimedOut, Unreachable
 from .._k8s import Cluster
 from .._manifests.names import MANAGER, Object
 from .pods import COMPONENTS, explain, pod_troubles, rolled_out
@@ -38,7 +38,7 @@ def await_pods(
     state = dict(known)
 
     def good() -> bool:
-        return all(name in state and rolled_out(state[name], down) for name in COMPONENTS.values())
+        return all(name in state and rolled_out(state[name], len(chassis), down) for name in COMPONENTS.values())
 
     if good():
         return
@@ -84,11 +84,16 @@ def why(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis]) -> str:
 def await_registered(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis], deadline: Deadline) -> Registry:
     """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends."""
     waited = [one for one in chassis if one.node.ready]
+    missing: list[tuple[Chassis, str]] = []
     while True:
-        registry = read_registry(wanted.asked, wanted.tls, deadline.within(15))
-        missing = [(one, reason) for one in waited if (reason := registry.registered(one))]
-        if not missing:
-            return registry
+        try:
+            registry = read_registry(wanted.asked, wanted.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
+        except (Unreachable, TimedOut) as e:
+            missing = [(one, str(e)) for one in waited[:1]]
+        else:
+            missing = [(one, reason) for one in waited if (reason := registry.registered(one))]
+            if not missing:
+                return registry
         if deadline.left() <= _PAUSE:
             break
         time.sleep(_PAUSE)

@@ -26,7 +26,7 @@ from .._chassis.operations import ROOT
 from .._chassis.plan import Actual, Plan, diff_of, make_plan, wanted_of
 from .._chassis.registration import Me, address_conflict, duplicate_id
 from .._deadline import Deadline
-from .._errors import Conflict, InvalidInput, OvnError, Refused
+from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.wire import TlsFiles
@@ -161,7 +161,12 @@ class Agent:
             if next_cfg is not None:
                 self.log.say(f"changed: {json.dumps(diff_of(plan, actual)['after'], sort_keys=True)}")
             self._settle()
-            errors = database.wait_applied(next_cfg or actual.next_cfg, Deadline(_APPLIED))
+            try:
+                errors = database.wait_applied(next_cfg or actual.next_cfg, Deadline(_APPLIED))
+            except TimedOut as e:  # in the words of a pod: there are no units here
+                raise TimedOut(
+                    f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
+                ) from e
         fatal = {
             name: words
             for name, words in errors.items()

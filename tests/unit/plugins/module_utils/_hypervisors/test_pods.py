@@ -84,7 +84,7 @@ def test_a_pod_that_is_replaced_does_not_hide_the_new_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "absent", "done"),
+    ("status", "down", "done"),
     [
         pytest.param({}, 0, False, id="nobody has looked yet"),
         pytest.param(
@@ -119,8 +119,18 @@ def test_a_pod_that_is_replaced_does_not_hide_the_new_one() -> None:
         ),
     ],
 )
-def test_rolled_out(status: dict[str, int], absent: int, done: bool) -> None:
-    assert rolled_out({"metadata": {"generation": 2}, "status": status}, absent) == done
+def test_rolled_out(status: dict[str, int], down: int, done: bool) -> None:
+    assert rolled_out({"metadata": {"generation": 2}, "status": status}, 2, down) == done
+
+
+def test_a_node_that_no_pod_tolerates_is_missed() -> None:
+    status = {"observedGeneration": 2, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1}
+    assert not rolled_out({"metadata": {"generation": 2}, "status": status}, 2)
+    tainted = Node("n1", "u", {}, {}, (), True, ("gpu=yes:NoSchedule",))
+    assert (
+        "no pod of DaemonSet ovs is there (the node has the taints gpu=yes:NoSchedule)"
+        in pod_troubles([], [tainted])["n1"]
+    )
 
 
 def event(pod_name: str, message: str, moment: str, container: str = "agent") -> dict[str, t.Any]:
@@ -145,6 +155,15 @@ def test_the_agent_speaks_through_its_probe() -> None:
     assert agent_words(events, ["a"]) == ["The tunnels have no end."]
     text = explain({"n1": "pod a is not ready"}, [pod("controller", False)], [])
     assert text == "Node n1: pod a is not ready"
+
+
+def test_what_keeps_a_daemon_set_from_making_pods_is_told() -> None:
+    message = 'Error creating: pods "ovs-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2'
+    about = {"kind": "DaemonSet", "name": "ovs"}
+    quota = {"metadata": {}, "type": "Warning", "reason": "FailedCreate", "message": message, "involvedObject": about}
+    text = explain({"n1": "no pod of DaemonSet ovs is there"}, [], [quota])
+    assert "Node n1: no pod of DaemonSet ovs is there" in text
+    assert "exceeded quota: small" in text
 
 
 def test_many_nodes_are_cut() -> None:
