@@ -242,10 +242,15 @@ def _objects(done: list[Done]) -> list[dict[str, str]]:
     return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
 
 
+def _place(params: dict[str, t.Any]) -> tuple[str, str]:
+    """Name and namespace; a definition has its own."""
+    metadata = (params["definition"] or {}).get("metadata") or {}
+    return metadata.get("name") or params["name"], metadata.get("namespace") or params["namespace"]
+
+
 def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
-    definition = (params["definition"] or {}).get("metadata") or {}
-    live = look(cluster, definition.get("name") or params["name"], definition.get("namespace") or params["namespace"])
+    live = look(cluster, *_place(params))
     plane = ControlPlane(cluster, wanted_from(params, live.resource), live, check_mode=module.check_mode)
     try:
         plane.present()
@@ -268,7 +273,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 
 def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
-    name, namespace = params["name"], params["namespace"]
+    name, namespace = _place(params)
     done = remove(
         cluster,
         name,

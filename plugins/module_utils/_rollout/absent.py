@@ -15,7 +15,7 @@ from .._deadline import Deadline
 from .._errors import TimedOut
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, Object, lease_name, record_name
-from .._objects import Done
+from .._objects import Done, Key
 from .live import Live, look
 
 _DATA = ("PersistentVolumeClaim",)
@@ -36,17 +36,21 @@ _ORDER = (
 
 def doomed(live: Live, *, delete_data: bool) -> list[Object]:
     """What goes, in order. Records and claims are one thing: neither is of use without the other."""
-    records = {record_name(live.name, database) for database in DATABASES}
-    found = [
-        manifest
-        for kind in _ORDER
-        for key, manifest in sorted(live.index.items())
-        if key[:2] == kind and not (kind[1] == "ConfigMap" and key[3] in records)
-    ]
+    there = _staying(live)
+    found = [manifest for kind in _ORDER for key, manifest in there if key[:2] == kind and not _is_record(live, key)]
     if delete_data:
-        found += [m for key, m in sorted(live.index.items()) if key[1] in _DATA]
-        found += [m for key, m in sorted(live.index.items()) if key[1] == "ConfigMap" and key[3] in records]
+        found += [manifest for key, manifest in there if key[1] in _DATA]
+        found += [manifest for key, manifest in there if _is_record(live, key)]
     return found
+
+
+def _staying(live: Live) -> list[tuple[Key, Object]]:
+    """All but what is on its way out already: a claim may be for a while, after its last pod."""
+    return [(key, m) for key, m in sorted(live.index.items()) if "deletionTimestamp" not in m["metadata"]]
+
+
+def _is_record(live: Live, key: Key) -> bool:
+    return key[1] == "ConfigMap" and key[3] in {record_name(live.name, database) for database in DATABASES}
 
 
 def remove(
@@ -62,16 +66,16 @@ def remove(
         if not check_mode:
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
         done.append(Done(manifest["kind"], metadata["name"], namespace, "deleted", manifest, None))
+    if not check_mode:
+        _await_pods(cluster, name, namespace, deadline)  # an earlier run may have given up on them
     if done and not check_mode:
-        _await_pods(cluster, name, namespace, deadline)
         cluster.delete("coordination.k8s.io/v1", "Lease", lease_name(name), namespace)  # of runs that are over
     return done
 
 
 def kept(live: Live) -> list[str]:
     """Names of the claims and records that are left, for the report."""
-    records = {record_name(live.name, database) for database in DATABASES}
-    return [f"{key[1]} {key[3]}" for key in sorted(live.index) if key[1] in _DATA or key[3] in records]
+    return [f"{key[1]} {key[3]}" for key, _manifest in _staying(live) if key[1] in _DATA or _is_record(live, key)]
 
 
 def _await_pods(cluster: Cluster, name: str, namespace: str, deadline: Deadline) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import typing as t
+import uuid
 
 from .._errors import InvalidInput
 from .._manifests.crds import check_revision, custom_resource_definitions
@@ -92,6 +93,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
     namespace = metadata.pop("namespace", None) or params["namespace"]
     if params["wait_timeout"] <= 0:
         raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
+    cluster_ids = {d: _cluster_id(params, d) for d in DATABASES}
     return Wanted(
         name=name,
         namespace=namespace,
@@ -99,7 +101,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
         spec=parse_spec(raw, name=name, namespace=namespace),
         metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
         cluster_domain=params["cluster_domain"],
-        cluster_ids={d: params[f"{d}_cluster_id"] or None for d in DATABASES},
+        cluster_ids=cluster_ids,
         bootstrap=params["bootstrap"] == "auto",
         restart=params["restart"],
         allow_outage=params["allow_outage"],
@@ -108,6 +110,19 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],
     )
+
+
+def _cluster_id(params: t.Mapping[str, t.Any], database: Database) -> str | None:
+    option = f"{database}_cluster_id"
+    text = str(params[option] or "").strip()
+    if not text:
+        return None
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise InvalidInput(
+            f'{option} is "{text}", which is no UUID. Take it from ovn_raft_status, or leave it out.'
+        ) from None
 
 
 def wanted_definitions(live: Live) -> list[Object]:
