@@ -1,0 +1,277 @@
+"""The role ovn_pki on Secrets of a real API server, together with a machine that trusts the same CA."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import typing as t
+import urllib.error
+
+import pytest
+
+pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
+
+from _apiserver import ApiServer
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+PLAYBOOK = """
+- name: Databases
+  hosts: ovn_central
+  gather_facts: false
+  roles:
+    - role: c5c3.ovn.ovn_pki
+- name: Chassis
+  hosts: ovn_hypervisors
+  gather_facts: false
+  roles:
+    - role: c5c3.ovn.ovn_pki
+"""
+
+FILES_PLAYBOOK = """
+- name: A look with the certificate of the cluster
+  hosts: ovn_central
+  gather_facts: false
+  tasks:
+    - name: Look
+      block:
+        - name: Bring the files
+          ansible.builtin.include_role: {name: c5c3.ovn.ovn_pki, tasks_from: kubernetes_files, rolespec_validate: false}
+        - name: Fail with what is there
+          ansible.builtin.fail:
+            msg: "{{ ovn_pki_files.values() | map('basename') | join(' ') }}, readable {{ ovn_pki_files.private_key is file }}"
+      always:
+        - name: Take the files away
+          ansible.builtin.include_role: {name: c5c3.ovn.ovn_pki, tasks_from: kubernetes_files_away, rolespec_validate: false}
+"""
+
+Object = dict[str, t.Any]
+PLACES = {"plane": "a", "rack1": "b"}
+
+
+class Site:
+    """A control plane and a hypervisor cluster, which are two new namespaces of one API server, and the machine h1."""
+
+    def __init__(self, root: pathlib.Path, server: ApiServer, prefix: str) -> None:
+        self.root, self.server = root, server
+        self.namespaces = {host: f"{prefix}-{suffix}" for host, suffix in PLACES.items()}
+        self.ca = root / "ovn-pki"
+        self.scratch = root / "scratch"
+        self.scratch.mkdir()
+
+    def run(self, *arguments: str, playbook: str = PLAYBOOK, **variables: t.Any) -> tuple[int, str]:
+        def cluster(host: str) -> Object:
+            return {
+                "ovn_backend": "kubernetes",
+                "ovn_kubeconfig": self.server.kubeconfig,
+                "ovn_namespace": self.namespaces[host],
+            }
+
+        inventory = {
+            "all": {
+                "vars": {
+                    "ansible_connection": "local",
+                    "ansible_python_interpreter": sys.executable,
+                    "ansible_remote_tmp": str(self.scratch / "remote"),
+                    "ovn_pki_directory": f"{self.root}/{{{{ inventory_hostname }}}}",
+                    "ovn_address": "127.0.0.1",
+                },
+                "children": {
+                    "ovn_central": {"hosts": {"plane": cluster("plane")}},
+                    "ovn_hypervisors": {"hosts": {"rack1": cluster("rack1"), "h1": {}}},
+                },
+            }
+        }
+        (self.root / "hosts.yml").write_text(json.dumps(inventory))
+        (self.root / "playbook.yml").write_text(playbook)
+        program = pathlib.Path(sys.executable).with_name("ansible-playbook")
+        done = subprocess.run(
+            [str(program), "-i", "hosts.yml", "playbook.yml", "-e", json.dumps(variables), *arguments],
+            cwd=self.root,
+            env={
+                **os.environ,
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_LOCAL_TEMP": str(self.scratch / "local"),
+                "TMPDIR": str(self.scratch),
+            },
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        output = done.stdout + done.stderr
+        assert "Traceback" not in output
+        assert "PRIVATE KEY" not in output
+        assert base64.b64encode(b"-----BEGIN PRIVATE KEY").decode()[:20] not in output
+        return done.returncode, re.sub(r"\s+", " ", output)
+
+    def apply(self, *arguments: str, **variables: t.Any) -> dict[str, int]:
+        """How many tasks changed something, by host."""
+        code, output = self.run(*arguments, **variables)
+        assert code == 0, output
+        return {host: int(count) for host, count in re.findall(r"(\S+) : ok=\d+ changed=(\d+)", output)}
+
+    def refuse(self, *arguments: str, **variables: t.Any) -> str:
+        before = self.versions()
+        code, output = self.run(*arguments, **variables)
+        assert code != 0, output
+        assert self.versions() == before
+        return output
+
+    def secret(self, host: str) -> Object | None:
+        path = f"/api/v1/namespaces/{self.namespaces[host]}/secrets/ovn-tls"
+        try:
+            return t.cast("Object", json.loads(self.server.request("GET", path)))
+        except urllib.error.HTTPError as e:
+            if e.code != 404:
+                raise
+            return None
+
+    def write_secret(self, host: str, data: dict[str, str]) -> None:
+        namespace = self.namespaces[host]
+        if self.secret(host) is not None:
+            self.server.request("DELETE", f"/api/v1/namespaces/{namespace}/secrets/ovn-tls")
+        body = {"metadata": {"name": "ovn-tls"}, "data": data}
+        self.server.request("POST", f"/api/v1/namespaces/{namespace}/secrets", body)
+
+    def versions(self) -> dict[str, str]:
+        secrets = {host: self.secret(host) for host in PLACES}
+        return {host: secret["metadata"]["resourceVersion"] for host, secret in secrets.items() if secret}
+
+    def contents(self, host: str) -> dict[str, bytes]:
+        secret = self.secret(host)
+        assert secret is not None
+        assert secret["type"] == "kubernetes.io/tls"
+        return {key: base64.b64decode(value) for key, value in secret["data"].items()}
+
+    def certificate(self, host: str) -> x509.Certificate:
+        """After checks that hold always."""
+        contents = self.contents(host)
+        certificate = x509.load_pem_x509_certificate(contents["tls.crt"])
+        key = serialization.load_pem_private_key(contents["tls.key"], None)
+        form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+        assert key.public_key().public_bytes(*form) == certificate.public_key().public_bytes(*form)
+        return certificate
+
+    def bundle(self, host: str) -> list[x509.Certificate]:
+        return x509.load_pem_x509_certificates(self.contents(host)["ca.crt"])
+
+    def authority(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
+
+
+@pytest.fixture
+def site(api_server: ApiServer, tmp_path: pathlib.Path) -> Site:
+    return Site(tmp_path, api_server, f"pki-{os.getpid()}-{abs(hash(str(tmp_path))) % 10**6}")
+
+
+def test_first_run_then_the_same_again(site: Site) -> None:
+    predicted = site.apply("--check", "--diff")
+    assert all(predicted[host] > 0 for host in ("plane", "rack1", "h1"))
+    assert site.versions() == {}
+    assert not site.ca.exists()
+
+    site.apply()
+    for host in PLACES:
+        certificate = site.certificate(host)
+        assert certificate.subject.rfc4514_string() == f"CN={host}"
+        certificate.verify_directly_issued_by(site.authority())
+        assert site.bundle(host) == [site.authority()]
+        usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
+        assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    names = site.certificate("plane").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    namespace = site.namespaces["plane"]
+    assert {f"*.ovn-northbound.{namespace}.svc.cluster.local", f"ovn-sb.{namespace}.svc"} <= set(
+        names.get_values_for_type(x509.DNSName)
+    )
+    # The daemons of hypervisors need the network and folders of their node.
+    namespace_object = json.loads(site.server.request("GET", f"/api/v1/namespaces/{site.namespaces['rack1']}"))
+    assert namespace_object["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+
+    before = site.versions()
+    assert set(site.apply().values()) == {0}
+    assert set(site.apply("--check", "--diff").values()) == {0}
+    assert site.versions() == before
+
+    # In time, and key and certificate together.
+    serials = {host: site.certificate(host).serial_number for host in PLACES}
+    options = {"ovn_pki_renew_before_days": 366, "ovn_pki_validity_days": 730}
+    assert site.apply("--check", "--limit", "rack1", **options)["rack1"] > 0
+    assert site.versions() == before
+    site.apply("--limit", "rack1", **options)
+    assert site.certificate("rack1").serial_number != serials["rack1"]
+    assert site.certificate("plane").serial_number == serials["plane"]
+
+    # Without the CA nobody makes a second one.
+    shutil.move(site.ca, site.root / "elsewhere")
+    message = site.refuse("--limit", "h1")
+    assert "plane" in message
+    assert "A second CA would cut their connections" in message
+
+
+def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
+    site.apply()
+    former = site.authority()
+    before = {host: site.certificate(host).serial_number for host in PLACES}
+
+    site.apply("--limit", "plane,h1", ovn_pki_ca_rotation="prepare")
+    assert "rack1 do not trust the new CA yet" in site.refuse(ovn_pki_ca_rotation="switch")
+
+    site.apply(ovn_pki_ca_rotation="prepare")
+    assert {host: site.certificate(host).serial_number for host in PLACES} == before
+    site.apply("--limit", "plane,h1", ovn_pki_ca_rotation="switch")
+    assert "rack1 still use certificates of the former CA" in site.refuse(ovn_pki_ca_rotation="finish")
+
+    site.apply(ovn_pki_ca_rotation="switch")
+    for host in PLACES:
+        site.certificate(host).verify_directly_issued_by(site.authority())
+        assert former in site.bundle(host)
+    site.apply(ovn_pki_ca_rotation="finish")
+    assert all(site.bundle(host) == [site.authority()] for host in PLACES)
+    assert set(site.apply().values()) == {0}
+
+
+def test_a_given_secret_is_checked_and_never_touched(site: Site) -> None:
+    site.apply("--limit", "plane")
+    good = {key: base64.b64encode(value).decode() for key, value in site.contents("plane").items()}
+    given = {"ovn_pki_kubernetes_secret_given": True}
+
+    for data, words in (
+        ({key: value for key, value in good.items() if key != "ca.crt"}, "lacks ca.crt"),
+        (good | {"tls.key": base64.b64encode(b"nonsense").decode()}, "does not belong to its key"),
+    ):
+        site.write_secret("plane", data)
+        assert words in site.refuse("--limit", "plane", **given)
+    site.server.request("DELETE", f"/api/v1/namespaces/{site.namespaces['plane']}/secrets/ovn-tls")
+    assert "There is no Secret" in site.refuse("--limit", "plane", **given)
+
+    site.write_secret("plane", good)
+    before = site.versions()
+    assert site.apply("--limit", "plane", **given) == {"plane": 0}
+    named = {"tls": {"certSecretRef": {"name": "ovn-tls"}}}
+    assert site.apply("--limit", "plane", ovn_cluster_spec=named, ovn_pki_renew_before_days=364) == {"plane": 0}
+    assert site.versions() == before
+
+
+def test_files_for_a_look_go_away_also_after_a_failure(site: Site) -> None:
+    site.apply("--limit", "plane")
+    code, output = site.run(playbook=FILES_PLAYBOOK)
+    assert code != 0
+    assert "tls.key tls.crt ca.crt, readable True" in output
+    assert [path for path in site.scratch.rglob("*") if path.name in ("tls.key", "ca.crt")] == []
+
+
+def test_a_cluster_that_cannot_be_asked_is_named(site: Site) -> None:
+    site.apply("--limit", "plane")
+    wrong = site.server.expired_kubeconfig
+    message = site.refuse("--limit", "plane", ovn_kubeconfig=wrong)
+    assert f"Secret {site.namespaces['plane']}/ovn-tls cannot be read with kubeconfig {wrong}" in message
+    assert "Unauthorized" in message
