@@ -93,7 +93,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
     namespace = metadata.pop("namespace", None) or params["namespace"]
     if params["wait_timeout"] <= 0:
         raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
-    cluster_ids = {d: _cluster_id(params, d) for d in DATABASES}
+    cluster_ids: dict[str, str | None] = {d: _cluster_id(params, d) for d in DATABASES}
     return Wanted(
         name=name,
         namespace=namespace,

@@ -14,7 +14,7 @@ import typing as t
 from .._database.converge import MemberState
 from .._database.member import committed, member_state, read_settings
 from .._database.settings import Actual, Layout
-from .._errors import BadAnswer, Unreachable
+from .._errors import BadAnswer, OvnError, Unreachable
 from .._k8s import Cluster
 from .._ovsdb.rows import Operation, write
 from .._raft.parse import ClusterStatus, parse_cluster_status
@@ -78,11 +78,13 @@ class PodDatabase:
         )
 
     def examine(self) -> MemberState:
-        """Follows the lead to the pod that has it."""
+        """Follows the lead to the pod that has it; a pod that is gone or hangs says nothing about the others."""
+        trouble = ""
         for _hop in self.pods:
             try:
                 status = self._status()
-            except Unreachable:
+            except OvnError as e:
+                trouble = f": {e}"
                 names = list(self.pods.values())
                 self.pod = names[(names.index(self.pod) + 1) % len(names)]
                 continue
@@ -92,7 +94,7 @@ class PodDatabase:
             if state.role != "follower" or address not in self.pods:
                 return state
             self.pod, self._committed = self.pods[address], None
-        return MemberState("none", reason="no pod leads")
+        return MemberState("none", reason=f"no pod leads{trouble}")
 
     def read(self) -> Actual:
         return read_settings(self._connection(), self.layout)
