@@ -41,3 +41,8 @@ from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_
 )
 def test_clashes(inventory: dict[str, dict[str, t.Any]], expected: list[str]) -> None:
     assert chassis_clashes(inventory, list(inventory)) == expected
+
+
+def test_clusters_do_not_count_their_nodes_have_the_names() -> None:
+    cluster = {"ovn_backend": "kubernetes", "ansible_host": "127.0.0.1"}
+    assert chassis_clashes({"rack1": cluster, "rack2": cluster}, ["rack1", "rack2"]) == []
