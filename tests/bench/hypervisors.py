@@ -12,7 +12,7 @@ import time
 import typing as t
 
 from machines import Machines
-from measure import Figure
+from measure import Figure, NotHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 from _apiserver import ApiServer, folder_of_binaries
@@ -79,7 +79,7 @@ def _run(server: ApiServer, collections: str) -> Cost:
 
 def thousand_nodes(_machines: Machines) -> list[Figure]:
     if folder_of_binaries() is None:
-        raise RuntimeError("kube-apiserver and etcd missing: tests/testbed/node-image/build makes them")
+        raise NotHere("kube-apiserver and etcd missing: tests/testbed/node-image/build makes them")
     print(f"Hypervisors: {NODES} nodes of one cluster, {ROUNDS} rounds", flush=True)
     with tempfile.TemporaryDirectory(prefix="c5c3-bench-", ignore_cleanup_errors=True) as name:
         parent = pathlib.Path(name, "ansible_collections", "c5c3")

@@ -8,6 +8,10 @@ import sys
 import typing as t
 
 
+class NotHere(Exception):
+    """What a part needs is not on this host; the message says how to get it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Figure:
     """One row of the table; `measured` and `alternative` are what single runs took, in `unit`."""

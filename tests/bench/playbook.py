@@ -73,6 +73,16 @@ def play(name: str, playbook: str | list[dict[str, t.Any]], inventory: Path, *ar
     return run
 
 
+def answers(name: str, task: str) -> list[dict[str, t.Any]]:
+    """What the hosts said to one task of the run `name`."""
+    return [
+        result
+        for event in _events(LOGS / f"{name}.log")
+        if event["_event"] == "v2_runner_on_ok" and event["task"]["name"] == task
+        for result in event["hosts"].values()
+    ]
+
+
 def _events(log: Path) -> t.Iterator[dict[str, t.Any]]:
     for line in log.read_text().splitlines():
         if line.startswith("{"):
