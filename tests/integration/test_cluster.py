@@ -13,11 +13,13 @@ import time
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
+from _apiserver import ApiServer, free_ports
+from _pods_on_api import Kubelet
 from ansible.module_utils import basic
 from conftest import Ran, RunModule, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import live
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, live, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
 CID, OTHER_CID = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -269,6 +271,49 @@ def test_a_definition_instead_of_a_specification(plane: ControlPlane) -> None:
     assert touched(plane.late(spec=None)) == {"OVNCluster ovn": "changed"}
     gone = plane(spec=None, definition=definition, namespace="ignored", state="absent")
     assert "OVNCluster ovn" in touched(gone)
+
+
+def test_from_nothing_to_databases_that_run_and_stay_untouched(
+    plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With pods. What was foreseen is what was done; then nothing is written, and everything costs less than a request an object."""
+    sizes = {"northbound": 3, "southbound": 1}
+    spec = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for database, size in sizes.items()}}
+    kubelet = Kubelet(plane.server, plane.namespace, sizes)
+    monkeypatch.setattr(ovn_cluster, "Cluster", kubelet.cluster)
+    monkeypatch.setattr(control_plane, "raft_address", kubelet.address)
+    free = dict(zip(sizes, free_ports(2)))  # they listen on all addresses of this host
+    monkeypatch.setattr(settings, "PORTS", {d: Ports(port, 0) for d, port in free.items()})
+    options: dict[str, t.Any] = {"spec": spec, "wait": False, "wait_timeout": 120}
+    try:
+        predicted = plane(check=True, **options)
+        first = plane(**options)
+        assert plane.ours().keys() - {"Lease ovn-run"} == {
+            name for name in touched(predicted) if name.split()[0] not in ("Namespace", "CustomResourceDefinition")
+        }
+        assert first["steps"] == predicted["steps"]
+        assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"
+        for database, size in sizes.items():
+            record = plane.recorded(database)
+            assert record["cid"] == kubelet.members[f"ovn-{database}-0"].cid
+            assert record["permit"] is None
+            assert [m["state"] for m in record["members"].values()] == ["confirmed"] * size
+        assert first["cluster"]["status"]["conditions"]
+
+        before = plane.ours()
+        again = plane(**options)
+        assert not again["changed"]
+        assert again["steps"] == []
+        assert plane.ours() == before
+        assert again["requests"] <= len(again["objects"])
+
+        kept = {name: member.cid for name, member in kubelet.members.items()}
+        changed = plane(**{**options, "spec": {**spec, "northbound": {"replicas": 3, "electionTimer": 3000}}})
+        assert touched(changed) == {"OVNCluster ovn": "changed"}
+        assert changed["steps"] == ["northbound: change the election timer from 2000 to 3000 ms"]
+        assert {name: member.cid for name, member in kubelet.members.items()} == kept
+    finally:
+        kubelet.close()
 
 
 # --- what cannot work -------------------------------------------------------------------------------------------------

@@ -1,0 +1,151 @@
+"""What controllers and kubelets would do for a control plane, on a real API server: pods of StatefulSets as launchers on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import typing as t
+from pathlib import Path
+
+from _apiserver import ApiServer
+from _launcher_lib import SCRIPT, Member, free_network
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster, ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import LAUNCHER
+
+Object = dict[str, t.Any]
+STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+
+
+class Kubelet:
+    """Members by the names of their pods. A pod runs from the moment in which its StatefulSet wants it."""
+
+    def __init__(self, server: ApiServer, namespace: str, sizes: t.Mapping[str, int]) -> None:
+        self.server, self.namespace = server, namespace
+        # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
+        self.root = Path(tempfile.mkdtemp(prefix="ovn-pods-"))
+        (self.root / "ovn-raft-launcher").write_text(SCRIPT)
+        (self.root / "ovn-raft-launcher").chmod(0o755)
+        self.members = {
+            f"ovn-{database}-{index}": self._member(database, index, network)
+            for database, size in sizes.items()
+            for network in [free_network()]
+            for index in range(size)
+        }
+        for member in self.members.values():
+            others = (m for m in self.members.values() if m.env["OVN_DATABASE"] == member.env["OVN_DATABASE"])
+            member.env["OVN_CLIENT_ENDPOINTS"] = ",".join(m.endpoint for m in others if m is not member)
+
+    def _member(self, database: str, index: int, network: str) -> Member:
+        member = Member(self.root / database[:1], network, index + 1)
+        stem = STEMS[database]
+        member.id, member.launcher = f"ovn-{database}-{index}", [str(self.root / "ovn-raft-launcher")]
+        member.file = member.data / f"{stem}.db"
+        member.sock, member.ctl, member.pid_file = (member.run_dir / f"{stem}.{end}" for end in ("sock", "ctl", "pid"))
+        member.env.update(OVN_DATABASE=database, OVN_MEMBER=member.id, OVN_DB_FILE=str(member.file))
+        return member
+
+    def address(self, database: str, index: int, **_: t.Any) -> str:
+        return self.members[f"ovn-{database}-{index}"].address
+
+    def close(self) -> None:
+        for member in self.members.values():
+            member.kill()
+        shutil.rmtree(self.root)
+
+    def _path(self, api: str, kind: str, name: str = "") -> str:
+        return f"{api}/namespaces/{self.namespace}/{kind}/{name}".rstrip("/")
+
+    def scaled(self, stateful_set: Object) -> None:
+        """The controller of StatefulSets and the kubelet have seen it."""
+        name, replicas = stateful_set["metadata"]["name"], stateful_set["spec"]["replicas"]
+        status = {
+            "observedGeneration": stateful_set["metadata"]["generation"],
+            "replicas": replicas,
+            "updateRevision": "r1",
+        }
+        self.server.request("PATCH", self._path("/apis/apps/v1", "statefulsets", f"{name}/status"), {"status": status})
+        for index in range(replicas):
+            if self.members[f"{name}-{index}"].process is None:
+                self._run(f"{name}-{index}", stateful_set["spec"]["template"]["metadata"]["labels"])
+
+    def _run(self, pod: str, labels: dict[str, str]) -> None:
+        manifest = {
+            "metadata": {"name": pod, "labels": {**labels, "controller-revision-hash": "r1"}},
+            "spec": {"containers": [{"name": "database", "image": "ovn"}]},
+        }
+        self.server.request("POST", self._path("/api/v1", "pods"), manifest)
+        self.mount(pod)
+        self.members[pod].start(OVN_WAIT="1")
+        running = {
+            "name": "database",
+            "ready": True,
+            "restartCount": 0,
+            "image": "",
+            "imageID": "",
+            "state": {"running": {}},
+        }
+        self.server.request(
+            "PATCH", self._path("/api/v1", "pods", f"{pod}/status"), {"status": {"containerStatuses": [running]}}
+        )
+
+    def mount(self, pod: str) -> None:
+        record = self._path("/api/v1", "configmaps", f"{pod.rpartition('-')[0]}-record")
+        for key, value in (json.loads(self.server.request("GET", record)).get("data") or {}).items():
+            new = self.members[pod].record / f".{key}"
+            new.write_text(value)
+            new.rename(self.members[pod].record / key)
+
+    def exec(self, pod: str, command: t.Sequence[str], timeout: float) -> ExecResult:
+        member = self.members[pod]
+        words = [
+            member.launcher[0] if word == LAUNCHER else word.replace("/run/ovn/", f"{member.run_dir}/")
+            for word in command
+        ]
+        try:
+            done = subprocess.run(
+                words, env=os.environ | member.env, check=False, capture_output=True, text=True, timeout=timeout
+            )
+        except subprocess.TimeoutExpired as e:
+            raise TimedOut(f"Pod {pod}: {e}") from e
+        return ExecResult(done.returncode, done.stdout, done.stderr)
+
+    def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
+        """Instead of the class: the same, with pods that run."""
+        return ClusterWithPods(params, self)
+
+
+class ClusterWithPods(Cluster):
+    def __init__(self, params: t.Mapping[str, t.Any], kubelet: Kubelet) -> None:
+        super().__init__(params)
+        self.kubelet = kubelet
+
+    def apply(self, manifest: Object, *, dry_run: bool = False, force: bool = False) -> Object:
+        answer = super().apply(manifest, dry_run=dry_run, force=force)
+        if manifest["kind"] == "StatefulSet" and not dry_run:
+            self.kubelet.scaled(answer)
+        return answer
+
+    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
+        answer = super().patch(api_version, kind, name, namespace, patch)
+        if kind == "Pod":
+            self.kubelet.mount(name)
+        return answer
+
+    def exec(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: t.Sequence[str],
+        *,
+        stdin: str | None = None,
+        timeout: float = 20,
+    ) -> ExecResult:
+        with self._lock:
+            self.requests += 1
+        return self.kubelet.exec(pod, command, timeout)
