@@ -273,47 +273,78 @@ def test_a_definition_instead_of_a_specification(plane: ControlPlane) -> None:
     assert "OVNCluster ovn" in touched(gone)
 
 
-def test_from_nothing_to_databases_that_run_and_stay_untouched(
-    plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With pods. What was foreseen is what was done; then nothing is written, and everything costs less than a request an object."""
-    sizes = {"northbound": 3, "southbound": 1}
-    spec = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for database, size in sizes.items()}}
-    kubelet = Kubelet(plane.server, plane.namespace, sizes)
+SIZES = {"northbound": 3, "southbound": 1}
+WHOLE = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for database, size in SIZES.items()}}
+
+
+@pytest.fixture
+def kubelet(plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Kubelet]:
+    """Pods that run, on addresses of this host."""
+    kubelet = Kubelet(plane.server, plane.namespace, SIZES)
     monkeypatch.setattr(ovn_cluster, "Cluster", kubelet.cluster)
     monkeypatch.setattr(control_plane, "raft_address", kubelet.address)
-    free = dict(zip(sizes, free_ports(2)))  # they listen on all addresses of this host
-    monkeypatch.setattr(settings, "PORTS", {d: Ports(port, 0) for d, port in free.items()})
-    options: dict[str, t.Any] = {"spec": spec, "wait": False, "wait_timeout": 120}
-    try:
-        predicted = plane(check=True, **options)
-        first = plane(**options)
-        assert plane.ours().keys() - {"Lease ovn-run"} == {
-            name for name in touched(predicted) if name.split()[0] not in ("Namespace", "CustomResourceDefinition")
-        }
-        assert first["steps"] == predicted["steps"]
-        assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"
-        for database, size in sizes.items():
-            record = plane.recorded(database)
-            assert record["cid"] == kubelet.members[f"ovn-{database}-0"].cid
-            assert record["permit"] is None
-            assert [m["state"] for m in record["members"].values()] == ["confirmed"] * size
-        assert first["cluster"]["status"]["conditions"]
+    ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
+    monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})
+    yield kubelet
+    kubelet.close()
 
-        before = plane.ours()
-        again = plane(**options)
-        assert not again["changed"]
-        assert again["steps"] == []
-        assert plane.ours() == before
-        assert again["requests"] <= len(again["objects"])
 
-        kept = {name: member.cid for name, member in kubelet.members.items()}
-        changed = plane(**{**options, "spec": {**spec, "northbound": {"replicas": 3, "electionTimer": 3000}}})
-        assert touched(changed) == {"OVNCluster ovn": "changed"}
-        assert changed["steps"] == ["northbound: change the election timer from 2000 to 3000 ms"]
-        assert {name: member.cid for name, member in kubelet.members.items()} == kept
-    finally:
-        kubelet.close()
+def test_from_nothing_to_databases_that_run_and_stay_untouched(plane: ControlPlane, kubelet: Kubelet) -> None:
+    """What was foreseen is what was done. Then nothing is written, and all of it costs less than a request an object."""
+    options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 120}
+    predicted = plane(check=True, **options)
+    first = plane(**options)
+    assert plane.ours().keys() - {"Lease ovn-run"} == {
+        name for name in touched(predicted) if name.split()[0] not in ("Namespace", "CustomResourceDefinition")
+    }
+    assert first["steps"] == predicted["steps"]
+    assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"
+    for database, size in SIZES.items():
+        record = plane.recorded(database)
+        assert record["cid"] == kubelet.members[f"ovn-{database}-0"].cid
+        assert record["permit"] is None
+        assert [m["state"] for m in record["members"].values()] == ["confirmed"] * size
+    assert first["cluster"]["status"]["conditions"]
+
+    before = plane.ours()
+    again = plane(**options)
+    assert not again["changed"]
+    assert again["steps"] == []
+    assert plane.ours() == before
+    assert again["requests"] <= len(again["objects"])
+
+    kept = {name: member.cid for name, member in kubelet.members.items()}
+    slower = {**WHOLE, "northbound": {"replicas": 3, "electionTimer": 3000}}
+    changed = plane(**{**options, "spec": slower})
+    assert touched(changed) == {"OVNCluster ovn": "changed"}
+    assert changed["steps"] == ["northbound: change the election timer from 2000 to 3000 ms"]
+    assert {name: member.cid for name, member in kubelet.members.items()} == kept
+
+
+def test_what_is_cut_off_is_finished_and_a_lost_record_is_read_from_the_members(
+    plane: ControlPlane, kubelet: Kubelet
+) -> None:
+    """Runs with too little time end in words. However many there are, they create one cluster."""
+    options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "may_fail": True}
+    for _ in range(20):
+        ran = plane(**options, wait_timeout=2)
+        if not ran.failed:
+            break
+        assert "run again" in ran["msg"].lower(), ran["msg"]
+    assert not ran.failed, ran["msg"]
+    cids = {database: kubelet.members[f"ovn-{database}-0"].cid for database in SIZES}
+    assert {database: plane.recorded(database)["cid"] for database in SIZES} == cids
+    assert len({member.cid for name, member in kubelet.members.items() if "north" in name}) == 1
+
+    plane.remove("ConfigMap", "ovn-northbound-record")
+    found = plane(**options, wait_timeout=60)
+    assert not found.failed, found["msg"]
+    assert plane.recorded("northbound")["cid"] == cids["northbound"]
+    assert plane.recorded("northbound")["permit"] is None
+    wrong = plane(**options, northbound_cluster_id=OTHER_CID)
+    assert wrong.failed
+    assert OTHER_CID in wrong["msg"]
+    assert cids["northbound"] in wrong["msg"]
 
 
 # --- what cannot work -------------------------------------------------------------------------------------------------
