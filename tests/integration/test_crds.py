@@ -82,6 +82,11 @@ REFUSED = [
         {"neutronIntegration": {"nbConnection": {"service": {"name": "ovn-sb"}}}},
         "different names",
     ),
+    (
+        "an underlay of the kernel's datapath",
+        {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+        r"only a datapath in user space \(netdev\) needs an underlay",
+    ),
     ("half an underlay", {"ovs": {"underlay": {"bridge": "br-phy"}}}, r"spec\.ovs\.underlay\.interface"),
     ("a wrong digest", {"ovnImage": {"digest": "sha256:1"}}, r"spec\.ovnImage\.digest"),
     ("an unknown field", northbound(replica=3), r"spec\.northbound\.replica\b"),

@@ -25,6 +25,9 @@ PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
 DIFFERENT_PORTS = "a node port can only be used once"
+UNDERLAY_NEEDS_NETDEV = (
+    "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
+)
 
 _Spec = dict[str, t.Any]
 
@@ -40,6 +43,7 @@ def check_rules(name: str, spec: _Spec) -> None:
                 f"spec: node port {port} is named {ports.count(port)} times: {DIFFERENT_PORTS}. Choose another one."
             )
     _check_encapsulation(spec["encapsulation"])
+    _check_underlay(spec["ovs"])
     _check_bridges(spec.get("bridgeMappings", []))
     _check_services(name, spec["neutronIntegration"])
     _check_networks(spec.get("network", {}))
@@ -66,6 +70,14 @@ def _check_encapsulation(value: _Spec) -> None:
         raise InvalidInput(f"spec.encapsulation: {INTERFACE_OR_CIDR}. Remove one of them.")
     if "cidr" in value:
         _check_network("spec.encapsulation.cidr", value["cidr"])
+
+
+def _check_underlay(value: _Spec) -> None:
+    if "underlay" in value and value["datapathType"] != "netdev":
+        raise InvalidInput(
+            f"spec.ovs.underlay is set, but spec.ovs.datapathType is {value['datapathType']}: {UNDERLAY_NEEDS_NETDEV}. "
+            "Remove spec.ovs.underlay, or set spec.ovs.datapathType to netdev."
+        )
 
 
 def _check_bridges(mappings: list[_Spec]) -> None:

@@ -43,6 +43,7 @@ from .rules import (
     SAME_CLASS,
     SAME_TLS,
     TWO_SERVICES,
+    UNDERLAY_NEEDS_NETDEV,
 )
 
 
@@ -146,7 +147,7 @@ def _connection(title: str, name: str, port: int) -> Schema:
     return record(f"How Neutron reaches the {title} database.", {"service": service}, given=True)
 
 
-def _daemons(of: str, **properties: Schema) -> Schema:
+def _daemons(of: str, *rules: Schema, **properties: Schema) -> Schema:
     return record(
         f"{of} on the hypervisors.",
         {
@@ -155,6 +156,7 @@ def _daemons(of: str, **properties: Schema) -> Schema:
             "tolerations": tolerations("the pods"),
             **properties,
         },
+        *rules,
         given=True,
     )
 
@@ -178,13 +180,14 @@ CLUSTER_SPEC = record(
         "controller": _daemons("ovn-controller"),
         "ovs": _daemons(
             "Open vSwitch",
+            rule("!has(self.underlay) || self.datapathType == 'netdev'", UNDERLAY_NEEDS_NETDEV),
             datapathType=text(
                 "Datapath in the kernel (system) or in user space (netdev).",
                 enum=list(DATAPATH_TYPES),
                 default="system",
             ),
             underlay=record(
-                "Bridge that takes over the network device of the tunnels and its addresses. The datapath netdev needs one.",
+                "Bridge that takes over the network device of the tunnels and its addresses. The datapath netdev needs one, the datapath system must not have one.",
                 {
                     "bridge": text("Name of the bridge.", pattern=DEVICE, maxLength=15),
                     "interface": text("Name of the network device.", pattern=DEVICE, maxLength=15),

@@ -110,6 +110,11 @@ REFUSED = [
     ("an old encapsulation", {"encapsulation": {"type": "stt"}}, r'type is "stt"\. Use one of "geneve", "vxlan"'),
     ("a long device name", {"encapsulation": {"interface": "a" * 16}}, r"interface has 16 characters\. Use at most 15"),
     (
+        "an underlay of the kernel's datapath",
+        {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+        r"^spec\.ovs\.underlay is set, but spec\.ovs\.datapathType is system: only a datapath in user space \(netdev\) needs an underlay",
+    ),
+    (
         "half an underlay",
         {"ovs": {"underlay": {"bridge": "br-phy"}}},
         r"^spec\.ovs\.underlay\.interface is missing\. Set it",

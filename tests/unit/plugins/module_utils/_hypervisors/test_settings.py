@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
 from ansible_collections.c5c3.ovn.plugins.module_utils._spec import ClusterSpec, parse_spec
 
 SOUTHBOUND = ["ssl:192.0.2.11:6642"]
-UNDERLAY = {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}}
+UNDERLAY = {"ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}}
 
 
 def spec_of(raw: dict[str, t.Any]) -> ClusterSpec:

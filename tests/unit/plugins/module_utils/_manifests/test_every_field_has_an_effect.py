@@ -33,8 +33,12 @@ BASE: dict[str, t.Any] = {
     "northbound.service.nodePorts": {"northbound": {"service": {"type": "NodePort"}}},
     "southbound.service.annotations": {"southbound": {"service": {"type": "LoadBalancer"}}},
     "southbound.service.nodePorts": {"southbound": {"service": {"type": "NodePort"}}},
-    "ovs.underlay.bridge": {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
-    "ovs.underlay.interface": {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+    **{
+        f"ovs.underlay.{field}": {
+            "ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}
+        }
+        for field in ("bridge", "interface")
+    },
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
