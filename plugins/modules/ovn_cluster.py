@@ -281,6 +281,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
         delete_data=params["delete_data"],
         check_mode=module.check_mode,
         deadline=Deadline(params["wait_timeout"]),
+        take_over=params["break_lock"],
     )
     left = [] if params["delete_data"] else kept(look(cluster, name, namespace))
     return {"changed": bool(done), "objects": _objects(done), "cluster": {}, "kept": left, "diff": diff_of(done)}

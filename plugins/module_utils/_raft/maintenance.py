@@ -54,22 +54,6 @@ class Maintenance:
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
         refuse_unusable_files(self.run, list(self.seen.values()))
-        gone = [
-            name for name, m in self.record.members.items() if name not in self.run.declared and m.state != "absent"
-        ]
-        if gone:
-            raise Refused(
-                f"{', '.join(gone)} is a recorded member of {self.run.database}, but {self.run.words.declaration} no longer has it. "
-                f"Members are not dropped by leaving them out: {self.run.words.add}. Nothing was changed."
-            )
-        for name, address in self.run.declared.items():
-            member = self.record.members.get(name)
-            if member and member.address != address:
-                raise Refused(
-                    f"{name} is recorded with the {self.run.database} address {member.address}, "
-                    f"{self.run.words.declaration} says {address}. The address is part of "
-                    "a member's identity: change it back, or replace the member. Nothing was changed."
-                )
 
     def _update_members(self) -> None:
         for name, address in self.run.declared.items():

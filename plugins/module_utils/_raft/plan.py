@@ -20,6 +20,7 @@ from .._ovsdb.endpoint import parse_endpoint
 from .maintenance import Maintenance
 from .observation import STARTABLE, Observation
 from .record import Member, Permit, Record, latest, parse_record
+from .standing import refuse_by_record, refuse_cluster
 from .step import Gate, Round, Run, Step, cluster_ids, next_revision, refuse_unusable_files, split_message, unexamined
 
 
@@ -28,19 +29,9 @@ def plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate) 
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
     record = latest({o.member: parse_record(o.record) if o.record else None for o in seen})
-    known = record.cid if record else None
-    if known:
-        _check_cid(run, known, "the state record names")
+    refuse_by_record(run, record)
     if record is None:
         return _found(run, seen, gate)
-    if record.database != run.database:
-        raise Refused(
-            f"The state record of {run.database} is about {record.database}. Restore the right one; nothing was changed."
-        )
-    if record.hold:
-        raise Refused(
-            f"The state record of {run.database} is on hold: a recovery is under way. Finish it, then run again."
-        )
     if record.cid is None:
         return _resume_bootstrap(run, record, seen, gate)
     return Maintenance(run, record, seen, gate).round()
@@ -74,13 +65,6 @@ def _check_literals(run: Run) -> None:
                 f"The {run.database} address of {name} would be {address}, a name. Set ovn_address to its IP address on the control-plane network; "
                 "with ovn_central_allow_names=true names of your DNS are used. Nothing was created."
             ) from None
-
-
-def _check_cid(run: Run, cid: str, where: str) -> None:
-    if run.expected_cid and cid != run.expected_cid:
-        raise Refused(
-            f"{run.database}: {where} the cluster {cid}, {run.words.declaration} expects {run.expected_cid}. Nothing was changed."
-        )
 
 
 def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
@@ -124,7 +108,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
 
 
 def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate) -> Round:
-    _check_cid(run, cid, "no state record was found, the members name")
+    refuse_cluster(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
     for o in seen:
@@ -149,7 +133,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     holder = next((o for o in seen if o.member == permit.member), None)
     if cids:
         cid, members = next(iter(cids.items()))
-        _check_cid(run, cid, "the first run was cut off, the members name")
+        refuse_cluster(run, cid, "the first run was cut off, the members name")
         if permit.member not in members:
             raise Refused(
                 f"Cluster {cid} answers on {', '.join(members)}, but only {permit.member} was allowed to create one. Nothing was changed."

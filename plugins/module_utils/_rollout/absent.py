@@ -8,14 +8,16 @@ Takes a control plane away. What holds data - claims and records - stays unless 
 
 from __future__ import annotations
 
+import datetime
 import time
 import typing as t
 
 from .._deadline import Deadline
 from .._errors import TimedOut
 from .._k8s import Cluster
-from .._manifests.names import DATABASES, Object, lease_name, record_name
+from .._manifests.names import DATABASES, Object, labels, lease_name, record_name
 from .._objects import Done, Key
+from .lease import RunLease, identity
 from .live import Live, look
 
 _DATA = ("PersistentVolumeClaim",)
@@ -54,23 +56,42 @@ def _is_record(live: Live, key: Key) -> bool:
 
 
 def remove(
-    cluster: Cluster, name: str, namespace: str, *, delete_data: bool, check_mode: bool, deadline: Deadline
+    cluster: Cluster,
+    name: str,
+    namespace: str,
+    *,
+    delete_data: bool,
+    check_mode: bool,
+    deadline: Deadline,
+    take_over: bool = False,
 ) -> list[Done]:
     """Everything of the cluster `name`; returns when its pods are gone, so that a new installation finds free volumes."""
     live = look(cluster, name, namespace)
+    leaving = doomed(live, delete_data=delete_data)
+    if check_mode:
+        return [_gone(manifest, namespace) for manifest in leaving]
+    holder = identity(datetime.datetime.now(datetime.timezone.utc))
+    lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over)
     done: list[Done] = []
-    for manifest in doomed(live, delete_data=delete_data):
-        metadata = manifest["metadata"]
-        if manifest["kind"] in _DATA and not check_mode:
-            _await_pods(cluster, name, namespace, deadline)  # a claim in use would only be marked
-        if not check_mode:
+    try:
+        if leaving:
+            lease.take("take everything away")
+        for manifest in leaving:
+            metadata = manifest["metadata"]
+            if manifest["kind"] in _DATA:
+                _await_pods(cluster, name, namespace, deadline)  # a claim in use would only be marked
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
-        done.append(Done(manifest["kind"], metadata["name"], namespace, "deleted", manifest, None))
-    if not check_mode:
-        _await_pods(cluster, name, namespace, deadline)  # an earlier run may have given up on them
-    if done and not check_mode:
+            done.append(_gone(manifest, namespace))
+        _await_pods(cluster, name, namespace, deadline)  # also those that an earlier run gave up on
+    finally:
+        lease.release()
+    if done:
         cluster.delete("coordination.k8s.io/v1", "Lease", lease_name(name), namespace)  # of runs that are over
     return done
+
+
+def _gone(manifest: Object, namespace: str) -> Done:
+    return Done(manifest["kind"], manifest["metadata"]["name"], namespace, "deleted", manifest, None)
 
 
 def kept(live: Live) -> list[str]:

@@ -14,22 +14,26 @@ import functools
 import typing as t
 
 from .._deadline import Deadline
+from .._errors import Refused
 from .._k8s import Cluster
+from .._kubernetes.compare import is_applied
 from .._launcher import SCRIPT
 from .._manifests.central import central_manifests
-from .._manifests.names import DATABASES, Database, Object, labels, lease_name, raft_address
+from .._manifests.names import CONFIG_NAME, DATABASES, Database, Object, labels, lease_name, raft_address
 from .._objects import Done, Key, converge, key_of, prune
 from .._pods.archive import build_archive
+from .._raft.record import Record
+from .._raft.standing import refuse_by_record
 from .._raft.step import PODS, Run
 from .database import Context, DatabaseRollout
 from .desired import Wanted, is_config, keep_claims
 from .endpoints import Endpoints, Place, find_endpoints
 from .lease import RunLease, identity
-from .live import Live
+from .live import Live, look
 from .record_store import RecordStore
 from .settings import converge_settings
 from .status import write_status
-from .storage import claim_changes, grow_claims
+from .storage import claim_changes, grow_claims, refuse_fixed_size
 from .workloads import await_workloads
 
 _LATER = ("northd", "observer")  # components that are of no use before the databases are
@@ -46,7 +50,11 @@ class ControlPlane:
         self.warnings: list[str] = []
         self.settings: dict[str, dict[str, t.Any]] = {"before": {}, "after": {}}
         self.databases: dict[Database, DatabaseRollout] = {}
+        self.stores: dict[Database, RecordStore] = {}
+        self.records: dict[Database, Record | None] = {}
+        self.replicas: dict[Database, int] = {}
         self.endpoints = Endpoints()
+        self.owner: Object | None = None
         self.resource: Object | None = None
         now = datetime.datetime.now(datetime.timezone.utc)
         self.identity = identity(now)
@@ -57,9 +65,11 @@ class ControlPlane:
         )
 
     def present(self) -> None:
-        self._check(self.live)
-        self._foundations(self.live)
+        self._check()
         try:
+            if not self.check_mode and self._pending():
+                self._take_lease()
+            self._foundations(self.live)
             self._objects(self.live)
             self._rounds()
             self._settings()
@@ -68,11 +78,40 @@ class ControlPlane:
             if not self.check_mode:
                 self.lease.release()
 
-    def _check(self, live: Live) -> None:
-        """What is refused before anything is changed: records that cannot be read, volumes that would have to shrink or move."""
-        self.stores = {d: RecordStore(self.cluster, self.wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
-        self.recorded = {d: bool((record := self.stores[d].read()) and record.cid) for d in DATABASES}
-        claim_changes(self.wanted, live)
+    def _check(self) -> None:
+        """What is refused before anything is changed: by records, by volumes that would have to shrink or move, by neighbors."""
+        live, wanted = self.live, self.wanted
+        if live.neighbors:
+            raise Refused(
+                f"Namespace {wanted.namespace} has the OVNCluster {', '.join(live.neighbors)} already. Client Services and {CONFIG_NAME} are "
+                f"the namespace's, so put {wanted.name} into one of its own. Nothing was changed."
+            )
+        self.stores = {d: RecordStore(self.cluster, wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
+        self.records = {d: self.stores[d].read() for d in DATABASES}
+        self.replicas = {d: self._first_replicas(d) for d in DATABASES}
+        for d in DATABASES:
+            refuse_by_record(self._run(d), self.records[d])
+            if not wanted.bootstrap and self.records[d] is None and not self.replicas[d]:
+                raise Refused(f"{d} does not exist yet, and {PODS.bootstrap} Nothing was created.")
+        refuse_fixed_size(self.cluster, claim_changes(wanted, live))
+
+    def _pending(self) -> bool:
+        """Whether any object differs from what is declared."""
+        if claim_changes(self.wanted, self.live):
+            return True
+        self.owner = self.live.resource
+        manifests = [*self.wanted.foundations(self.live), self.wanted.resource(), *self._manifests(self.replicas)]
+        return any(
+            (there := self.live.index.get(key_of(m))) is None or not is_applied(m, there)
+            for m in keep_claims([m for m in manifests if not is_config(m)], self.live)
+        )
+
+    def _take_lease(self) -> None:
+        """Before the first change, and then everything is looked at again: another run may have ended a moment ago."""
+        self._apply(self.wanted.foundations(self.live), self.live)
+        self.lease.take("bring the objects to the declared state")
+        self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+        self._check()
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
@@ -110,12 +149,10 @@ class ControlPlane:
         )
 
     def _objects(self, live: Live) -> None:
-        self.replicas = {d: self._first_replicas(d, live, self.recorded[d]) for d in DATABASES}
-        self.settled = all(self.recorded.values())
         self.done += [store.ensure(check_mode=self.check_mode) for store in self.stores.values()]
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
-        done = self._apply([m for m in manifests if not is_config(m) and (self.settled or not _is_later(m))], live)
+        done = self._apply([m for m in manifests if not is_config(m) and not _is_later(m)], live)
         context = Context(self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode)
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
@@ -129,11 +166,19 @@ class ControlPlane:
                 template_changed=self.check_mode and _template_changes(done, f"{self.wanted.name}-{d}"),
             )
 
-    def _first_replicas(self, database: Database, live: Live, recorded: bool) -> int:
-        """A recorded cluster starts whole. Else only what is there already: pods and claims of an earlier installation."""
-        if recorded:
-            return self.wanted.spec.database(database).replicas
-        return max(live.replicas(database), live.claims(database))
+    def _first_replicas(self, database: Database) -> int:
+        """Pods that may exist before any gate was asked: those that are there, and the members that have joined. More come one by one."""
+        record, prefix = self.records[database], f"{self.wanted.name}-{database}-"
+        joined = [0]
+        if record is not None and record.cid:
+            joined = [
+                int(name[len(prefix) :]) + 1
+                for name, member in record.members.items()
+                if member.state not in ("expected", "absent") and name.startswith(prefix)
+            ]
+        else:  # claims of an earlier installation whose record is lost: their launchers tell what they hold
+            joined.append(self.live.claims(database))
+        return max(self.live.replicas(database), *joined, 0)
 
     def _run(self, database: Database) -> Run:
         spec, name = self.wanted.spec, self.wanted.name
@@ -201,8 +246,7 @@ class ControlPlane:
     def _finish(self) -> None:
         wanted, live = self.wanted, self.live
         manifests = self._manifests(self.replicas)
-        if not self.settled:
-            self._apply([m for m in manifests if _is_later(m)], live)
+        self._apply([m for m in manifests if _is_later(m)], live)
         services = None if self._touched("Service") else [m for key, m in live.index.items() if key[1] == "Service"]
         place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
         self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
@@ -213,7 +257,11 @@ class ControlPlane:
             "OvnSouth": self.endpoints.southbound,
         }
         self._apply([config], live)
-        self.done += prune(self.cluster, manifests, live.index, check_mode=self.check_mode)
+        unwanted = prune(self.cluster, manifests, live.index, check_mode=True)
+        if unwanted and not self.check_mode:
+            self.lease.take("remove what is not declared any more")
+            unwanted = prune(self.cluster, manifests, live.index, check_mode=False)
+        self.done += unwanted
         if self.check_mode:
             return
         self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]

@@ -9,6 +9,7 @@ One Raft database whose members are pods: observe all of them, plan one round, w
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import threading
 import typing as t
@@ -113,7 +114,14 @@ class DatabaseRollout:
                 claims = {
                     c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace, labels=labels)
                 }
-            if f"data-{name}" not in claims:
+            # One that was expected and never joined has nothing to lose: its launcher tells what it holds once it is started.
+            never_joined = (
+                record is not None
+                and record.cid
+                and name in record.members
+                and record.members[name].state == "expected"
+            )
+            if f"data-{name}" not in claims or never_joined:
                 observed[name] = Observation(name, record=as_dict, installed=False)
         self.seen = observed
         return observed
@@ -169,26 +177,36 @@ class DatabaseRollout:
 
     def converge(self, deadline: Deadline) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one."""
-        while True:
-            self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
-            decided = self._plan()
-            record = self._held_back(decided.record, decided.step) if decided.record else None
-            if record is None and decided.step is None:
+        while self._round(deadline):
+            pass
+
+    def _round(self, deadline: Deadline) -> bool:
+        """Whether there was anything to do."""
+        self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
+        decided = self._plan()
+        with contextlib.ExitStack() as stack:
+            if decided.step is not None and decided.step.action in _DISRUPTIVE:
+                # The other database may have had its turn for minutes: what was seen before that says nothing about this moment.
+                stack.enter_context(self.context.turn)
+                self.await_examined(deadline)
+                decided = self._plan()
+            step = decided.step
+            record = self._held_back(decided.record, step) if decided.record else None
+            if record is None and step is None:
                 self.warnings += decided.warnings
-                return
-            what = decided.step.reason if decided.step else f"write the state record of {self.run.database}"
-            with self.context.turn:
-                new = self.context.lease.take(what)
-            if new:
-                continue  # somebody may have acted before the Lease was ours
+                return False
+            what = step.reason if step else f"write the state record of {self.run.database}"
+            if self.context.lease.take(what):
+                return True  # somebody may have acted before the Lease was ours
             if deadline.expired:
                 raise TimedOut(
                     f"Gave up after {deadline.seconds:g} s: {what}. {self._trouble()} The databases are safe; run again to go on."
                 )
             if record is not None:
-                self._write(record, decided.step)
-            if decided.step is not None:
-                self._take(decided.step, deadline)
+                self._write(record, step)
+            if step is not None:
+                self._take(step, deadline)
+        return True
 
     def await_examined(self, deadline: Deadline) -> None:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that it cannot."""
@@ -206,8 +224,7 @@ class DatabaseRollout:
         """A pod that never started, for want of an image for example, is made anew when its template has been put right."""
         stuck = self.members.stuck(waiting)
         if stuck:
-            with self.context.turn:
-                self.context.lease.take(f"make {', '.join(stuck)} anew")
+            self.context.lease.take(f"make {', '.join(stuck)} anew")
             for name in self.members.renew(stuck):
                 self._note(f"make the pod {name} anew: its template has changed, and it never started")
 
@@ -233,11 +250,7 @@ class DatabaseRollout:
         if step.action != "wait":
             self._note(step.reason)
         try:
-            if step.action in _DISRUPTIVE:
-                with self.context.turn:
-                    self.members.take(step, record, deadline)
-            else:
-                self.members.take(step, record, deadline)
+            self.members.take(step, record, deadline)
         except OvnError as e:
             trouble = self._trouble()
             raise type(e)(f"{e} {trouble}".rstrip(), **e.details) from e

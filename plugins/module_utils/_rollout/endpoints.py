@@ -19,7 +19,7 @@ from .._spec import ClusterSpec
 
 @dataclasses.dataclass(frozen=True)
 class Endpoints:
-    """Comma lists of every member. Those for clients outside equal those inside where nothing is exposed."""
+    """Comma lists of every member. Where nothing is exposed, those for clients outside are those inside."""
 
     northbound: str = ""
     southbound: str = ""
@@ -76,6 +76,7 @@ def find_endpoints(
                 "Run again when the others have one."
             )
     return Endpoints(
-        **{d: ",".join(outside.get(d) or place.inside(d)) for d in DATABASES},
+        # Names of this cluster mean nothing outside: better no endpoint for a moment than one that cuts off every chassis.
+        **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
         **{f"{d}_inside": ",".join(place.inside(d)) for d in DATABASES},
     )

@@ -13,13 +13,16 @@ import contextlib
 import datetime
 import os
 import platform
+import threading
 import typing as t
 
-from .._errors import Conflict, Refused
+from .._errors import Conflict, OvnError, Refused
 from .._k8s import Cluster
 
 _API = "coordination.k8s.io/v1"
-_SECONDS = 600
+# Short, so that a killed run keeps nobody out for long; renewed meanwhile, so that a long wait does not lose it.
+_SECONDS = 90
+_RENEWED_EVERY = 20.0
 
 
 def identity(now: datetime.datetime) -> str:
@@ -51,6 +54,8 @@ class RunLease:
         self.name, self.namespace = name, namespace
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
+        self._turn = threading.Lock()  # both databases renew it
+        self._step, self._over = "", threading.Event()
 
     def _body(self, step: str, now: datetime.datetime, holder: str | None) -> dict[str, t.Any]:
         time = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -72,7 +77,11 @@ class RunLease:
 
     def take(self, step: str) -> bool:
         """Take or renew it; whether it is new. `Refused` names who has it."""
-        now = self._server_time()
+        with self._turn:
+            return self._take(step)
+
+    def _take(self, step: str) -> bool:
+        self._step, now = step, self._server_time()
         if self.held is not None:
             self._write(self._body(step, now, self.holder), self.held)
             return False
@@ -85,7 +94,15 @@ class RunLease:
                 f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true."
             )
         self._write(self._body(step, now, self.holder), live)
+        threading.Thread(target=self._keep, daemon=True).start()
         return True
+
+    def _keep(self) -> None:
+        """Renews it until it is given back. Who has lost it, or reaches no API server, learns that at the next step."""
+        while not self._over.wait(_RENEWED_EVERY):
+            with self._turn, contextlib.suppress(OvnError):
+                if self.held is not None:
+                    self._write(self._body(self._step, self._server_time(), self.holder), self.held)
 
     def _write(self, body: dict[str, t.Any], live: dict[str, t.Any] | None) -> None:
         try:
@@ -100,11 +117,13 @@ class RunLease:
             ) from e
 
     def release(self) -> None:
-        """Give it back if it is ours. A run that was overtaken has nothing to give back."""
+        """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it becomes void by itself."""
         if self.held is None:
             return
-        body = self._body("", self._server_time(), None)
-        body["metadata"]["resourceVersion"] = self.held["metadata"]["resourceVersion"]
-        self.held = None
-        with contextlib.suppress(Conflict):
+        self._over.set()
+        with self._turn:
+            held, self.held = self.held, None
+        with contextlib.suppress(OvnError):
+            body = self._body("", self._server_time(), None)
+            body["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
             self.cluster.replace(body)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from .._errors import Refused
+from .._errors import OvnError, Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
 from .._manifests.names import API_VERSION, Database, Object, record_name
@@ -29,12 +29,16 @@ KINDS: list[tuple[str, str]] = [
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 ]
-_CONTROLLER_SECONDS = 15  # to notice that a StatefulSet has changed
+_SERVED_SECONDS = 10  # until the API server serves a new kind
+_CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 
 
 @dataclasses.dataclass
 class Live:
-    """`index` holds everything of ours by its key; `hidden` are the definitions that this user may not look at: somebody else keeps them."""
+    """`index` holds everything of ours by its key, `neighbors` names the other control planes in the namespace.
+
+    `hidden` are the definitions that this user may not look at: somebody else keeps them.
+    """
 
     name: str
     place: str
@@ -42,6 +46,7 @@ class Live:
     resource: Object | None
     index: dict[Key, Object]
     hidden: frozenset[str] = frozenset()
+    neighbors: tuple[str, ...] = ()
     _forgotten: set[str] = dataclasses.field(default_factory=set)
 
     def get(self, api_version: str, kind: str, name: str) -> Object | None:
@@ -78,8 +83,13 @@ class Live:
         while True:
             there = cluster.get("apps/v1", "StatefulSet", name, self.place)
             seen = ((there or {}).get("status") or {}).get("observedGeneration", 0)
-            if there is None or seen >= there["metadata"]["generation"] or time.monotonic() > end:
+            if there is None or seen >= there["metadata"]["generation"]:
                 break
+            if time.monotonic() > end:
+                raise TimedOut(
+                    f"The controller of StatefulSets did not look at {name} within {_CONTROLLER_SECONDS} s. "
+                    "See that kube-controller-manager runs, then run again."
+                )
             time.sleep(0.1)
         self._forgotten.discard(f"StatefulSet/{name}")
         key = ("apps/v1", "StatefulSet", self.place, name)
@@ -100,6 +110,18 @@ def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[
         return None, False
 
 
+def _resources(cluster: Cluster, namespace: str) -> list[Object]:
+    """All OVNClusters of the namespace. A kind that was defined a moment ago is not served at once."""
+    end = time.monotonic() + _SERVED_SECONDS
+    while True:
+        try:
+            return cluster.list(API_VERSION, "OVNCluster", namespace)
+        except OvnError as e:
+            if e.details.get("http_status") not in (404, 429) or time.monotonic() > end:
+                raise
+        time.sleep(0.2)
+
+
 def look(cluster: Cluster, name: str, namespace: str) -> Live:
     """Everything in as many requests as there are kinds."""
     place, visible = _visible(cluster, "v1", "Namespace", namespace)
@@ -113,14 +135,14 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
             index[key_of(manifest)] = there
         elif not visible:
             hidden.add(manifest["metadata"]["name"])
-    resource = None
+    resource, neighbors = None, list[str]()
     if place is not None:
-        resource = next(
-            (r for r in cluster.list(API_VERSION, "OVNCluster", namespace) if r["metadata"]["name"] == name), None
-        )
+        resources = {r["metadata"]["name"]: r for r in _resources(cluster, namespace)}
+        resource = resources.pop(name, None)
+        neighbors = sorted(resources)
         if resource is not None:
             index[(API_VERSION, "OVNCluster", namespace, name)] = resource
         # Hypervisors of the same cluster may be in the same namespace: they are none of our business.
         ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
         index.update(live_index(cluster, KINDS, namespace, ours))
-    return Live(name, namespace, place, resource, index, frozenset(hidden))
+    return Live(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))

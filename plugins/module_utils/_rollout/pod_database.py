@@ -18,6 +18,7 @@ from .._errors import BadAnswer, OvnError, Unreachable
 from .._k8s import Cluster
 from .._ovsdb.rows import Operation, write
 from .._raft.parse import ClusterStatus, parse_cluster_status
+from .lease import RunLease
 
 _SECONDS = 10
 
@@ -59,9 +60,11 @@ class PodDatabase:
         pods: t.Mapping[str, str],
         leader: str | None,
         status: ClusterStatus | None,
+        lease: RunLease,
     ) -> None:
         self.cluster, self.namespace, self.layout, self.pods = cluster, namespace, layout, dict(pods)
         self.pod = leader or next(iter(self.pods.values()))
+        self.lease = lease
         self._known = status  # what was seen a moment ago saves the first question
         self._committed: int | None = None
 
@@ -100,9 +103,11 @@ class PodDatabase:
         return read_settings(self._connection(), self.layout)
 
     def write(self, operations: t.Sequence[Operation]) -> None:
+        self.lease.take(f"set listeners of the {self.layout.title} database")
         write(self._connection(), self.layout.name, operations, "c5c3.ovn.ovn_cluster")
 
     def change_timer(self, milliseconds: int) -> None:
+        self.lease.take(f"set the election timer of the {self.layout.title} database")
         control = f"/run/ovn/{self.layout.service}.ctl"
         self._connection().run(
             *(

@@ -61,7 +61,13 @@ def converge_settings(
         pods = {address: name for name, address in rollout.run.declared.items()}
         status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
         member = PodDatabase(
-            cluster, wanted.namespace, LAYOUTS[database], pods, leader.member if leader else None, status
+            cluster,
+            wanted.namespace,
+            LAYOUTS[database],
+            pods,
+            leader.member if leader else None,
+            status,
+            rollout.context.lease,
         )
         settings = wanted_settings(wanted, database)
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)

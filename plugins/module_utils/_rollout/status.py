@@ -33,6 +33,8 @@ def write_status(
     for rollout in databases.values():
         if rollout.changed:
             rollout.observe()
+    if any(rollout.changed for rollout in databases.values()):  # the observer has written, too, while we were busy
+        resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
     previous = resource.get("status") or {}
     status = cluster_status(
         generation=resource["metadata"]["generation"],

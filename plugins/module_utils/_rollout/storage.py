@@ -51,6 +51,25 @@ def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
     return changes
 
 
+def refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object]]) -> None:
+    """`Refused` if a claim has to grow whose storage class cannot: the API server would say so only after the OVNCluster was changed."""
+    for name in sorted({claim["spec"].get("storageClassName") or "" for claim, _patch in changes} - {""}):
+        try:
+            storage_class = cluster.get("storage.k8s.io/v1", "StorageClass", name)
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            continue  # this user may not look: the API server will judge
+        if storage_class is not None and not storage_class.get("allowVolumeExpansion"):
+            claims = ", ".join(
+                c["metadata"]["name"] for c, _patch in changes if c["spec"].get("storageClassName") == name
+            )
+            raise Refused(
+                f"{claims} would have to grow, but volumes of StorageClass {name} do not (allowVolumeExpansion). "
+                "Declare the size that they have. Nothing was changed."
+            )
+
+
 def grow_claims(
     cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: t.Callable[[Done], None]
 ) -> None:

@@ -83,7 +83,8 @@ def test_a_member_without_an_address_is_told() -> None:
     assert "1 of 3 southbound members have an address of type NodePort" in warnings[0]
 
 
-def test_who_may_not_look_at_nodes_gets_the_names_inside_and_a_word() -> None:
+def test_who_may_not_look_at_nodes_gets_no_names_that_mean_nothing_outside() -> None:
     found, warnings = find(FakeCluster(3, [node_port(0, 30000)], forbidden=True), EXPOSED)
-    assert found.southbound == found.southbound_inside
+    assert found.southbound == ""
+    assert found.southbound_inside
     assert "nodes is forbidden" in warnings[0]

@@ -19,7 +19,7 @@ NOW = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
         ({"holderIdentity": "", "renewTime": "2026-01-01T12:00:00.000000Z"}, 0),
         ({"holderIdentity": "run", "renewTime": "2026-01-01T11:59:00.123456Z", "leaseDurationSeconds": 600}, 540),
         ({"holderIdentity": "run", "renewTime": "2026-01-01T11:49:00Z", "leaseDurationSeconds": 600}, -60),
-        ({"holderIdentity": "run", "renewTime": "2026-01-01T12:00:00Z"}, 600),
+        ({"holderIdentity": "run", "renewTime": "2026-01-01T12:00:00Z"}, 90),
     ],
     ids=["never held", "given back", "held", "void", "the usual time if it names none"],
 )

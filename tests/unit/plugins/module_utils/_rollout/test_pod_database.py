@@ -24,6 +24,13 @@ ADDRESSES = {pod: f"ssl:{pod}.example.com:6643" for pod in SIDS}
 PODS = {address: pod for pod, address in ADDRESSES.items()}
 
 
+class FakeLease:
+    """Whether somebody else works on the control plane is not the matter here."""
+
+    def take(self, step: str) -> bool:
+        return not step
+
+
 def status(own: str, leader: str | None, listed: t.Collection[str] = tuple(SIDS)) -> str:
     """cluster/status of the pod `own`."""
     leads = own == leader
@@ -64,7 +71,9 @@ class FakeCluster:
 
 def database(cluster: FakeCluster, leader: str | None = None, known: str | None = None) -> PodDatabase:
     seen = parse_cluster_status(known) if known else None
-    return PodDatabase(t.cast(t.Any, cluster), "x", LAYOUTS["northbound"], PODS, leader, seen)
+    return PodDatabase(
+        t.cast(t.Any, cluster), "x", LAYOUTS["northbound"], PODS, leader, seen, t.cast(t.Any, FakeLease())
+    )
 
 
 def test_what_was_seen_a_moment_ago_is_not_asked_again() -> None:

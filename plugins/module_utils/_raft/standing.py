@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the record alone forbids a run, whatever the members say: so it can be refused before anything is changed. Pure.
+"""
+
+from __future__ import annotations
+
+from .._errors import Refused
+from .record import Record
+from .step import Run
+
+
+def refuse_by_record(run: Run, record: Record | None) -> None:
+    """`Refused` if this run may not work on a database with this record."""
+    if record is None:
+        return
+    if record.cid:
+        refuse_cluster(run, record.cid, "the state record names")
+    if record.database != run.database:
+        raise Refused(
+            f"The state record of {run.database} is about {record.database}. Restore the right one; nothing was changed."
+        )
+    if record.hold:
+        raise Refused(
+            f"The state record of {run.database} is on hold: a recovery is under way. Finish it, then run again."
+        )
+    if record.cid:
+        _refuse_other_members(run, record)
+
+
+def refuse_cluster(run: Run, cid: str, where: str) -> None:
+    if run.expected_cid and cid != run.expected_cid:
+        raise Refused(
+            f"{run.database}: {where} the cluster {cid}, {run.words.declaration} expects {run.expected_cid}. Nothing was changed."
+        )
+
+
+def _refuse_other_members(run: Run, record: Record) -> None:
+    gone = [name for name, m in record.members.items() if name not in run.declared and m.state != "absent"]
+    if gone:
+        raise Refused(
+            f"{', '.join(gone)} is a recorded member of {run.database}, but {run.words.declaration} no longer has it. "
+            f"Members are not dropped by leaving them out: {run.words.add}. Nothing was changed."
+        )
+    for name, address in run.declared.items():
+        member = record.members.get(name)
+        if member and member.address != address:
+            raise Refused(
+                f"{name} is recorded with the {run.database} address {member.address}, {run.words.declaration} says {address}. "
+                "The address is part of a member's identity: change it back, or replace the member. Nothing was changed."
+            )
