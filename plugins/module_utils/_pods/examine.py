@@ -166,6 +166,13 @@ def parse_examination(
     )
 
 
+def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
+    """Why `parse_examination` did not tell what the member is."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return "its pod is on its way out"
+    return parse_seen(database, member, result).problem
+
+
 def is_outdated(pod: t.Mapping[str, t.Any], update_revision: str) -> bool:
     """Whether its StatefulSet would make this pod differently today."""
     revision = (pod["metadata"].get("labels") or {}).get("controller-revision-hash", "")

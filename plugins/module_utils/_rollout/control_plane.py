@@ -14,7 +14,7 @@ import functools
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Refused
+from .._errors import OvnError, Refused
 from .._k8s import Cluster
 from .._kubernetes.compare import is_applied
 from .._launcher import SCRIPT
@@ -26,7 +26,7 @@ from .._raft.record import Record
 from .._raft.standing import refuse_by_record
 from .._raft.step import PODS, Run
 from .database import Context, DatabaseRollout
-from .desired import Wanted, is_config, keep_claims
+from .desired import Wanted, is_config, is_later, keep_claims, template_changes
 from .endpoints import Endpoints, Place, find_endpoints
 from .lease import RunLease, identity
 from .live import Live, look
@@ -35,8 +35,6 @@ from .settings import converge_settings
 from .status import write_status
 from .storage import claim_changes, grow_claims, refuse_fixed_size
 from .workloads import await_workloads
-
-_LATER = ("northd", "observer")  # components that are of no use before the databases are
 
 
 class ControlPlane:
@@ -100,7 +98,8 @@ class ControlPlane:
         if claim_changes(self.wanted, self.live):
             return True
         self.owner = self.live.resource
-        manifests = [*self.wanted.foundations(self.live), self.wanted.resource(), *self._manifests(self.replicas)]
+        manifests = [*self.wanted.foundations(self.live), *self._manifests(self.replicas)]
+        manifests += [self.wanted.resource()] if self.wanted.declared else []
         return any(
             (there := self.live.index.get(key_of(m))) is None or not is_applied(m, there)
             for m in keep_claims([m for m in manifests if not is_config(m)], self.live)
@@ -118,8 +117,10 @@ class ControlPlane:
     def _foundations(self, live: Live) -> None:
         """Namespace, kinds and the custom resource itself: everything else refers to them."""
         self._apply(self.wanted.foundations(live), live)
-        created = next(d for d in self._apply([self.wanted.resource()], live))
-        self.resource = live.resource if created.action == "unchanged" else created.after
+        self.resource = live.resource
+        if self.wanted.declared:
+            done = self._apply([self.wanted.resource()], live)[0]
+            self.resource = live.resource if done.action == "unchanged" else done.after
         self.owner = self.resource if (self.resource or {}).get("metadata", {}).get("uid") else None
 
     def _apply(self, manifests: list[Object], live: Live) -> list[Done]:
@@ -152,7 +153,7 @@ class ControlPlane:
         self.done += [store.ensure(check_mode=self.check_mode) for store in self.stores.values()]
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
-        done = self._apply([m for m in manifests if not is_config(m) and not _is_later(m)], live)
+        done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
         context = Context(self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode)
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
@@ -163,7 +164,7 @@ class ControlPlane:
                 self.replicas[d],
                 election_timer=self.wanted.spec.database(d).election_timer,
                 stateful_set=functools.partial(live.stateful_set, self.cluster, d),
-                template_changed=self.check_mode and _template_changes(done, f"{self.wanted.name}-{d}"),
+                template_changed=self.check_mode and template_changes(done, f"{self.wanted.name}-{d}"),
             )
 
     def _first_replicas(self, database: Database) -> int:
@@ -217,8 +218,19 @@ class ControlPlane:
         self.live.forget(kind, name)
         fresh = self.live.stateful_set(self.cluster, database)
         index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
-        self.done += converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
+        scaled = converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
         self.live.forget(kind, name)
+        for done in scaled:
+            self._merge(done)
+
+    def _merge(self, later: Done) -> None:
+        """One entry an object: as it was before the run, and as it is now."""
+        for position, one in enumerate(self.done):
+            if (one.kind, one.name) == (later.kind, later.name):
+                action = later.action if one.action == "unchanged" else one.action
+                self.done[position] = later._replace(action=action, before=one.before)
+                return
+        self.done.append(later)
 
     # --- databases -------------------------------------------------------------------------------------------------------
 
@@ -234,7 +246,10 @@ class ControlPlane:
             self.steps += database.steps
             self.warnings += database.warnings
         if failures:
-            raise failures[0]
+            first, *others = failures
+            if isinstance(first, OvnError) and others:
+                raise type(first)(" ".join(str(error) for error in failures), **first.details) from first
+            raise first
 
     def _settings(self) -> None:
         self.steps += converge_settings(
@@ -246,7 +261,7 @@ class ControlPlane:
     def _finish(self) -> None:
         wanted, live = self.wanted, self.live
         manifests = self._manifests(self.replicas)
-        self._apply([m for m in manifests if _is_later(m)], live)
+        self._apply([m for m in manifests if is_later(m)], live)
         services = None if self._touched("Service") else [m for key, m in live.index.items() if key[1] == "Service"]
         place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
         self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
@@ -275,19 +290,3 @@ class ControlPlane:
     @property
     def changed(self) -> bool:
         return bool(self.steps) or any(d.action != "unchanged" for d in self.done)
-
-
-def _template_changes(done: t.Sequence[Done], name: str) -> bool:
-    """Whether the pods of this StatefulSet would get another template."""
-    return any(
-        d.kind == "StatefulSet"
-        and d.name == name
-        and d.action == "changed"
-        and (d.before or {})["spec"]["template"] != (d.after or {})["spec"]["template"]
-        for d in done
-    )
-
-
-def _is_later(manifest: Object) -> bool:
-    component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
-    return manifest["kind"] == "Deployment" and component in _LATER

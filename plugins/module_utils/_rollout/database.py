@@ -16,9 +16,9 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, Refused, TimedOut
-from .._k8s import Cluster
+from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.examine import EXAMINE, parse_examination
+from .._pods.examine import EXAMINE, parse_examination, unknown_because
 from .._raft.answer import Answer, silent
 from .._raft.foresee import foresee
 from .._raft.gates import gate_reason
@@ -71,6 +71,7 @@ class DatabaseRollout:
         self.election_timer, self.stateful_set, self.template_changed = election_timer, stateful_set, template_changed
         self.members = PodMembers(context.cluster, context.namespace, context.name, run.database)
         self.seen: dict[str, Observation] = {}
+        self.unknown: dict[str, str] = {}  # member to why it could not be examined
         self.steps: list[str] = []
         self.warnings: list[str] = []
 
@@ -100,20 +101,25 @@ class DatabaseRollout:
         record = self.store.read()
         as_dict = record.as_dict() if record else None
         observed: dict[str, Observation] = {}
+        self.unknown = {}
         present = [name for name in self.run.declared if name in pods]
         with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
             answers = dict(zip(present, pool.map(self._examine, present)))
         for name in self.run.declared:
             if name in pods:
                 result = answers[name]
+                if isinstance(result, OvnError):
+                    self.unknown[name] = str(result)
+                    continue
                 parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
                 if parsed is not None:
                     observed[name] = self._with_due_restart(parsed)
+                else:
+                    self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
                 continue
+            self.unknown[name] = "it has a claim, but no pod"
             if claims is None:
-                claims = {
-                    c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace, labels=labels)
-                }
+                claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace)}
             # One that was expected and never joined has nothing to lose: its launcher tells what it holds once it is started.
             never_joined = (
                 record is not None
@@ -126,13 +132,15 @@ class DatabaseRollout:
         self.seen = observed
         return observed
 
-    def _examine(self, pod: str) -> t.Any:
+    def _examine(self, pod: str) -> ExecResult | OvnError:
         try:
             return self.context.cluster.exec(
                 self.context.namespace, pod, "database", list(EXAMINE), timeout=_EXEC_SECONDS
             )
-        except OvnError:
-            return None
+        except OvnError as e:
+            if e.details.get("http_status") in (401, 403):
+                raise  # asking again helps nobody
+            return e
 
     def _with_due_restart(self, o: Observation) -> Observation:
         if self.template_changed and o.running and not o.restart_reason:
@@ -286,4 +294,7 @@ class DatabaseRollout:
             self.replicas = needed
 
     def _trouble(self) -> str:
-        return describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
+        said = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
+        return " ".join(
+            [*(f"{name}: {why.rstrip('.')}." for name, why in self.unknown.items() if name not in self.seen), said]
+        ).strip()

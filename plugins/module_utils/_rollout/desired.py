@@ -16,7 +16,7 @@ import uuid
 from .._errors import InvalidInput
 from .._manifests.crds import check_revision, custom_resource_definitions
 from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name
-from .._objects import key_of
+from .._objects import Done, key_of
 from .._spec import ClusterSpec, parse_spec
 from .live import Live
 
@@ -32,6 +32,7 @@ class Wanted:
     metadata: Object
     cluster_domain: str
     cluster_ids: t.Mapping[str, str | None]
+    declared: bool = True  # False: whoever applied the resource keeps it
     bootstrap: bool = True
     restart: bool = True
     allow_outage: bool = False
@@ -102,6 +103,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
         metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
         cluster_domain=params["cluster_domain"],
         cluster_ids=cluster_ids,
+        declared=params["spec"] is not None or bool(definition) or bool(params["images"]) or existing is None,
         bootstrap=params["bootstrap"] == "auto",
         restart=params["restart"],
         allow_outage=params["allow_outage"],
@@ -149,3 +151,20 @@ def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
 def is_config(manifest: Object) -> bool:
     """The ConfigMap that tells others where the databases are; written when that is known."""
     return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)
+
+
+def template_changes(done: t.Sequence[Done], name: str) -> bool:
+    """Whether the pods of this StatefulSet would get another template."""
+    return any(
+        d.kind == "StatefulSet"
+        and d.name == name
+        and d.action == "changed"
+        and (d.before or {})["spec"]["template"] != (d.after or {})["spec"]["template"]
+        for d in done
+    )
+
+
+def is_later(manifest: Object) -> bool:
+    """northd and the observer: of no use before the databases are, and updated after them."""
+    component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
+    return manifest["kind"] == "Deployment" and component in ("northd", "observer")

@@ -14,14 +14,13 @@ import time
 from .._errors import OvnError, Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
-from .._manifests.names import API_VERSION, Database, Object, record_name
+from .._manifests.names import API_VERSION, DATABASES, Database, Object, record_name
 from .._objects import Key, key_of, live_index
 
 KINDS: list[tuple[str, str]] = [
     ("v1", "ConfigMap"),
     ("v1", "Service"),
     ("v1", "ServiceAccount"),
-    ("v1", "PersistentVolumeClaim"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
@@ -145,4 +144,8 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
         # Hypervisors of the same cluster may be in the same namespace: they are none of our business.
         ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
         index.update(live_index(cluster, KINDS, namespace, ours))
+        # By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database.
+        prefixes = tuple(f"data-{name}-{database}-" for database in DATABASES)
+        claims = live_index(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
+        index.update({key: claim for key, claim in claims.items() if key[3].startswith(prefixes)})
     return Live(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))

@@ -44,9 +44,10 @@ class FakeCluster:
         self.written: list[dict[str, t.Any]] = []
         self.fails: Exception | None = None
 
-    def list(self, _api: str, kind: str, _namespace: str, *, labels: str) -> list[dict[str, t.Any]]:
+    def list(self, _api: str, kind: str, _namespace: str, *, labels: str = "") -> list[dict[str, t.Any]]:
         names = self.pods if kind == "Pod" else self.claims
-        assert "app.kubernetes.io/component=northbound" in labels
+        # A claim that was restored by hand has no labels, and may hold a database all the same.
+        assert labels == "" if kind == "PersistentVolumeClaim" else "app.kubernetes.io/component=northbound" in labels
         return [{"metadata": {"name": name}} for name in names]
 
     def exec(self, *_: t.Any, **__: t.Any) -> t.NoReturn:
@@ -145,6 +146,18 @@ def test_who_cannot_be_examined_is_unknown_and_who_never_was_is_not_installed() 
     seen = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record()).observe()
     assert list(seen) == [NAMES[2]]  # a pod that does not answer, and a claim without a pod: both may hold data
     assert not seen[NAMES[2]].installed
+
+
+def test_why_a_member_is_unknown_is_kept() -> None:
+    one = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record())
+    one.observe()
+    assert one.unknown[NAMES[0]] == "no node"
+    assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
+
+
+def test_a_claim_of_a_member_that_never_joined_keeps_nobody_waiting() -> None:
+    seen = rollout(FakeCluster(claims=[f"data-{NAMES[1]}"]), record(m1="expected")).observe()
+    assert not seen[NAMES[1]].installed
 
 
 @pytest.mark.parametrize(
