@@ -163,14 +163,19 @@ def client(database: str, *arguments: str, index: int = 0, timeout: float = 30) 
 def mark(name: str) -> None:
     """A row in each database that has to survive what comes."""
     client("northbound", "--may-exist", "ls-add", name)
-    client("southbound", "--id=@x", "create", "DNS", f"external_ids:mark={name}")
+    client("southbound", *southbound_mark(name))
+
+
+def southbound_mark(name: str) -> tuple[str, ...]:
+    """A row of its own would be northd's to remove."""
+    return "set", "SB_Global", ".", f"external_ids:mark-{name}=set"
 
 
 def marks(index: int = 0) -> tuple[set[str], set[str]]:
     """The names of all marks, northbound and southbound."""
     northbound = client("northbound", "--bare", "--columns=name", "list", "Logical_Switch", index=index).split()
-    southbound = client("southbound", "--bare", "--columns=external_ids", "list", "DNS", index=index).split()
-    return set(northbound), {word.removeprefix("mark=") for word in southbound}
+    southbound = client("southbound", "get", "SB_Global", ".", "external_ids", index=index)
+    return set(northbound), set(re.findall(r"mark-([\w-]+)=set", southbound))
 
 
 # --- chassis ----------------------------------------------------------------------------------------------------------
