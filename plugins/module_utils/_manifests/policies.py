@@ -14,13 +14,13 @@ import typing as t
 from .context import Context
 from .names import DATABASES, PORTS, Component, Object, selector
 
-Peer = t.Union[Component, t.Literal["pods of this Kubernetes cluster", "anywhere"]]
+Peer = t.Union[Component, t.Literal["anywhere"]]
 
 _TCP: tuple[str, ...] = ("TCP",)
 # Resolvers in pods listen on 5353 in some distributions. Policies see the port behind the Service.
 _DNS = (53, 5353)
-# Where API servers listen, again behind the Service: the usual ports of the distributions.
-_API = (443, 6443, 8443, 16443)
+# Where an API server listens behind its Service is known to nobody here: all ports.
+_API: tuple[int, ...] = ()
 _PODS: tuple[Component, ...] = ("northbound", "southbound", "northd", "observer")
 
 
@@ -28,7 +28,7 @@ _PODS: tuple[Component, ...] = ("northbound", "southbound", "northd", "observer"
 class Flow:
     source: Peer
     target: Peer
-    ports: tuple[int, ...]
+    ports: tuple[int, ...]  # none: all
     protocols: tuple[str, ...] = _TCP
 
 
@@ -41,9 +41,9 @@ def flows(context: Context) -> list[Flow]:
         # The client port: before a member creates a cluster, it asks all others whether there is one.
         table.append(Flow(database, database, (ports.client, ports.raft)))
         table += [Flow(component, database, (ports.client,)) for component in ("northd", "observer")]
-        # Chassis are daemons on nodes, which no selector of pods finds, and traffic through a port of a node looks as if it came from there.
-        outside = database == "southbound" or context.spec.database(database).service.exposed
-        table.append(Flow("anywhere" if outside else "pods of this Kubernetes cluster", database, (ports.client,)))
+        # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
+        # through a port of a node looks as if it came from there. Certificates tell who may.
+        table.append(Flow("anywhere", database, (ports.client,)))
     for component in _PODS:
         table.append(Flow(component, "anywhere", _DNS, ("UDP", "TCP")))
     table += [Flow(component, "anywhere", _API) for component in ("northd", "observer")]
@@ -73,9 +73,8 @@ def _policy(context: Context, component: Component, table: list[Flow]) -> Object
 
 
 def _rule(context: Context, direction: str, peer: Peer, flow: Flow) -> Object:
-    ports = [{"port": port, "protocol": protocol} for port in flow.ports for protocol in flow.protocols]
+    ports: list[Object] = [{"port": port, "protocol": name} for port in flow.ports for name in flow.protocols]
+    ports = ports or [{"protocol": name} for name in flow.protocols]
     if peer == "anywhere":
         return {"ports": ports}
-    if peer == "pods of this Kubernetes cluster":
-        return {direction: [{"namespaceSelector": {}}], "ports": ports}
     return {direction: [{"podSelector": {"matchLabels": selector(context.name, peer)}}], "ports": ports}

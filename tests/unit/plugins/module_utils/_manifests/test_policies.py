@@ -30,8 +30,8 @@ def allows(rules: list[dict[str, t.Any]], direction: str, peer: str, port: int, 
         component = {
             p["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for p in peers or [] if "podSelector" in p
         }
-        everybody = peers is None or any("namespaceSelector" in p for p in peers)
-        ports = {(p["port"], p["protocol"]) for p in rule["ports"]}
+        everybody = peers is None
+        ports = {(p.get("port", port), p["protocol"]) for p in rule["ports"]}
         if (everybody or peer in component) and (port, protocol) in ports:
             return True
     return False
@@ -60,7 +60,7 @@ def test_flows(central: Central, source: str, target: str, port: int, allowed: b
 @pytest.mark.parametrize("database", ["northbound", "southbound"])
 def test_only_members_reach_the_raft_port(central: Central, database: str) -> None:
     raft = {"northbound": 6643, "southbound": 6644}[database]
-    rules = [r for r in policy(central(), database)["ingress"] if raft in {p["port"] for p in r["ports"]}]
+    rules = [r for r in policy(central(), database)["ingress"] if raft in {p.get("port", raft) for p in r["ports"]}]
     assert [rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for rule in rules] == [
         database
     ]
@@ -75,22 +75,15 @@ def test_everybody_resolves_names(central: Central, component: str, protocol: st
 @pytest.mark.parametrize(
     ("component", "reaches"), [("northbound", False), ("southbound", False), ("northd", True), ("observer", True)]
 )
-def test_who_reaches_the_api_server(central: Central, component: str, reaches: bool) -> None:
-    assert allows(policy(central(), component)["egress"], "to", "api", 6443) is reaches
+@pytest.mark.parametrize("port", [443, 6443, 9443])
+def test_who_reaches_the_api_server(central: Central, component: str, reaches: bool, port: int) -> None:
+    assert allows(policy(central(), component)["egress"], "to", "api", port) is reaches
 
 
-@pytest.mark.parametrize(
-    ("raw", "database", "sources"),
-    [
-        ({}, "northbound", [{"namespaceSelector": {}}]),
-        ({}, "southbound", None),  # chassis are on nodes, which no selector finds
-        ({"northbound": {"service": {"type": "NodePort"}}}, "northbound", None),
-        ({"northbound": {"service": {"type": "LoadBalancer"}}}, "northbound", None),
-    ],
-)
-def test_clients(central: Central, raw: dict[str, t.Any], database: str, sources: t.Any) -> None:
-    client = {"northbound": 6641, "southbound": 6642}[database]
-    rules = [
-        r for r in policy(central(raw), database)["ingress"] if not r.get("from") or "podSelector" not in r["from"][0]
-    ]
-    assert [(rule.get("from"), [p["port"] for p in rule["ports"]]) for rule in rules] == [(sources, [client])]
+@pytest.mark.parametrize("kind", ["ClusterIP", "NodePort", "LoadBalancer"])
+@pytest.mark.parametrize(("database", "client"), [("northbound", 6641), ("southbound", 6642)])
+def test_clients_come_from_anywhere(central: Central, kind: str, database: str, client: int) -> None:
+    """Those with the network of a node are found by no selector."""
+    rules = policy(central({database: {"service": {"type": kind}}}), database)["ingress"]
+    assert [rule for rule in rules if "from" not in rule] == [{"ports": [{"port": client, "protocol": "TCP"}]}]
+    assert all("podSelector" in peer for rule in rules for peer in rule.get("from", []))
