@@ -16,7 +16,7 @@ from .names import GROUP, MANAGER, Object
 from .schema import CHASSIS_SPEC, CLUSTER_SPEC
 from .status_schema import CHASSIS_STATUS, CLUSTER_STATUS
 
-# Raise it with every change of a schema. A definition with a higher number is never overwritten.
+# Raise it with every change of a released schema. A definition with a higher number is never overwritten.
 REVISION = 1
 REVISION_ANNOTATION = f"{GROUP}/schema-revision"
 

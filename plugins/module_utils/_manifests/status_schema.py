@@ -40,22 +40,11 @@ def _database_status(title: str) -> Schema:
         "One member.",
         {
             "name": text("Name of its pod.", maxLength=253),
-            "address": text("Raft address.", maxLength=512),
             "serverId": text("Server id.", maxLength=36),
             "role": text("leader, follower or candidate.", maxLength=32),
-            "state": text("State in the record.", maxLength=32),
-            "reachable": {"type": "boolean", "description": "Whether it answered."},
             "connected": {"type": "boolean", "description": "Whether it has a connection to a majority."},
         },
         required=["name"],
-    )
-    reason = record(
-        "One thing that is not as it should be.",
-        {
-            "code": text("One word for it.", maxLength=64),
-            "member": text("Member that it is about.", maxLength=512),
-            "message": text("The same in words.", maxLength=4096),
-        },
     )
     return record(
         f"The {title} database as all its members together show it.",
@@ -64,14 +53,11 @@ def _database_status(title: str) -> Schema:
             "writable": {"type": "boolean", "description": "Whether there is a majority that takes writes."},
             "clusterId": text("Raft cluster id. For display: the record decides.", maxLength=36),
             "leader": text("Member that leads.", maxLength=253),
-            "term": {"type": "integer", "format": "int64", "description": "Raft term of the leader."},
-            "electionTimer": number("Election timer in use, in milliseconds.", 0, _MANY),
             "members": listing(
                 "Members of the record.",
                 member,
                 **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
             ),
-            "reasons": listing("Why the verdict is not healthy.", reason, 256, **{"x-kubernetes-list-type": "atomic"}),
         },
     )
 
@@ -90,8 +76,6 @@ CLUSTER_STATUS = record(
             {
                 "northbound": text("For example ssl:192.0.2.11:30641,ssl:192.0.2.12:30641.", maxLength=4096),
                 "southbound": text("For example ssl:192.0.2.11:30642,ssl:192.0.2.12:30642.", maxLength=4096),
-                "northboundInside": text("The same for clients in this Kubernetes cluster.", maxLength=4096),
-                "southboundInside": text("The same for clients in this Kubernetes cluster.", maxLength=4096),
             },
         ),
         "chassisCount": number("Chassis in the Southbound database.", 0, _MANY),

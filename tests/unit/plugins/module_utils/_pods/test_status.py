@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_schema import CLUSTER_STATUS
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import cluster_status, members_of, pod_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, merge
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Reason, Verdict, assess
@@ -44,6 +45,33 @@ def conditions(found: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
 
 def words(found: dict[str, t.Any], kind: str) -> str:
     return next(str(c["message"]) for c in found["conditions"] if c["type"] == kind)
+
+
+def written(value: t.Any, path: str = "") -> t.Iterator[str]:
+    """Paths of the fields."""
+    if isinstance(value, list):
+        yield from (found for item in value for found in written(item, f"{path}[]"))
+    elif isinstance(value, dict):
+        yield from (found for name, item in value.items() for found in written(item, f"{path}.{name}"))
+    else:
+        yield path
+
+
+def promised(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
+    if schema["type"] == "array":
+        yield from promised(schema["items"], f"{path}[]")
+    elif "properties" in schema:
+        yield from (
+            found for name, field in schema["properties"].items() for found in promised(field, f"{path}.{name}")
+        )
+    else:
+        yield path
+
+
+def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
+    verdict = assess(say.healthy(), 3)
+    found = status(verdict, verdict, chassis={"count": 2, "active": 2}, northd=["a"])
+    assert set(written(found)) == set(promised(CLUSTER_STATUS))
 
 
 CASES: list[tuple[str, t.Callable[[Say], list[Answer]], str, str, str]] = [
