@@ -30,7 +30,11 @@ def scripts(context: Context, launcher: str, archive: bytes) -> Object:
 
 
 def config(context: Context) -> Object:
-    """`ovn-config`, under the names that components of other OVN set-ups read. Endpoints are those for clients in this Kubernetes cluster."""
+    """`ovn-config`, under the names that components of other OVN set-ups read.
+
+    Endpoints are those inside of this Kubernetes cluster, as nothing else is known before the Services are there. The run replaces them at its
+    end: by the outside ones of a database whose members are exposed.
+    """
     return context.manifest(
         "v1",
         "ConfigMap",
