@@ -166,6 +166,7 @@ class ClusterSpec:
     northbound: DatabaseSpec
     southbound: DatabaseSpec
     northd: Northd
+    priority_class: str  # empty for none
     controller: Controller
     ovs: OpenVSwitch
     encapsulation: Encapsulation
@@ -199,6 +200,7 @@ def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> Clu
             threads=full["northd"]["threads"],
             resources=_resources(full["northd"], "spec.northd"),
         ),
+        priority_class=full["priorityClassName"],
         controller=Controller(**_daemons(full["controller"], "spec.controller")),
         ovs=OpenVSwitch(
             **_daemons(full["ovs"], "spec.ovs"),

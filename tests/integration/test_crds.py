@@ -95,6 +95,7 @@ REFUSED = [
         {"bridgeMappings": [{"physicalNetwork": "a", "bridge": b} for b in ("x", "y")]},
         r"bridgeMappings.*[Dd]uplicate",
     ),
+    ("a priority class that is no name", {"priorityClassName": "High Priority"}, r"spec\.priorityClassName"),
     ("a timer below the limit", northbound(electionTimer=5), r"spec\.northbound\.electionTimer.*100"),
 ]
 
@@ -209,6 +210,7 @@ def test_chassis(cluster: Cluster, api_server: ApiServer) -> None:
 SPECS: list[tuple[str, dict[str, t.Any]]] = [
     ("all defaults", {}),
     ("without TLS", {"tls": {"enabled": False}}),
+    ("without a priority class", {"priorityClassName": ""}),
     (
         "with everything",
         {

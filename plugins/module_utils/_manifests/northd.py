@@ -41,7 +41,7 @@ def northd_deployment(context: Context) -> Object:
                     "serviceAccountName": northd_name(context.name),
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
-                    "priorityClassName": "system-cluster-critical",
+                    **pods.priority(context.spec.priority_class),
                     "securityContext": pods.pod_security(),
                     "terminationGracePeriodSeconds": 15,
                     "affinity": pods.apart(mine, required=False),

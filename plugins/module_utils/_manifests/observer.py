@@ -13,6 +13,17 @@ from . import pods
 from .context import Context
 from .names import Object, labels, observer_name, scripts_name, selector
 
+# Nobody else tells who leads, so a node that is away is given up soon: after 300 s otherwise.
+_TOLERATIONS: list[Object] = [
+    {
+        "key": f"node.kubernetes.io/{trouble}",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 10,
+    }
+    for trouble in ("not-ready", "unreachable")
+]
+
 
 def observer_deployment(context: Context) -> Object:
     name, mine = observer_name(context.name), selector(context.name, "observer")
@@ -37,7 +48,9 @@ def observer_deployment(context: Context) -> Object:
                     "serviceAccountName": name,
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
+                    **pods.priority(context.spec.priority_class),
                     "securityContext": pods.pod_security(),
+                    "tolerations": _TOLERATIONS,
                     "terminationGracePeriodSeconds": 10,
                     "containers": [_observer(context, [mount for _volume, mount in directories])],
                     "volumes": [volume for volume, _mount in directories],

@@ -33,6 +33,11 @@ def pod_security() -> Object:
     }
 
 
+def priority(name: str) -> Object:
+    """As fields of the pod: a class, or that of the cluster's default."""
+    return {"priorityClassName": name} if name else {}
+
+
 def container_security() -> Object:
     return {
         "allowPrivilegeEscalation": False,

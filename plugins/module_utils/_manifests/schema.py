@@ -17,6 +17,7 @@ from .fields import (
     NETWORK,
     NETWORKS,
     POD_NETWORKS,
+    PRIORITY_CLASS,
     SERVICE_NAME,
     Schema,
     bridge_mappings,
@@ -53,7 +54,7 @@ def _database(title: str) -> Schema:
         {
             "replicas": {
                 "type": "integer",
-                "description": "Members of the Raft cluster: 1, 3 or 5. Members are added and removed one by one.",
+                "description": "Members of the Raft cluster: 1, 3 or 5. Members are added one by one; a smaller number is refused by the run.",
                 "default": 3,
                 "minimum": 1,
                 "maximum": MOST_MEMBERS,
@@ -177,6 +178,12 @@ CLUSTER_SPEC = record(
             },
             given=True,
         ),
+        "priorityClassName": text(
+            "Priority class of the databases, northd and the observer; an empty text for none, where a quota keeps pods from it.",
+            default="system-cluster-critical",
+            pattern=PRIORITY_CLASS,
+            maxLength=253,
+        ),
         "controller": _daemons("ovn-controller"),
         "ovs": _daemons(
             "Open vSwitch",
@@ -187,7 +194,7 @@ CLUSTER_SPEC = record(
                 default="system",
             ),
             underlay=record(
-                "Bridge that takes over the network device of the tunnels and its addresses. The datapath netdev needs one, the datapath system must not have one.",
+                "Bridge that takes over the network device of the tunnels and its addresses. For the datapath netdev alone, which needs one.",
                 {
                     "bridge": text("Name of the bridge.", pattern=DEVICE, maxLength=15),
                     "interface": text("Name of the network device.", pattern=DEVICE, maxLength=15),

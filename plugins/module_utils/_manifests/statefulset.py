@@ -45,7 +45,7 @@ def stateful_set(context: Context, database: Database) -> Object:
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "priorityClassName": "system-cluster-critical",
+        **pods.priority(context.spec.priority_class),
         "securityContext": pods.pod_security(),
         "terminationGracePeriodSeconds": 60,
         "affinity": pods.apart(mine, required=True),

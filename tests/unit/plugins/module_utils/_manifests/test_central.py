@@ -330,6 +330,29 @@ def test_observer_runs_once_and_may_do_little(central: Central) -> None:
     assert not {"create", "delete", "update", "*"} & {verb for rule in rules.values() for verb in rule["verbs"]}
 
 
+def test_observer_leaves_a_node_that_is_away_soon(central: Central) -> None:
+    tolerations = central().pod("Deployment", "prod-observer")["tolerations"]
+    assert {(t["key"], t["effect"], t["tolerationSeconds"]) for t in tolerations} == {
+        (f"node.kubernetes.io/{trouble}", "NoExecute", 10) for trouble in ("not-ready", "unreachable")
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({}, "system-cluster-critical"),
+        ({"priorityClassName": "databases"}, "databases"),
+        ({"priorityClassName": ""}, None),
+    ],
+)
+def test_all_pods_have_the_priority_class(central: Central, raw: dict[str, t.Any], expected: str | None) -> None:
+    manifests = central(raw)
+    workloads = [*manifests.of("StatefulSet"), *manifests.of("Deployment")]
+    assert {m["metadata"]["name"]: m["spec"]["template"]["spec"].get("priorityClassName") for m in workloads} == {
+        f"prod-{component}": expected for component in ("northbound", "southbound", "northd", "observer")
+    }
+
+
 def test_roles_are_bound_to_their_accounts(central: Central) -> None:
     manifests = central()
     for binding in manifests.of("RoleBinding"):

@@ -83,6 +83,7 @@ CHANGED: dict[str, t.Any] = {
     **below("northbound", _DATABASE),
     **below("southbound", _DATABASE),
     **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
+    "priorityClassName": "databases",
     **below("controller", _DAEMONS),
     **below("ovs", {"datapathType": "netdev", "underlay.bridge": "br-up", "underlay.interface": "eth2", **_DAEMONS}),
     **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
