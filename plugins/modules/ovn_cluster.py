@@ -239,7 +239,16 @@ from ..module_utils._rollout.live import look
 
 
 def _objects(done: list[Done]) -> list[dict[str, str]]:
-    return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
+    """Each object once, with the first thing that was done to it: what was created and then scaled was created."""
+    first: dict[tuple[str, str, str], str] = {}
+    for one in done:
+        key = (one.kind, one.name, one.namespace or "")
+        if first.get(key, "unchanged") == "unchanged":
+            first[key] = one.action
+    return [
+        {"kind": kind, "name": name, "namespace": namespace, "action": action}
+        for (kind, name, namespace), action in first.items()
+    ]
 
 
 def _place(params: dict[str, t.Any]) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -21,11 +22,37 @@ Object = dict[str, t.Any]
 STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 
 
-class Kubelet:
+class Controllers:
+    """They look at each StatefulSet. Nobody runs pods."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+
+    def path(self, api: str, namespace: str, kind: str, name: str = "") -> str:
+        return f"{api}/namespaces/{namespace}/{kind}/{name}".rstrip("/")
+
+    def scaled(self, stateful_set: Object) -> None:
+        metadata = stateful_set["metadata"]
+        status = {
+            "observedGeneration": metadata["generation"],
+            "replicas": stateful_set["spec"]["replicas"],
+            "updateRevision": "r1",
+        }
+        place = self.path("/apis/apps/v1", metadata["namespace"], "statefulsets", f"{metadata['name']}/status")
+        with contextlib.suppress(OSError):  # a test has frozen the server
+            self.server.request("PATCH", place, {"status": status})
+
+    def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
+        """Instead of the class."""
+        return ClusterWithControllers(params, self)
+
+
+class Kubelet(Controllers):
     """Members by the names of their pods. A pod runs from the moment in which its StatefulSet wants it."""
 
     def __init__(self, server: ApiServer, namespace: str, sizes: t.Mapping[str, int]) -> None:
-        self.server, self.namespace = server, namespace
+        super().__init__(server)
+        self.namespace = namespace
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-pods-"))
         (self.root / "ovn-raft-launcher").write_text(SCRIPT)
@@ -57,18 +84,12 @@ class Kubelet:
             member.kill()
         shutil.rmtree(self.root)
 
-    def _path(self, api: str, kind: str, name: str = "") -> str:
-        return f"{api}/namespaces/{self.namespace}/{kind}/{name}".rstrip("/")
+    def _path(self, kind: str, name: str = "") -> str:
+        return self.path("/api/v1", self.namespace, kind, name)
 
     def scaled(self, stateful_set: Object) -> None:
-        """The controller of StatefulSets and the kubelet have seen it."""
+        super().scaled(stateful_set)
         name, replicas = stateful_set["metadata"]["name"], stateful_set["spec"]["replicas"]
-        status = {
-            "observedGeneration": stateful_set["metadata"]["generation"],
-            "replicas": replicas,
-            "updateRevision": "r1",
-        }
-        self.server.request("PATCH", self._path("/apis/apps/v1", "statefulsets", f"{name}/status"), {"status": status})
         for index in range(replicas):
             if self.members[f"{name}-{index}"].process is None:
                 self._run(f"{name}-{index}", stateful_set["spec"]["template"]["metadata"]["labels"])
@@ -78,7 +99,7 @@ class Kubelet:
             "metadata": {"name": pod, "labels": {**labels, "controller-revision-hash": "r1"}},
             "spec": {"containers": [{"name": "database", "image": "ovn"}]},
         }
-        self.server.request("POST", self._path("/api/v1", "pods"), manifest)
+        self.server.request("POST", self._path("pods"), manifest)
         self.mount(pod)
         self.members[pod].start(OVN_WAIT="1")
         running = {
@@ -89,12 +110,10 @@ class Kubelet:
             "imageID": "",
             "state": {"running": {}},
         }
-        self.server.request(
-            "PATCH", self._path("/api/v1", "pods", f"{pod}/status"), {"status": {"containerStatuses": [running]}}
-        )
+        self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"containerStatuses": [running]}})
 
     def mount(self, pod: str) -> None:
-        record = self._path("/api/v1", "configmaps", f"{pod.rpartition('-')[0]}-record")
+        record = self._path("configmaps", f"{pod.rpartition('-')[0]}-record")
         for key, value in (json.loads(self.server.request("GET", record)).get("data") or {}).items():
             new = self.members[pod].record / f".{key}"
             new.write_text(value)
@@ -115,20 +134,25 @@ class Kubelet:
         return ExecResult(done.returncode, done.stdout, done.stderr)
 
     def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
-        """Instead of the class: the same, with pods that run."""
         return ClusterWithPods(params, self)
 
 
-class ClusterWithPods(Cluster):
-    def __init__(self, params: t.Mapping[str, t.Any], kubelet: Kubelet) -> None:
+class ClusterWithControllers(Cluster):
+    def __init__(self, params: t.Mapping[str, t.Any], controllers: Controllers) -> None:
         super().__init__(params)
-        self.kubelet = kubelet
+        self.controllers = controllers
 
     def apply(self, manifest: Object, *, dry_run: bool = False, force: bool = False) -> Object:
         answer = super().apply(manifest, dry_run=dry_run, force=force)
         if manifest["kind"] == "StatefulSet" and not dry_run:
-            self.kubelet.scaled(answer)
+            self.controllers.scaled(answer)
         return answer
+
+
+class ClusterWithPods(ClusterWithControllers):
+    def __init__(self, params: t.Mapping[str, t.Any], kubelet: Kubelet) -> None:
+        super().__init__(params, kubelet)
+        self.kubelet = kubelet
 
     def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
         answer = super().patch(api_version, kind, name, namespace, patch)

@@ -14,12 +14,12 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer, free_ports
-from _pods_on_api import Kubelet
+from _pods_on_api import Controllers, Kubelet
 from ansible.module_utils import basic
 from conftest import Ran, RunModule, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, live, settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
 CID, OTHER_CID = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -160,10 +160,6 @@ class ControlPlane:
         found = {"record.json": json.dumps(content)} if data is None else data
         self.make("ConfigMap", f"ovn-{database}-record", labels=labels, data=found)
 
-    def recorded_nothing(self) -> bool:
-        """Whether the record of the Northbound database allows nothing."""
-        return not self.get("ConfigMap", "ovn-northbound-record").get("data")
-
     def recorded(self, database: str) -> t.Any:
         return json.loads(self.get("ConfigMap", f"ovn-{database}-record")["data"]["record.json"])
 
@@ -181,7 +177,7 @@ def plane(
     api_server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> ControlPlane:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # kubernetes.core keeps what it discovered there
-    monkeypatch.setattr(live, "_CONTROLLER_SECONDS", 0.1)  # there are no controllers that would notice anything
+    monkeypatch.setattr(ovn_cluster, "Cluster", Controllers(api_server).cluster)
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     return ControlPlane(api_server, namespace, monkeypatch)
@@ -267,8 +263,9 @@ def test_a_definition_instead_of_a_specification(plane: ControlPlane) -> None:
     plane.late(spec=None, definition=definition, namespace="ignored")
     resource = plane.get("OVNCluster", "ovn")
     assert resource["metadata"]["labels"]["team"] == "network"
-    # Neither: what is there counts.
-    assert touched(plane.late(spec=None)) == {"OVNCluster ovn": "changed"}
+    # Neither: what is there counts, and stays.
+    assert touched(plane.late(spec=None)) == {}
+    assert plane.get("OVNCluster", "ovn")["metadata"]["labels"]["team"] == "network"
     gone = plane(spec=None, definition=definition, namespace="ignored", state="absent")
     assert "OVNCluster ovn" in touched(gone)
 
@@ -489,11 +486,14 @@ def test_another_run_is_named(plane: ControlPlane) -> None:
         "spec": {"holderIdentity": "somebody on host process 1", "leaseDurationSeconds": 600, "renewTime": now},
     }
     plane.server.request("POST", PLACES["Lease"].format(plane.namespace), manifest)
-    refused = plane(may_fail=True)
-    for word in ("somebody on host process 1", "restart ovn-northbound-1", "break_lock", "ovn-run"):
-        assert word in refused["msg"]
+    plane.make("ServiceAccount", "ovn-left-over", labels=hypervisors())
+    for state in ("present", "absent"):
+        refused = plane(may_fail=True, state=state)
+        for word in ("somebody on host process 1", "restart ovn-northbound-1", "break_lock", "ovn-run"):
+            assert word in refused["msg"], state
+    plane.remove("ServiceAccount", "ovn-left-over")
     assert plane.get("Lease", "ovn-run")["spec"]["holderIdentity"] == "somebody on host process 1"
-    assert plane.recorded_nothing()
+    assert plane.ours() == {}
     plane.late(break_lock=True)
     assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
 
@@ -548,11 +548,46 @@ def test_an_open_permission_of_a_killed_run_is_used_again(plane: ControlPlane) -
     assert plane.recorded("northbound")["cid"] is None
 
 
+def confirmed_members(namespace: str) -> dict[str, t.Any]:
+    names = [f"ovn-northbound-{index}" for index in range(3)]
+    members = {
+        name: {
+            "address": f"tcp:{name}.ovn-northbound.{namespace}.svc.cluster.local:6643",
+            "state": "confirmed",
+            "sid": f"{name[-1]}1111111-1111-4111-8111-111111111111",
+        }
+        for name in names
+    }
+    return {"members": members}
+
+
 def test_forbidden_bootstrap(plane: ControlPlane) -> None:
     refused = plane(may_fail=True, bootstrap="forbid")
-    assert "bootstrap" in refused["msg"]
-    assert plane.get("StatefulSet", "ovn-northbound")["spec"]["replicas"] == 0
-    assert plane.recorded_nothing()
+    assert "bootstrap is forbid" in refused["msg"]
+    assert plane.ours() == {}
+
+
+def test_members_are_not_dropped_by_leaving_them_out(plane: ControlPlane) -> None:
+    plane.record(cid=CID, **confirmed_members(plane.namespace))
+    before = plane.ours()
+    refused = plane(may_fail=True, spec={**SPEC, "northbound": {"replicas": 1}})
+    assert "ovn-northbound-1, ovn-northbound-2 is a recorded member" in refused["msg"]
+    assert plane.ours() == before
+
+
+def test_a_record_on_hold_is_left_alone(plane: ControlPlane) -> None:
+    plane.record(hold=True)
+    before = plane.ours()
+    assert "on hold" in plane(may_fail=True)["msg"]
+    assert plane.ours() == before
+
+
+def test_one_control_plane_a_namespace(plane: ControlPlane) -> None:
+    plane.late()
+    before = plane.ours()
+    refused = plane(may_fail=True, name="other")
+    assert f"Namespace {plane.namespace} has the OVNCluster ovn already" in refused["msg"]
+    assert plane.ours() == before
 
 
 # --- absent -----------------------------------------------------------------------------------------------------------
@@ -659,8 +694,10 @@ def test_info_of_node_ports(plane: ControlPlane) -> None:
     assert found["endpoints"]["northbound"] == found["endpoints"]["northbound_inside"]
     assert found["tls_secret"] == "tls"
     assert found["ca_certificate"] == "CA"
-    # Without nodes that can be told, clients inside are still served.
-    assert plane.info()["endpoints"]["southbound"] == plane.info()["endpoints"]["southbound_inside"]
+    # Without nodes there is no way in from outside, and names that only pods know are no answer.
+    endpoints = plane.info()["endpoints"]
+    assert endpoints["southbound"] == ""
+    assert endpoints["southbound_inside"]
 
 
 def test_the_modules_as_ansible_runs_them(plane: ControlPlane, run_module: RunModule) -> None:
