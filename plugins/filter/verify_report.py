@@ -131,9 +131,14 @@ def verify_report(
     ]
     clusters = cluster_chassis or {}
     expected = {_system_id(name, variables): name for name, variables in present if name not in clusters}
+    places = {system_id: {"": name} for system_id, name in expected.items()}
     for name, result in clusters.items():
         for resource in result.get("resources") or ():
-            expected[str(resource["spec"]["systemId"])] = name
+            system_id = str(resource["spec"]["systemId"])
+            expected[system_id] = name
+            # Two hosts of the inventory may stand for one Kubernetes cluster.
+            uid = (resource.get("metadata") or {}).get("uid") or name
+            places.setdefault(system_id, {}).setdefault(uid, name)
     try:
         return build_report(
             Installation(
@@ -146,6 +151,9 @@ def verify_report(
                     if "resources" not in result
                 },
                 heartbeat=heartbeat,
+                twice={
+                    system_id: sorted(holders.values()) for system_id, holders in places.items() if len(holders) > 1
+                },
                 inside_only=_inside_only(hostvars[central[0]]) if len(central) == 1 else None,
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,

@@ -57,6 +57,7 @@ class Installation:
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
+    `twice` are system ids that several have, with the names of these in the inventory.
     `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
     """
 
@@ -67,6 +68,7 @@ class Installation:
     certificate_days: int = 30
     silent_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     inside_only: Result | None = None
+    twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
 
@@ -278,6 +280,10 @@ def _chassis(installation: Installation, findings: _Findings, lines: list[str]) 
     mine = _Findings()
     for name, cause in installation.silent_clusters.items():
         mine.problems.append(f"{name} cannot be asked for its chassis: {_words({'msg': cause})}.")
+    for name, places in sorted(installation.twice.items()):
+        mine.problems.append(
+            f"Two chassis have the system id {name} ({', '.join(places)}): they take each other's ports away without end. Give one of them another one."
+        )
     for name in missing:
         machine = "" if wanted[name] == name else f" ({wanted[name]})"
         mine.problems.append(

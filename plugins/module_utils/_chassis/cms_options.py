@@ -16,6 +16,7 @@ from .text import checked_word
 
 GATEWAY = "enable-chassis-as-gw"
 ZONES = "availability-zones="
+OWNER = "c5c3-ovn-owner="  # the Kubernetes cluster of a chassis; ovn-controller shows it in the chassis row
 
 
 class CmsWish(t.NamedTuple):
@@ -64,6 +65,11 @@ def _same(one: str, other: str) -> bool:
     if one.startswith(ZONES) and other.startswith(ZONES):
         return set(one[len(ZONES) :].split(":")) == set(other[len(ZONES) :].split(":"))
     return one == other
+
+
+def owner_in(text: str) -> str:
+    """Whose chassis it is; empty for that of a machine."""
+    return next((token[len(OWNER) :] for token in items_of(text) if token.startswith(OWNER)), "")
 
 
 def merge(stored: str | None, owned: t.Collection[str], wish: CmsWish, purge: bool) -> tuple[str | None, list[str]]:

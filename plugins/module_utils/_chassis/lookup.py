@@ -17,6 +17,8 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.wire import Connection, TlsFiles
+from .cms_options import owner_in
+from .external_ids import CMS_OPTIONS
 from .registration import Me, Registered
 
 _ANSWER = t.TypeVar("_ANSWER")
@@ -24,7 +26,7 @@ _ANSWER = t.TypeVar("_ANSWER")
 
 def look_up(me: Me, endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> list[Registered]:
     """Our chassis if it is there, and the owners of our addresses (their host names are not asked for)."""
-    selects = [_select("Chassis", ["name", "hostname"], ["name", "==", me.name])]
+    selects = [_select("Chassis", ["name", "hostname", "other_config"], ["name", "==", me.name])]
     conditions = [["chassis_name", "==", me.name], *(["ip", "==", ip] for ip in sorted(me.addresses))]
     selects += [_select("Encap", ["chassis_name", "type", "ip"], condition) for condition in conditions]
 
@@ -65,5 +67,9 @@ def _registered(me: Me, chassis: list[dict[str, t.Any]], encapsulations: list[di
     for row in encapsulations:
         found.setdefault(row["chassis_name"], set()).add((decode(row["type"]), row["ip"]))
     hostnames = {row["name"]: row["hostname"] for row in chassis}
+    owners = {row["name"]: owner_in(decode(row["other_config"]).get(CMS_OPTIONS, "")) for row in chassis}
     names = {*hostnames, *(found.keys() - {me.name})}
-    return [Registered(name, hostnames.get(name, ""), frozenset(found.get(name, ()))) for name in sorted(names)]
+    return [
+        Registered(name, hostnames.get(name, ""), frozenset(found.get(name, ())), owners.get(name, ""))
+        for name in sorted(names)
+    ]

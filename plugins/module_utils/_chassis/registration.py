@@ -22,6 +22,11 @@ class Registered(t.NamedTuple):
     name: str
     hostname: str
     encapsulations: frozenset[Encapsulation]
+    owner: str = ""  # the Kubernetes cluster that it is of
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        return frozenset(ip for _kind, ip in self.encapsulations)
 
 
 class Me(t.NamedTuple):
@@ -30,6 +35,7 @@ class Me(t.NamedTuple):
     name: str
     hostname: str
     encapsulations: frozenset[Encapsulation]
+    owner: str = ""
 
     @property
     def addresses(self) -> frozenset[str]:
@@ -39,11 +45,21 @@ class Me(t.NamedTuple):
 def duplicate_id(me: Me, chassis: t.Iterable[Registered]) -> str | None:
     """Why `me` looks like a second machine with the same system id; None if it does not.
 
-    The same host may get a new address or a new name, but not both at once: then it cannot be told from another machine.
+    The same host may get a new address or a new name, but not both at once: then it cannot be told from another machine. Nodes of two Kubernetes
+    clusters may have the same name; they are told apart by their clusters.
     """
     for other in chassis:
-        addresses = frozenset(ip for _kind, ip in other.encapsulations)
-        if other.name == me.name and other.hostname != me.hostname and not addresses & me.addresses:
+        addresses = other.addresses
+        if other.name != me.name or addresses & me.addresses:
+            continue
+        if other.owner and me.owner and other.owner != me.owner:
+            return (
+                f'The Southbound database already has a chassis "{other.name}" of another Kubernetes cluster with address '
+                f"{', '.join(sorted(addresses)) or '(none)'}; this node has {', '.join(sorted(me.addresses)) or '(none)'}. "
+                "Two nodes with one system id take each other's ports away without end. Give this Node another name with the annotation "
+                f"ovn.c5c3.io/system-id. If that chassis is gone for good, run `ovn-sbctl chassis-del {other.name}`."
+            )
+        if other.hostname != me.hostname:
             return (
                 f'The Southbound database already has a chassis "{other.name}" of host {other.hostname or "(no name)"} with address '
                 f"{', '.join(sorted(addresses)) or '(none)'}; this host is {me.hostname} with {', '.join(sorted(me.addresses)) or '(none)'}. "

@@ -17,6 +17,7 @@ from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.names import Object
 from .._objects import Done
 from .live import Live
+from .ownership import Ours, strays
 from .pods import COMPONENTS
 from .removal import Removal, leaving_nodes
 from .settings import recorded_nodes
@@ -43,11 +44,12 @@ class Absence:
         leaving = leaving_nodes(live, recorded_nodes(live.settings), ())
         self._delete(one for one in self._objects() if one["kind"] == "DaemonSet")
         registry = None
-        if leaving and self.wanted.asked:
+        if self.wanted.asked and (leaving or live.settings is not None):
             try:
                 registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
             except (Unreachable, TimedOut) as e:
                 self.warnings.append(str(e))
+        leaving = {**strays(registry, Ours(live.owner, {}), set(leaving.values())), **leaving}
         removal = Removal(self.cluster, self.wanted, live, leaving, ())
         try:
             removal.run(registry, deadline, check_mode=self.check_mode)
@@ -60,8 +62,8 @@ class Absence:
                 f"Pods on {len(removal.busy)} nodes had not ended within {self.wanted.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
                 "Look at these nodes, then run again."
             )
-        # Without it nobody knows whom to look for.
-        kept = SETTINGS if removal.busy else None
+        # Without it nobody knows whom to look for. Whoever gives no way to ask will not come again for that.
+        kept = SETTINGS if removal.left and (self.wanted.asked or removal.busy) else None
         self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)
 
     def _objects(self) -> list[Object]:

@@ -9,6 +9,7 @@ What is in a hypervisor cluster already: one list for each kind, read once at th
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 
 from .._k8s import Cluster
 from .._manifests.crds import check_revision, custom_resource_definitions
@@ -18,6 +19,7 @@ from .._objects import Key, live_index
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
+from .settings import recorded_addresses
 
 CRD = "apiextensions.k8s.io/v1"
 
@@ -43,7 +45,25 @@ class Live:
 
     @property
     def our_chassis(self) -> dict[str, Object]:
-        return {node: resource for node, resource in self.chassis.items() if is_ours(resource, self.name)}
+        return {
+            node: resource for node, resource in self.chassis.items() if is_ours(resource, self.name, self.namespace)
+        }
+
+    @property
+    def owner(self) -> str:
+        """What the chassis of this cluster and namespace carry. The definition outlives everything of ours, and its uid is nobody else's."""
+        definition = self.index.get((CRD, "CustomResourceDefinition", "", chassis_definition()["metadata"]["name"]))
+        uid = ((definition or {}).get("metadata") or {}).get("uid")
+        return hashlib.sha256(f"{uid}/{self.namespace}/{self.name}".encode()).hexdigest()[:16] if uid else ""
+
+    def addresses(self) -> dict[str, set[str]]:
+        """Where the tunnels of nodes ended, as far as somebody has noted it."""
+        found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
+        for node, resource in self.our_chassis.items():
+            ip = ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip")
+            if ip:
+                found.setdefault(node, set()).add(ip)
+        return found
 
 
 def chassis_definition() -> Object:

@@ -62,8 +62,8 @@ def matches(labels: t.Mapping[str, str], selector: t.Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in selector.items())
 
 
-def select_nodes(nodes: t.Iterable[Node], spec: ClusterSpec) -> list[Node]:
-    """The hypervisors, by name. `InvalidInput` if there are none, or if a node would get only one half."""
+def select_nodes(nodes: t.Iterable[Node], spec: ClusterSpec, *, known: bool = False) -> list[Node]:
+    """The hypervisors, by name. `InvalidInput` if there are none, or if a node would get only one half. `known`: there were some before."""
     seen = 0
     chosen = []
     for node in nodes:
@@ -78,9 +78,10 @@ def select_nodes(nodes: t.Iterable[Node], spec: ClusterSpec) -> list[Node]:
             chosen.append(node)
     if not chosen:
         first = next(iter(spec.controller.node_selector.items()), ("", ""))
+        last = " If the last one shall go, run with state: absent (ovn_hypervisor_state: absent)." if known else ""
         raise InvalidInput(
             f"None of the {seen} nodes of this cluster has the labels {_shown(spec.controller.node_selector)} (spec.controller.nodeSelector), "
-            f"so there is no hypervisor. Label them, for example: kubectl label node NAME {first[0]}={first[1]}"
+            f"so there is no hypervisor.{last} Label them, for example: kubectl label node NAME {first[0]}={first[1]}"
         )
     return sorted(chosen, key=lambda node: node.name)
 

@@ -16,12 +16,14 @@ from .._k8s import Cluster
 from .._manifests.names import API_VERSION, Object
 from .._objects import Done
 from .live import Live
+from .ownership import Ours, shown
 from .resources import KIND
-from .southbound import Registry, delete_chassis
+from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
 from .wanted import Wanted
 
 _PAUSE = 2.0
+_COMES_BACK = 3.0  # an ovn-controller that lives needs less
 _TOLD = 10
 
 
@@ -35,6 +37,8 @@ class Removal:
         self.leaving, self.staying = dict(leaving), staying
         self.left: dict[str, str] = dict(leaving)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
+        self.ours = Ours(live.owner, live.addresses())
+        self.back: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
         self.done: list[Done] = []
         self.warnings: list[str] = []
@@ -44,26 +48,66 @@ class Removal:
             return
         self.busy = busy = {} if check_mode else self._await_end(deadline)
         gone = {node: name for node, name in self.leaving.items() if node not in busy}
+        self.left = {node: name for node, name in self.leaving.items() if node in busy or registry is None}
         for node, words in sorted(busy.items())[:_TOLD]:
             self.warnings.append(
                 f'Chassis "{self.leaving[node]}" of node {node} stays for now: {words}. The next run takes it away.'
             )
-        # A name that another node has taken over is that node's.
-        rows = sorted(
-            {
-                name
-                for name in gone.values()
-                if registry and name not in self.staying and (name in registry.chassis or name in registry.answers)
-            }
-        )
-        if rows and not check_mode:
-            delete_chassis(rows, self.wanted.asked, self.wanted.tls, Deadline(30))
-        self.removed = rows
-        self._delete_resources(gone, check_mode)
         if registry is None:
             self._warn(sorted(set(gone.values()) - set(self.staying)))
         else:
-            self.left = {node: name for node, name in self.leaving.items() if node in busy}
+            self._remove_rows(gone, registry, check_mode)
+        self._delete_resources({node for node in gone if gone[node] not in self.back}, check_mode)
+
+    def _remove_rows(self, gone: t.Mapping[str, str], registry: Registry, check_mode: bool) -> None:
+        """Only rows that are ours for sure; `left` grows by what is in doubt."""
+        rows = self._rows(gone, registry)
+        if rows and not check_mode:
+            # Waiting for pods may have taken minutes.
+            registry = self._look()
+            rows = self._rows(gone, registry)
+        if rows and not check_mode:
+            delete_chassis(sorted(rows), self.wanted.asked, self.wanted.tls, Deadline(30))
+            # A pod that Kubernetes does not know any more may still run, on a node that its API server has lost.
+            time.sleep(_COMES_BACK)
+            self.back = rows & self._look().chassis.keys()
+        for name in sorted(self.back)[:_TOLD]:
+            self.warnings.append(
+                f'Chassis "{name}" was taken out of the Southbound database and came back: its ovn-controller still runs. Switch it off; '
+                "the next run takes the row away."
+            )
+        self.removed = sorted(rows - self.back)
+        self._judge(gone, registry)
+
+    def _look(self) -> Registry:
+        return read_registry(self.wanted.asked, self.wanted.tls, Deadline(30))
+
+    def _rows(self, gone: t.Mapping[str, str], registry: Registry) -> set[str]:
+        found = set()
+        for node, name in gone.items():
+            row = registry.chassis.get(name)
+            # What is left without a chassis row belongs to nobody who lives.
+            ours = self.ours.judge(node, row) == "ours" if row else name in registry.answers
+            if ours and name not in self.staying:
+                found.add(name)
+        return found
+
+    def _judge(self, gone: t.Mapping[str, str], registry: Registry) -> None:
+        for node, name in sorted(gone.items()):
+            row = registry.chassis.get(name)
+            # A name that another node has taken over is that node's.
+            verdict = self.ours.judge(node, row) if row and name not in self.staying else "ours"
+            if name in self.back or verdict == "doubtful":
+                self.left[node] = name
+            if row and verdict != "ours":
+                words = (
+                    "it is of another Kubernetes cluster"
+                    if verdict == "theirs"
+                    else f"nothing tells that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
+                )
+                self.warnings.append(
+                    f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {shown(row)}) stays in the Southbound database: {words}.'
+                )
 
     def _warn(self, names: list[str]) -> None:
         if names:
@@ -74,12 +118,11 @@ class Removal:
 
     def _await_end(self, deadline: Deadline) -> dict[str, str]:
         """Nodes whose ovn-controller still runs, with the reason. Its chassis would come back at once."""
-        known = {node.name for node in self.live.nodes}
         while True:
             pods = self.cluster.list("v1", "Pod", self.wanted.namespace, labels=our_pods(self.wanted.name))
             busy = {pod["spec"].get("nodeName", ""): f"pod {pod['metadata']['name']} is still there" for pod in pods}
-            # What is left of a Node that was deleted is collected by Kubernetes some time.
-            busy = {node: words for node, words in busy.items() if node in self.leaving and node in known}
+            # The pods of a Node that was deleted run on, until Kubernetes ends them after a minute.
+            busy = {node: words for node, words in busy.items() if node in self.leaving}
             if not busy or not self.wanted.wait or deadline.left() <= _PAUSE:
                 return busy
             time.sleep(_PAUSE)

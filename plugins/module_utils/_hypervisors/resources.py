@@ -11,19 +11,37 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._manifests.names import API_VERSION, MANAGER, Object, labels
+from .._manifests.names import API_VERSION, GROUP, MANAGER, Object, labels
 from .._pods.chassis_settings import Settings
 from .settings import Chassis
 from .southbound import Registry
 
 KIND = "OVNChassis"
+NAMESPACE = f"{GROUP}/namespace"  # label: of the pods; several of them may share the nodes of one cluster
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request
 
 
-def is_ours(resource: Object, name: str) -> bool:
-    wanted = labels(name)
+def chassis_labels(name: str, namespace: str) -> dict[str, str]:
+    return {**labels(name), NAMESPACE: namespace}
+
+
+def is_ours(resource: Object, name: str, namespace: str) -> bool:
     found = resource["metadata"].get("labels") or {}
-    return all(found.get(key) == value for key, value in wanted.items())
+    return all(found.get(key) == value for key, value in chassis_labels(name, namespace).items())
+
+
+def held_by_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], name: str, namespace: str) -> list[str]:
+    """Nodes that are hypervisors of another namespace already: two Open vSwitch would fight for one datapath."""
+    problems = []
+    for node in nodes:
+        found = (resources.get(node) or {"metadata": {}})["metadata"].get("labels") or {}
+        other = found.get(NAMESPACE, namespace), found.get("app.kubernetes.io/instance", name)
+        if found.get("app.kubernetes.io/managed-by") == MANAGER and other != (namespace, name):
+            problems.append(
+                f"Node {node} is a hypervisor of OVNCluster {other[1]} in namespace {other[0]} already. Choose other nodes with "
+                "spec.controller.nodeSelector and spec.ovs.nodeSelector, or run with state=absent for that one first."
+            )
+    return problems
 
 
 def foreign_fields(resource: Object) -> set[str]:
@@ -59,16 +77,24 @@ def declared_settings(resource: Object) -> Settings:
     return settings
 
 
-def chassis_manifest(chassis: Chassis, live: Object | None, registry: Registry | None, *, name: str) -> Object | None:
-    """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end."""
+def chassis_manifest(
+    chassis: Chassis,
+    live: Object | None,
+    registry: Registry | None,
+    *,
+    name: str,
+    namespace: str,
+    expected: bool = False,
+) -> Object | None:
+    """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end. `expected`: as it will be then, but for the address."""
     ip = _address(chassis, live, registry)
-    if ip is None:
+    if ip is None and not expected:
         return None
     spec: Object = {
         "hostname": chassis.hostname,
         "systemId": chassis.system_id,
         "bridgeMappings": [_mapping(mapping) for mapping in chassis.bridge_mappings],
-        "encapsulation": {"type": chassis.types[0], "ip": ip},
+        "encapsulation": {"type": chassis.types[0], **({"ip": ip} if ip else {})},
     }
     foreign = foreign_fields(live) if live else set()
     return {
@@ -76,7 +102,7 @@ def chassis_manifest(chassis: Chassis, live: Object | None, registry: Registry |
         "kind": KIND,
         "metadata": {
             "name": chassis.node.name,
-            "labels": labels(name),
+            "labels": chassis_labels(name, namespace),
             # Goes with the Node. A Node has no namespace, so neither has its dependent.
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "Node", "name": chassis.node.name, "uid": chassis.node.uid}

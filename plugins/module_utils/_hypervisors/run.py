@@ -16,17 +16,18 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._k8s import Cluster
-from .._manifests.hypervisor_pods import SETTINGS
-from .._manifests.hypervisors import hypervisor_manifests
+from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
+from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests
 from .._manifests.names import API_VERSION, CONFIG_NAME, Object
 from .._objects import Done, converge, key_of
 from .._pods.archive import build_archive
 from .._pods.chassis_settings import DEFAULT
 from .live import Live, chassis_definition
 from .nodes import select_nodes
+from .ownership import Ours, clashes, strays
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
-from .resources import KIND, chassis_manifest, chassis_status, declared_settings, seen_of
+from .resources import KIND, chassis_manifest, chassis_status, declared_settings, held_by_others, seen_of
 from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames, settings_files
 from .southbound import Registry, read_registry
 from .wait import await_pods, await_registered, our_pods
@@ -54,20 +55,27 @@ class Hypervisors:
 
     def run(self) -> None:
         wanted, live = self.wanted, self.live
-        nodes = select_nodes(live.nodes, wanted.spec)
+        recorded = recorded_nodes(live.settings)
+        known = {*recorded, *live.our_chassis}
+        nodes = select_nodes(live.nodes, wanted.spec, known=bool(known))
         names = {node.name for node in nodes}
         default = default_settings(wanted.spec, wanted.southbound)
         declared = {node: declared_settings(resource) for node, resource in live.chassis.items() if node in names}
         self.chassis = plan_chassis(nodes, wanted.spec, default, declared)
-        recorded = recorded_nodes(live.settings)
-        problems = renames(self.chassis, recorded)
-        if problems:
-            raise InvalidInput(" ".join([*problems[:_TOLD], "Nothing was changed."]), problems=problems)
+        self._refuse(renames(self.chassis, recorded))
+        self._refuse(held_by_others(live.chassis, sorted(names), wanted.name, wanted.namespace))
         leaving = leaving_nodes(live, recorded, names)
-        files = functools.partial(settings_files, default, self.chassis)
+        addresses = live.addresses()
+        files = functools.partial(settings_files, default, self.chassis, addresses=addresses)
         files(leaving)  # what is wrong with it has to be told before anything is written
         self.registry = self._look()
+        ours = Ours(live.owner, addresses)
+        self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
+        staying = {one.system_id for one in self.chassis}
+        leaving = {**strays(self.registry, ours, staying | set(leaving.values())), **leaving}
         self._foundations()
+        # The first run makes what the owner is known by.
+        files = functools.partial(files, owner=live.owner)
         self._objects(files, leaving)
         self._remove(files, leaving)
         if not self.check_mode and wanted.wait:
@@ -77,6 +85,11 @@ class Hypervisors:
         self._warn_of_nodes()
         if not self.check_mode:
             self._write_statuses()
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            more = f" (and {len(problems) - _TOLD} more problems)" if len(problems) > _TOLD else ""
+            raise InvalidInput(f"{' '.join(problems[:_TOLD])}{more} Nothing was changed.", problems=problems)
 
     def _look(self) -> Registry | None:
         """Only if somebody gave us the means; a control node need not reach the Southbound database."""
@@ -130,9 +143,21 @@ class Hypervisors:
         """Whoever has gone stays recorded until it is gone everywhere."""
         done = self._converge(self._manifests(files(leaving)))
         self._resources([one for one in self.chassis if one.ips is not None])
+        self._tell_of_script(done)
         settings = next(d for d in done if d.name == SETTINGS)
         if settings.action == "changed" and self.wanted.wait and not self.check_mode:
             self._poke(settings)
+
+    def _tell_of_script(self, done: t.Sequence[Done]) -> None:
+        """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""
+        scripts = next(d for d in done if d.name == SCRIPTS)
+        before, after = (((side or {}).get("data") or {}).get(LAUNCHER) for side in (scripts.before, scripts.after))
+        same = any(d.kind == "DaemonSet" and d.action == "unchanged" for d in done)
+        if scripts.before is not None and before != after and same:
+            self.warnings.append(
+                "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
+                f"kubectl -n {self.wanted.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
+            )
 
     def _poke(self, settings: Done) -> None:
         """Kubelets look at ConfigMaps once a minute, but at once when a pod of theirs changes."""
@@ -151,17 +176,38 @@ class Hypervisors:
                     continue
 
     def _resources(self, chassis: t.Iterable[Chassis]) -> None:
-        manifests = []
+        manifests, without = [], []
         for one in chassis:
-            manifest = chassis_manifest(one, self.live.chassis.get(one.node.name), self.registry, name=self.wanted.name)
+            manifest = self._manifest_of(one)
             if manifest is not None:
                 manifests.append(manifest)
+            elif self._will_tell(one):
+                predicted = self._manifest_of(one, expected=True)
+                self.done.append(Done(KIND, one.node.name, "", "created", None, predicted))
+            else:
+                without.append(one.node.name)
+        if without and self.registry is None:
+            self.warnings.append(
+                f"{len(without)} nodes have no OVNChassis, because only they themselves know where their tunnels end, and the Southbound database was not "
+                f"asked: {', '.join(without[:_TOLD])}."
+            )
         for done in self._converge(manifests):
             if done.after is not None:
                 self.resources[done.name] = done.after
 
+    def _manifest_of(self, one: Chassis, *, expected: bool = False) -> Object | None:
+        live, wanted = self.live.chassis.get(one.node.name), self.wanted
+        return chassis_manifest(
+            one, live, self.registry, name=wanted.name, namespace=wanted.namespace, expected=expected
+        )
+
+    def _will_tell(self, one: Chassis) -> bool:
+        """Whether a real run would wait until it knows the address."""
+        return self.check_mode and self.wanted.wait and self.registry is not None and one.node.ready
+
     def _remove(self, files: t.Callable[[t.Mapping[str, str]], dict[str, str]], leaving: t.Mapping[str, str]) -> None:
-        removal = Removal(self.cluster, self.wanted, self.live, leaving, {one.system_id for one in self.chassis})
+        staying = {one.system_id for one in self.chassis}
+        removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
         try:
             removal.run(self.registry, self.deadline, check_mode=self.check_mode)
         finally:

@@ -12,10 +12,11 @@ import ipaddress
 import json
 import typing as t
 
+from .._chassis.cms_options import OWNER
 from .._chassis.plan import wanted_of
 from .._errors import InvalidInput, OvnError
 from .._manifests.names import Object
-from .._pods.chassis_settings import DEFAULT, NODES, Settings, options_of, settings_of
+from .._pods.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
 from .nodes import Node, annotated_settings, matches
 
 if t.TYPE_CHECKING:
@@ -161,8 +162,18 @@ def renames(chassis: t.Iterable[Chassis], recorded: t.Mapping[str, str]) -> list
     ]
 
 
-def settings_files(default: Settings, chassis: t.Sequence[Chassis], leaving: t.Mapping[str, str]) -> dict[str, str]:
-    """The files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; `leaving` are remembered, too."""
+def settings_files(
+    default: Settings,
+    chassis: t.Sequence[Chassis],
+    leaving: t.Mapping[str, str],
+    *,
+    owner: str = "",
+    addresses: t.Mapping[str, t.Collection[str]] | None = None,
+) -> dict[str, str]:
+    """The files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; `leaving` are remembered, too.
+
+    `owner` goes into each chassis row, so that it can be told whose it is. `addresses`: what is known of nodes that do not tell theirs.
+    """
     wanted_of(
         options_of(
             {**default, "encapsulation": {"type": default["encapsulation"]["type"], "ip": [_UNKNOWN]}},
@@ -171,9 +182,13 @@ def settings_files(default: Settings, chassis: t.Sequence[Chassis], leaving: t.M
             addresses=list,
         )
     )
-    files = {one.node.name: _json(one.own) for one in chassis if one.own}
-    files[DEFAULT] = _json(default)
-    files[NODES] = _json({**leaving, **{one.node.name: one.system_id for one in chassis}})
+    tokens = [f"{OWNER}{owner}"] if owner else []
+    files = {one.node.name: _json(_marked(one.own, tokens)) for one in chassis if one.own}
+    files[DEFAULT] = _json({**default, "cms_options": tokens} if tokens else default)
+    nodes = {**leaving, **{one.node.name: one.system_id for one in chassis}}
+    files[NODES] = _json(nodes)
+    known = {node: sorted(ips) for node, ips in (addresses or {}).items() if node in nodes and ips}
+    files[ADDRESSES] = _json({**known, **{one.node.name: sorted(one.ips) for one in chassis if one.ips}})
     size = sum(len(name) + len(text) for name, text in files.items())
     if size > _MOST:
         raise InvalidInput(
@@ -183,15 +198,29 @@ def settings_files(default: Settings, chassis: t.Sequence[Chassis], leaving: t.M
     return files
 
 
+def _marked(own: Settings, tokens: list[str]) -> Settings:
+    """What a node says of an option replaces what all have, and our token must stay."""
+    return {**own, "cms_options": [*own["cms_options"], *tokens]} if "cms_options" in own else own
+
+
 def recorded_nodes(config: Object | None) -> dict[str, str]:
     """Node to system id, as the last run left it; a damaged record is none."""
+    record = _record(config, NODES)
+    return {node: system_id for node, system_id in record.items() if isinstance(system_id, str)}
+
+
+def recorded_addresses(config: Object | None) -> dict[str, list[str]]:
+    """Node to its tunnel addresses, as far as the last run knew them."""
+    record = _record(config, ADDRESSES)
+    return {node: [ip for ip in ips if isinstance(ip, str)] for node, ips in record.items() if isinstance(ips, list)}
+
+
+def _record(config: Object | None, file: str) -> dict[str, t.Any]:
     try:
-        record = json.loads(((config or {}).get("data") or {}).get(NODES) or "{}")
+        record = json.loads(((config or {}).get("data") or {}).get(file) or "{}")
     except ValueError:
         return {}
-    if not isinstance(record, dict):
-        return {}
-    return {node: system_id for node, system_id in record.items() if isinstance(system_id, str)}
+    return record if isinstance(record, dict) else {}
 
 
 def _json(value: t.Any) -> str:

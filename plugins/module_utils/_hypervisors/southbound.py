@@ -11,6 +11,8 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from .._chassis.cms_options import owner_in
+from .._chassis.external_ids import CMS_OPTIONS
 from .._chassis.lookup import ask_any
 from .._chassis.registration import Me, Registered, unregistered
 from .._deadline import Deadline
@@ -24,7 +26,7 @@ if t.TYPE_CHECKING:
 
 _DATABASE = DATABASE_NAMES["southbound"]
 _TABLES = {
-    "Chassis": ["name", "hostname"],
+    "Chassis": ["name", "hostname", "other_config"],
     "Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"],
     "Encap": ["chassis_name", "type", "ip"],
     "SB_Global": ["nb_cfg"],
@@ -69,11 +71,17 @@ def registry_of(tables: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]) -> Re
     for row in tables["Encap"]:
         encapsulations.setdefault(row["chassis_name"], set()).add((row["type"], row["ip"]))
     chassis = {
-        row["name"]: Registered(row["name"], row["hostname"], frozenset(encapsulations.get(row["name"], ())))
+        row["name"]: Registered(
+            row["name"], row["hostname"], frozenset(encapsulations.get(row["name"], ())), _owner(row)
+        )
         for row in tables["Chassis"]
     }
     answers = {row["name"]: (row["nb_cfg"], row["nb_cfg_timestamp"]) for row in tables["Chassis_Private"]}
     return Registry(chassis, answers, max((row["nb_cfg"] for row in tables["SB_Global"]), default=0))
+
+
+def _owner(row: t.Mapping[str, t.Any]) -> str:
+    return owner_in((row.get("other_config") or {}).get(CMS_OPTIONS, ""))
 
 
 def delete_chassis(names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:

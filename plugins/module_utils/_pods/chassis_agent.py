@@ -20,6 +20,7 @@ import time
 import typing as t
 
 from .._chassis import external_ids, ownership
+from .._chassis.cms_options import owner_in
 from .._chassis.database import DATABASE, LocalDatabase, missing_devices
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
@@ -181,7 +182,8 @@ class Agent:
         if not _IDENTITY & plan.external_ids.keys():
             return
         after = {k: v for k, v in {**actual.external_ids, **plan.external_ids}.items() if v is not None}
-        me = Me(after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after))
+        owner = owner_in(after.get(external_ids.CMS_OPTIONS, ""))
+        me = Me(after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after), owner)
         endpoints = parse_endpoints(item for item in options.get("remote") or [] if not item.startswith("cid:"))
         if any(endpoint.scheme == "ssl" for endpoint in endpoints):
             from .._ovsdb.tls import client_context

@@ -18,7 +18,9 @@ if t.TYPE_CHECKING:
     from .addresses import Address
 
 DEFAULT = "_default"
-NODES = "_nodes"  # which nodes have a chassis: for the module, not for the agent
+# For the module, not for the agent: which nodes have a chassis, and where their tunnels end as far as that is known.
+NODES = "_nodes"
+ADDRESSES = "_addresses"
 
 if t.TYPE_CHECKING:
     Settings = dict[str, t.Any]

@@ -65,6 +65,27 @@ def test_chassis_of_a_cluster_are_what_its_api_server_says() -> None:
     assert any("Chassis worker1 (hypervisors) is not registered" in problem for problem in answer["problems"])
 
 
+@pytest.mark.parametrize(
+    ("uids", "problem"),
+    [(("1", "2"), True), (("1", "1"), False)],
+    ids=["two clusters", "two inventory hosts of one cluster"],
+)
+def test_one_system_id_in_two_clusters(uids: tuple[str, str], problem: bool) -> None:
+    answers = {
+        name: {"resources": [{"metadata": {"uid": uid}, "spec": {"systemId": "worker1"}}]}
+        for name, uid in zip(("rack1", "rack2"), uids)
+    }
+    answer = report(
+        dict.fromkeys(answers, CLUSTER),
+        central=[],
+        hypervisors=list(answers),
+        cluster_chassis=answers,
+        heartbeat=HEARTBEAT,
+    )
+    words = "Two chassis have the system id worker1 (rack1, rack2)"
+    assert any(found.startswith(words) for found in answer["problems"]) is problem
+
+
 def test_a_cluster_that_cannot_be_asked_is_a_problem() -> None:
     answer = report(
         {"hypervisors": CLUSTER},

@@ -37,6 +37,22 @@ def test_duplicate_id(other: Registered, duplicate: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("mine", "theirs", "ip", "duplicate"),
+    [
+        pytest.param("a", "b", "192.0.2.9", True, id="a node of the same name in another cluster"),
+        pytest.param("a", "b", "192.0.2.1", False, id="the same machine in a new cluster"),
+        pytest.param("a", "a", "192.0.2.9", False, id="the same node with a new address"),
+        pytest.param("", "b", "192.0.2.9", False, id="a machine of the same host name"),
+        pytest.param("a", "", "192.0.2.9", False, id="a row of before"),
+    ],
+)
+def test_duplicate_id_of_two_clusters(mine: str, theirs: str, ip: str, duplicate: bool) -> None:
+    reason = duplicate_id(ME._replace(owner=mine), [registered("c1", "host1", ip)._replace(owner=theirs)])
+    assert bool(reason) is duplicate
+    assert not reason or "another Kubernetes cluster" in reason
+
+
+@pytest.mark.parametrize(
     ("other", "conflict"),
     [
         pytest.param(registered("c1", "x", "192.0.2.1"), False, id="our own row"),

@@ -12,6 +12,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources im
     chassis_status,
     declared_settings,
     foreign_fields,
+    held_by_others,
+    is_ours,
     seen_of,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
@@ -87,14 +89,41 @@ def test_what_others_declare_becomes_settings() -> None:
     ],
 )
 def test_the_address_of_the_resource(chassis: Chassis, live: t.Any, seen: t.Any, ip: str | None) -> None:
-    manifest = chassis_manifest(chassis, live, seen, name="ovn")
+    manifest = chassis_manifest(chassis, live, seen, name="ovn", namespace="net")
     assert (manifest and manifest["spec"]["encapsulation"]["ip"]) == ip
+
+
+def test_an_expected_resource_lacks_only_its_address() -> None:
+    manifest = chassis_manifest(UNKNOWN, None, None, name="ovn", namespace="net", expected=True)
+    assert manifest
+    assert manifest["spec"]["encapsulation"] == {"type": "geneve"}
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "ours", "held"),
+    [
+        pytest.param("ovn", "net", True, False, id="ours"),
+        pytest.param("ovn", "other", False, True, id="another namespace"),
+        pytest.param("other", "net", False, True, id="another OVNCluster"),
+    ],
+)
+def test_whose_a_resource_is(name: str, namespace: str, ours: bool, held: bool) -> None:
+    found = chassis_manifest(CHASSIS, None, None, name=name, namespace=namespace)
+    assert found
+    assert is_ours(found, "ovn", "net") is ours
+    problems = held_by_others({"n1": found}, ["n1", "n2"], "ovn", "net")
+    assert bool(problems) is held
+    assert not held or f"OVNCluster {name} in namespace {namespace}" in problems[0]
+
+
+def test_a_resource_that_somebody_else_made_holds_no_node() -> None:
+    assert held_by_others({"n1": {"metadata": {"labels": {}}}}, ["n1"], "ovn", "net") == []
 
 
 def test_fields_of_others_are_not_sent() -> None:
     mappings = ({"physical_network": "p", "bridge": "br-ex"},)
     live = resource("somebody", {"bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex"}]})
-    manifest = chassis_manifest(CHASSIS._replace(bridge_mappings=mappings), live, None, name="ovn")
+    manifest = chassis_manifest(CHASSIS._replace(bridge_mappings=mappings), live, None, name="ovn", namespace="net")
     assert manifest
     assert "bridgeMappings" not in manifest["spec"]
     assert manifest["metadata"]["ownerReferences"][0]["uid"] == "uid-1"

@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
     Chassis,
     default_settings,
     plan_chassis,
+    recorded_addresses,
     recorded_nodes,
     renames,
     settings_files,
@@ -159,10 +160,29 @@ def test_files_hold_what_differs_and_the_record() -> None:
     spec = spec_of({})
     default = default_settings(spec, SOUTHBOUND)
     files = settings_files(default, plan(node("n1"), node("n2", gateway="true")), {"n9": "gone"})
-    assert sorted(files) == ["_default", "_nodes", "n2"]
+    assert sorted(files) == ["_addresses", "_default", "_nodes", "n2"]
     assert json.loads(files["_default"])["remote"] == SOUTHBOUND
     assert json.loads(files["_nodes"]) == {"n1": "n1", "n2": "n2", "n9": "gone"}
     assert recorded_nodes({"data": files}) == {"n1": "n1", "n2": "n2", "n9": "gone"}
+
+
+def test_the_owner_is_with_every_node() -> None:
+    own = json.dumps({"cms_options": ["theirs"]})
+    chassis = plan(node("n1", chassis_settings=own), node("n2", gateway="true"))
+    files = settings_files(default_settings(spec_of({}), SOUTHBOUND), chassis, {}, owner="abc")
+    assert json.loads(files["_default"])["cms_options"] == ["c5c3-ovn-owner=abc"]
+    assert json.loads(files["n1"])["cms_options"] == ["theirs", "c5c3-ovn-owner=abc"]
+    assert "cms_options" not in json.loads(files["n2"])
+
+
+def test_addresses_are_recorded_as_long_as_the_node_is() -> None:
+    chassis = plan(node("n1"), node("n2"))
+    chassis[1] = chassis[1]._replace(ips=None)
+    old = {"n1": ["10.0.0.1"], "n2": ["10.0.0.2"], "n3": ["10.0.0.3"], "n4": ["10.0.0.4"]}
+    files = settings_files(default_settings(spec_of({}), SOUTHBOUND), chassis, {"n3": "n3"}, addresses=old)
+    expected = {"n1": ["192.0.2.1"], "n2": ["10.0.0.2"], "n3": ["10.0.0.3"]}
+    assert recorded_addresses({"data": files}) == expected
+    assert recorded_addresses({"data": {"_addresses": '{"n1": "x"}'}}) == {}
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"n1": 1}'])

@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Whose chassis a row of the Southbound database is. Several clusters share one database, and their nodes may have the same names. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._chassis.registration import Registered
+
+if t.TYPE_CHECKING:
+    from .settings import Chassis
+    from .southbound import Registry
+
+
+class Ours(t.NamedTuple):
+    """`owner` is what our agents write into each row (empty before the first run), `addresses` the noted tunnel ends by node."""
+
+    owner: str
+    addresses: t.Mapping[str, t.Collection[str]]
+
+    def judge(self, node: str, row: Registered) -> t.Literal["ours", "theirs", "doubtful"]:
+        """`theirs` is proven as well: the row names another cluster."""
+        if row.owner:
+            return "ours" if row.owner == self.owner else "theirs"
+        return "ours" if row.addresses & set(self.addresses.get(node, ())) else "doubtful"
+
+
+def strays(registry: Registry | None, ours: Ours, taken: t.Collection[str]) -> dict[str, str]:
+    """Node to system id of chassis that no run has noted: nodes that registered by their label, and went before the next run."""
+    if registry is None or not ours.owner:
+        return {}
+    return {
+        row.hostname or name: name
+        for name, row in registry.chassis.items()
+        if row.owner == ours.owner and name not in taken
+    }
+
+
+def clashes(
+    chassis: t.Iterable[Chassis],
+    registry: Registry | None,
+    ours: Ours,
+    known: t.Container[str],
+    leaving: t.Container[str],
+) -> list[str]:
+    """Nodes that are new to us, whose name or tunnel address somebody else has. `known` are nodes, `leaving` system ids."""
+    if registry is None:
+        return []
+    places = {ip: row for row in registry.chassis.values() for ip in row.addresses}
+    problems = []
+    for one in chassis:
+        if one.node.name in known:
+            continue
+        row = registry.chassis.get(one.system_id)
+        mine = set(one.ips or ())
+        if row and not row.addresses & mine and (not row.owner or row.owner != ours.owner):
+            problems.append(_same_name(one, row))
+        for ip in sorted(mine):
+            other = places.get(ip)
+            if other and other.name != one.system_id and other.name not in leaving:
+                problems.append(
+                    f'The tunnel address {ip} of Node {one.node.name} belongs to chassis "{other.name}" in the Southbound database. Give one of them '
+                    f"another address. If that chassis is gone for good, run `ovn-sbctl chassis-del {other.name}`."
+                )
+    return problems
+
+
+def _same_name(one: Chassis, row: Registered) -> str:
+    return (
+        f'The Southbound database already has a chassis "{row.name}" of host {row.hostname or "(no name)"} with address {shown(row)}, which is not known to '
+        f"be Node {one.node.name} of this cluster ({', '.join(one.ips or ()) or 'its address is not known yet'}). Two nodes with one system id take each "
+        "other's ports away without end. Give this Node another one with the annotation ovn.c5c3.io/system-id. If that chassis is gone for good, run "
+        f"`ovn-sbctl chassis-del {row.name}`."
+    )
+
+
+def shown(row: Registered) -> str:
+    return ", ".join(sorted(row.addresses)) or "(none)"

@@ -1,0 +1,107 @@
+"""Who has gone, with a database and an API server that are only played."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+
+
+class World:
+    """`rows` are name, address, owner. A pod ends when `ends` looks at it are over."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *rows: tuple[str, str, str]) -> None:
+        self.rows = {name: (ip, owner) for name, ip, owner in rows}
+        self.immortal: set[str] = set()
+        self.ends = 0
+        self.deleted: list[str] = []
+        monkeypatch.setattr(removal, "time", types.SimpleNamespace(sleep=lambda _seconds: None))
+        monkeypatch.setattr(removal, "delete_chassis", self._delete)
+        monkeypatch.setattr(removal, "read_registry", lambda *_: self.registry())
+
+    def registry(self) -> Registry:
+        return registry_of(
+            {
+                "Chassis": [
+                    {
+                        "name": name,
+                        "hostname": name,
+                        "other_config": {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {},
+                    }
+                    for name, (_ip, owner) in self.rows.items()
+                ],
+                "Encap": [{"chassis_name": n, "type": "geneve", "ip": ip} for n, (ip, _o) in self.rows.items()],
+                "Chassis_Private": [],
+                "SB_Global": [],
+            }
+        )
+
+    def _delete(self, names: list[str], *_: object) -> None:
+        assert self.ends <= 0, "its pod still runs"
+        self.deleted += names
+        for name in set(names) - self.immortal:
+            del self.rows[name]
+
+    def list(self, *_: object, **__: object) -> list[dict[str, t.Any]]:
+        self.ends -= 1
+        return [{"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}] if self.ends > 0 else []
+
+    def remove(self, **more: t.Any) -> removal.Removal:
+        wanted = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
+        live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
+        make = t.cast("t.Any", removal.Removal)
+        one: removal.Removal = make(
+            self, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
+        )
+        one.run(self.registry(), Deadline(60), check_mode=False)
+        return one
+
+
+@pytest.mark.parametrize(
+    ("row", "removed", "left", "words"),
+    [
+        pytest.param(("192.0.2.1", ""), ["n1"], {}, None, id="the noted address"),
+        pytest.param(("192.0.2.9", "abc"), ["n1"], {}, None, id="it says that it is ours"),
+        pytest.param(("192.0.2.9", ""), [], {"n1": "n1"}, "nothing tells that it was node n1", id="in doubt"),
+        pytest.param(("192.0.2.9", "def"), [], {}, "of another Kubernetes cluster", id="a namesake elsewhere"),
+    ],
+)
+def test_only_what_is_ours_goes(
+    monkeypatch: pytest.MonkeyPatch,
+    row: tuple[str, str],
+    removed: list[str],
+    left: dict[str, str],
+    words: str | None,
+) -> None:
+    world = World(monkeypatch, ("n1", *row))
+    done = world.remove()
+    assert (done.removed, world.deleted, done.left) == (removed, removed, left)
+    assert len(done.warnings) == (words is not None)
+    assert words is None or words in done.warnings[0]
+
+
+def test_a_pod_of_a_deleted_node_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, ("n1", "192.0.2.1", "abc"))
+    world.ends = 4
+    assert world.remove().removed == ["n1"]
+
+
+def test_a_pod_of_a_deleted_node_keeps_its_row_for_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, ("n1", "192.0.2.1", "abc"))
+    world.ends = 4
+    done = world.remove(wait=False)
+    assert (done.removed, world.deleted, done.left) == ([], [], {"n1": "n1"})
+    assert "pod p is still there" in done.warnings[0]
+
+
+def test_a_chassis_that_comes_back_stays_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, ("n1", "192.0.2.1", "abc"))
+    world.immortal = {"n1"}
+    done = world.remove()
+    assert (done.removed, done.left) == ([], {"n1": "n1"})
+    assert "came back" in done.warnings[0]
