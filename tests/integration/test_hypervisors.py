@@ -364,6 +364,104 @@ def test_a_removed_node_loses_row_and_resource(hypervisors: Hypervisors, raft_cl
     assert gone["removed"] == ["worker-1"]
 
 
+def test_a_namesake_in_another_cluster_is_refused(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    sbctl(endpoint, "chassis-add", "worker-1", "geneve", "192.0.2.99")
+    hypervisors.node("worker-1", "192.0.2.21")
+    refused = hypervisors(southbound=[endpoint], may_fail=True)
+    assert 'already has a chassis "worker-1"' in refused["msg"]
+    assert "ovn.c5c3.io/system-id" in refused["msg"]
+    assert not refused.get("objects")
+    hypervisors.annotate("worker-1", system_id="rack2-worker-1")
+    assert hypervisors(southbound=[endpoint])["changed"]
+
+
+def test_rows_that_nobody_recorded_and_rows_of_others(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    for number in (1, 2):
+        hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
+    hypervisors(southbound=[endpoint])
+    (token,) = hypervisors.settings()["_default"]["cms_options"]
+    assert token.startswith("c5c3-ovn-owner=")
+    # One registered by its label; another cluster has a worker-2 since this one went.
+    for name, ip, owner in (("worker-9", "192.0.2.29", token), ("worker-2", "192.0.2.99", "c5c3-ovn-owner=other")):
+        sbctl(endpoint, "chassis-add", name, "geneve", ip)
+        sbctl(endpoint, "set", "Chassis", name, f'other_config:ovn-cms-options="{owner}"')
+    hypervisors.server.request("DELETE", "/api/v1/nodes/worker-2")
+    ran = hypervisors(southbound=[endpoint])
+    assert ran["removed"] == ["worker-9"]
+    assert "of another Kubernetes cluster" in json.dumps(ran["warnings"])
+    assert sbctl(endpoint, "--bare", "--columns=name", "list", "Chassis") == "worker-2"
+    assert not hypervisors(southbound=[endpoint])["changed"]
+    sbctl(endpoint, "chassis-add", "worker-8", "geneve", "192.0.2.28")
+    sbctl(endpoint, "set", "Chassis", "worker-8", f'other_config:ovn-cms-options="{token}"')
+    assert hypervisors(southbound=[endpoint], state="absent")["removed"] == ["worker-8"]
+
+
+def test_a_pod_of_a_deleted_node_keeps_its_row(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    for number in (1, 2):
+        hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
+    hypervisors(southbound=[endpoint])
+    sbctl(endpoint, "chassis-add", "worker-2", "geneve", "192.0.2.22")
+    labels = {
+        "app.kubernetes.io/instance": "ovn",
+        "app.kubernetes.io/managed-by": "c5c3.ovn",
+        "app.kubernetes.io/component": "controller",
+    }
+    place = f"/api/v1/namespaces/{hypervisors.namespace}/pods"
+    pod = {
+        "metadata": {"name": "controller-abc", "labels": labels},
+        "spec": {"nodeName": "worker-2", "containers": [{"name": "ovn-controller", "image": "nowhere/ovn:1"}]},
+    }
+    hypervisors.server.request("POST", place, pod)
+    hypervisors.server.request("DELETE", "/api/v1/nodes/worker-2")
+    ran = hypervisors(southbound=[endpoint])
+    assert ran["removed"] == []
+    assert "controller-abc is still there" in json.dumps(ran["warnings"])
+    hypervisors.server.request("DELETE", f"{place}/controller-abc?gracePeriodSeconds=0")
+    assert hypervisors(southbound=[endpoint])["removed"] == ["worker-2"]
+
+
+def test_two_namespaces_of_one_cluster(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21", {"kind": "kernel"})
+    hypervisors.node("worker-2", "192.0.2.22", {"kind": "user"})
+
+    def selecting(kind: str) -> dict[str, t.Any]:
+        return {part: {"nodeSelector": {"kind": kind}} for part in ("controller", "ovs")}
+
+    other = f"{hypervisors.namespace}-2"
+    hypervisors(spec=selecting("kernel"))
+    hypervisors(spec=selecting("user"), namespace=other)
+    assert not hypervisors(spec=selecting("kernel"))["changed"]
+    assert sorted(hypervisors.chassis()) == ["worker-1", "worker-2"]
+    refused = hypervisors(spec=selecting("kernel"), namespace=other, may_fail=True)
+    assert f"Node worker-1 is a hypervisor of OVNCluster ovn in namespace {hypervisors.namespace}" in refused["msg"]
+    hypervisors(state="absent", namespace=other)
+    assert sorted(hypervisors.chassis()) == ["worker-1"]
+
+
+def test_check_mode_tells_of_a_chassis_whose_address_is_not_known_yet(
+    hypervisors: Hypervisors, raft_cluster: MakeCluster
+) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    hypervisors.node("worker-1", "192.0.2.21")
+    options = {"southbound": [endpoint], "spec": {"encapsulation": {"interface": "eth1"}}}
+    predicted = hypervisors(check=True, wait=True, **options)
+    assert actions(predicted)["OVNChassis worker-1"] == "created"
+    without = hypervisors(**{**options, "southbound": ["tcp:127.0.0.1:1"]})
+    assert "OVNChassis worker-1" not in actions(without)
+    assert "1 nodes have no OVNChassis" in json.dumps(without["warnings"])
+
+
+def test_the_last_hypervisor(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    hypervisors.server.request("PATCH", "/api/v1/nodes/worker-1", {"metadata": {"labels": dict.fromkeys(HYPERVISOR)}})
+    assert "run with state: absent" in hypervisors(may_fail=True)["msg"]
+    assert hypervisors(state="absent")["changed"]
+
+
 def test_without_a_look_at_the_database_removed_chassis_stay_recorded(hypervisors: Hypervisors) -> None:
     hypervisors.node("worker-1", "192.0.2.21")
     hypervisors.node("worker-2", "192.0.2.22")
