@@ -15,6 +15,7 @@ from ._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ._kubernetes.command import ExecResult
 from ._kubernetes.connection import Connection
 from ._kubernetes.kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
+from ._kubernetes.retries import APPLY
 
 __all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets"]
 
@@ -113,7 +114,7 @@ class Cluster(Connection):
             kind.path(namespace, name, subresource),
             doing,
             body=manifest,
-            content_type="application/apply-patch+yaml",
+            content_type=APPLY,
             field_manager=FIELD_MANAGER,
             force_conflicts="true" if force else None,
             dry_run="All" if dry_run else None,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import copy
+import http.server
 import json
 import pathlib
+import socket
+import ssl
+import struct
 import tempfile
 import threading
 import time
 import typing as t
+import urllib.error
+import urllib.request
 
 import pytest
-from _apiserver import ApiServer
+from _apiserver import ADMIN_TOKEN, ApiServer
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     CertificateProblem,
@@ -546,10 +554,11 @@ class TestServerThatGoesAway:
         }
         seconds = {}
         for name, ask in asked.items():
-            started = time.monotonic()
+            started, before = time.monotonic(), frozen.requests
             with pytest.raises(TimedOut):
                 ask()
             seconds[name] = time.monotonic() - started
+            assert frozen.requests - before == 1, name
         assert {name: value for name, value in seconds.items() if not 0.8 < value < 3.5} == {}
 
     def test_connecting_to_a_frozen_server(self, api_server: ApiServer, frozen: Cluster, namespace: str) -> None:
@@ -568,6 +577,7 @@ class TestServerThatGoesAway:
     ) -> None:
         desired = [config_map(namespace, f"c{number}", x="1") for number in range(6)]
         original = cluster.apply
+        cluster.patience = 1.0
 
         def apply(manifest: Object, **options: t.Any) -> Object:
             if manifest["metadata"]["name"] == "c3":
@@ -583,3 +593,150 @@ class TestServerThatGoesAway:
             api_server.restart()
         again = run(Cluster({"kubeconfig": api_server.kubeconfig}), namespace, desired)
         assert [one.action for one in again] == ["unchanged"] * 3 + ["created"] * 3
+
+    def test_a_restart_is_waited_for(self, api_server: ApiServer, cluster: Cluster, namespace: str) -> None:
+        cluster.patience = 90.0  # a real one starts slowly on a busy machine
+        desired = [config_map(namespace, "a", x="1"), config_map(namespace, "b", x="1")]
+        run(cluster, namespace, desired[:1])
+        api_server.kill()
+        found: list[dict[str, str]] = []
+        asking = threading.Thread(target=lambda: found.append(actions(run(cluster, namespace, desired))))
+        asking.start()
+        api_server.restart()  # here: it ends with the thread that started it
+        asking.join()
+        assert found == [{"ConfigMap/b": "created"}]
+
+
+class Front:
+    """Stands before the API server and answers for it as `plan` says; an empty plan passes all on."""
+
+    def __init__(self, api_server: ApiServer) -> None:
+        self.plan: list[int | str] = []
+        self.seen: list[str] = []
+        front, context = self, ssl.create_default_context(cafile=api_server.ca_certificate)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                front.seen.append(self.command)
+                what = front.plan.pop(0) if front.plan else None
+                if what == "reset":
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.connection.close()
+                    self.close_connection = True
+                elif what is not None:
+                    self.reply(int(what), b"busy", {"Retry-After": "1"} if what == 429 else {})
+                else:
+                    self.pass_on(body)
+
+            def pass_on(self, body: bytes) -> None:
+                kept = {
+                    key: self.headers[key] for key in ("Authorization", "Content-Type", "Accept") if self.headers[key]
+                }
+                url = api_server.url + self.path
+                request = urllib.request.Request(url, data=body or None, headers=kept, method=self.command)
+                try:
+                    with urllib.request.urlopen(request, timeout=20, context=context) as response:
+                        self.reply(response.status, response.read())
+                except urllib.error.HTTPError as e:
+                    self.reply(e.code, e.read())
+
+            def reply(self, status: int, body: bytes, headers: t.Mapping[str, str] | None = None) -> None:
+                self.send_response(status)
+                for key, value in {"Content-Type": "application/json", **(headers or {})}.items():
+                    self.send_header(key, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+
+            def log_message(self, *_words: t.Any) -> None:
+                pass
+
+            def finish(self) -> None:
+                with contextlib.suppress(OSError, ValueError):  # after a reset
+                    super().finish()
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class TestServerThatIsBusy:
+    @pytest.fixture
+    def front(self, api_server: ApiServer) -> t.Iterator[Front]:
+        front = Front(api_server)
+        yield front
+        front.close()
+
+    @pytest.fixture
+    def through(self, front: Front) -> Cluster:
+        cluster = Cluster({"host": front.url, "api_key": ADMIN_TOKEN})
+        front.seen.clear()
+        return cluster
+
+    @pytest.mark.parametrize("trouble", [429, 503, "reset"])
+    def test_questions_and_applies_are_repeated_and_counted(
+        self, front: Front, through: Cluster, namespace: str, trouble: int | str
+    ) -> None:
+        calls: list[tuple[str, t.Callable[[], t.Any]]] = [
+            ("PATCH", lambda: through.apply(config_map(namespace, "a", x="1"))),
+            ("GET", lambda: through.get("v1", "ConfigMap", "a", namespace)),
+            ("GET", lambda: through.list("v1", "ConfigMap", namespace)[0]),
+        ]
+        for method, ask in calls:
+            before = through.requests
+            front.seen.clear()
+            front.plan = [trouble, trouble]
+            started = time.monotonic()
+            assert ask()["metadata"]["namespace"] == namespace
+            assert front.seen == [method] * 3
+            assert through.requests - before == 3
+            if trouble == 429:  # it asked for a second each time
+                assert time.monotonic() - started >= 2
+
+    @pytest.mark.parametrize("trouble", [429, 503, "reset"])
+    def test_other_writes_are_sent_once(
+        self, front: Front, through: Cluster, cluster: Cluster, namespace: str, trouble: int | str
+    ) -> None:
+        there = cluster.create(config_map(namespace, "a", x="1"))
+        calls: dict[str, t.Callable[[], t.Any]] = {
+            "POST": lambda: through.create(config_map(namespace, "b")),
+            "PUT": lambda: through.replace(there),
+            "PATCH": lambda: through.patch("v1", "ConfigMap", "a", namespace, {"data": {"x": "2"}}),
+            "DELETE": lambda: through.delete("v1", "ConfigMap", "a", namespace),
+        }
+        for ask in calls.values():
+            front.plan = [trouble]
+            with pytest.raises(Unreachable):
+                ask()
+        front.plan = [trouble]
+        with pytest.raises(OvnError):
+            through.exec(namespace, "p", "c", ["true"])
+        assert collections.Counter(front.seen) == {"POST": 1, "PUT": 1, "PATCH": 1, "DELETE": 1, "GET": 1}
+
+    def test_patience_ends(self, front: Front, through: Cluster, namespace: str) -> None:
+        through.patience = 1.5
+        front.plan = [503] * 50
+        before, started = through.requests, time.monotonic()
+        with expect(Unreachable, "503", "Try again later"):
+            through.list("v1", "ConfigMap", namespace)
+        assert 0.5 < time.monotonic() - started < 3
+        assert through.requests - before == len(front.seen) > 2
+
+    def test_what_the_server_will_not_change_its_mind_about(
+        self, front: Front, through: Cluster, namespace: str
+    ) -> None:
+        for code in (401, 403, 409, 422, 500, 504):
+            front.seen.clear()
+            front.plan = [code]
+            with pytest.raises(OvnError):
+                through.list("v1", "ConfigMap", namespace)
+            assert front.seen == ["GET"], code

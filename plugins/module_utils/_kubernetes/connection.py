@@ -15,6 +15,7 @@ import math
 import os
 import re
 import threading
+import time
 import traceback
 import typing as t
 
@@ -24,6 +25,7 @@ from .auth import AUTH_ARG_SPEC, check_options, credentials_of
 from .command import ExecResult, exec_url, exit_code, fed
 from .network import certificate_failure, network_failure
 from .refusals import failure
+from .retries import PATIENCE, may_be_repeated, pause_after
 
 try:
     import kubernetes
@@ -85,6 +87,7 @@ class Connection:
         require_libraries()
         check_options(params)
         self.timeout = timeout
+        self.patience = PATIENCE
         self.requests = 0
         self.warnings: list[str] = []
         self.credentials = credentials_of(params)
@@ -104,7 +107,9 @@ class Connection:
             self.requests = sum(pools[key].num_requests for key in list(pools.keys()))
             theirs.rest_client.pool_manager.clear()
             self.server = configuration.host
-            configuration.retries = False  # or a frozen server costs four times the limit
+            configuration.retries = (
+                False  # or a frozen server costs four times the limit; `send` repeats what makes sense
+            )
             self._configuration = configuration
             self._api = kubernetes.client.ApiClient(configuration)
             self._api.default_headers.update(theirs.default_headers)
@@ -152,7 +157,20 @@ class Connection:
             raise network_failure(e, doing, **words) from e
 
     def send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
-        """The JSON object of the answer."""
+        """The JSON object of the answer. A server that is away for a moment is asked again if the request is harmless."""
+        deadline = Deadline(self.patience if may_be_repeated(method, options.get("content_type")) else 0)
+        attempt = 0
+        while True:
+            try:
+                return self._send(method, path, doing, **options)
+            except OvnError as e:
+                pause = pause_after(e, attempt)
+                if pause is None or pause >= deadline.left():
+                    raise
+            time.sleep(pause)
+            attempt += 1
+
+    def _send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
         options.setdefault("_request_timeout", (self.timeout, self.timeout))  # older clients ignore a single float
         with self._lock:
             self.requests += 1

@@ -14,34 +14,43 @@ from .._errors import CertificateProblem, OvnError, TimedOut, Unreachable
 
 # urllib3 is on the control node only, so its exceptions are told apart by their names. The order matters: in urllib3 1.26
 # a refused connection is a subclass of a timeout.
+_REFUSED, _BROKEN = "nobody answers there", "the connection broke"
 _KINDS: tuple[tuple[tuple[str, ...], type[OvnError], str], ...] = (
     (("SSLError", "SSLCertVerificationError"), CertificateProblem, ""),
     (("NameResolutionError",), Unreachable, "the name cannot be resolved"),
     (("ProxyError",), Unreachable, "the proxy does not answer"),
-    (("NewConnectionError", "ConnectionRefusedError"), Unreachable, "nobody answers there"),
+    (("NewConnectionError", "ConnectionRefusedError"), Unreachable, _REFUSED),
     (("ConnectTimeoutError",), TimedOut, "no connection in time"),
     (("ReadTimeoutError", "TimeoutError", "WebSocketTimeoutException"), TimedOut, "no answer in time"),
-    (("ProtocolError", "ConnectionError", "WebSocketException"), Unreachable, "the connection broke"),
+    (("ProtocolError", "ConnectionError", "WebSocketException"), Unreachable, _BROKEN),
     (("LocationParseError", "LocationValueError", "UnknownScheme"), Unreachable, "this is no address"),
 )
 
 
 def network_failure(error: BaseException, doing: str, *, server: str, credentials: str) -> OvnError:
     innermost = _reason(error)
-    names = {base.__name__ for base in type(innermost).__mro__}
     if isinstance(innermost, (FileNotFoundError, PermissionError)):
         return CertificateProblem(
             f"Cannot {doing}: {innermost}. Correct the path of the certificate or key in {credentials}, or its permissions."
         )
-    for kinds, family, what in _KINDS:
-        if not names.intersection(kinds):
-            continue
-        if family is CertificateProblem:
-            return certificate_failure(str(innermost), doing, server=server, credentials=credentials)
-        return family(
-            f"Cannot {doing}: API server {server}: {what} ({innermost}). Is it up, and is this the address that {credentials} should have?"
-        )
-    return Unreachable(f"Cannot {doing}: API server {server}: {type(innermost).__name__}: {innermost}")
+    family, what = _judge(innermost)
+    if family is CertificateProblem:
+        return certificate_failure(str(innermost), doing, server=server, credentials=credentials)
+    if not what:
+        return Unreachable(f"Cannot {doing}: API server {server}: {type(innermost).__name__}: {innermost}")
+    return family(
+        f"Cannot {doing}: API server {server}: {what} ({innermost}). Is it up, and is this the address that {credentials} should have?"
+    )
+
+
+def broke(error: BaseException | None) -> bool:
+    """Whether nobody listened, or the connection was cut: what a server does that restarts."""
+    return error is not None and _judge(_reason(error))[1] in (_REFUSED, _BROKEN)
+
+
+def _judge(error: BaseException) -> tuple[type[OvnError], str]:
+    names = {base.__name__ for base in type(error).__mro__}
+    return next(((family, what) for kinds, family, what in _KINDS if names.intersection(kinds)), (Unreachable, ""))
 
 
 def certificate_failure(text: str, doing: str, *, server: str, credentials: str) -> CertificateProblem:
