@@ -123,8 +123,8 @@ def _addresses(node: Node, encapsulation: Settings) -> tuple[str, ...] | None:
         return None
     if encapsulation.get("cidr"):
         network = ipaddress.ip_network(encapsulation["cidr"], strict=False)
-        inside = [a for a in node.addresses if ipaddress.ip_address(a) in network]
-        return (inside[0],) if inside else None
+        # It prefers its first address, which it knows. Between others it chooses by what it finds on its devices.
+        return node.addresses[:1] if any(ipaddress.ip_address(a) in network for a in node.addresses[:1]) else None
     if not node.addresses:
         raise InvalidInput(
             f"Node {node.name} has no internal address yet, so its tunnels have no end. Wait until its kubelet has reported one."

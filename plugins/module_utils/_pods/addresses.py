@@ -21,12 +21,14 @@ _GET, _NEW, _DONE, _ERROR = 22, 20, 3, 2  # RTM_GETADDR, RTM_NEWADDR, NLMSG_DONE
 _REQUEST_DUMP = 0x301
 _ADDRESS, _LOCAL, _FLAGS = 1, 2, 8  # IFA_ADDRESS, IFA_LOCAL, IFA_FLAGS
 _UNUSABLE = 0x08 | 0x40 | 0x100  # DAD failed, tentative, temporary for privacy (see _FLAGS)
+_OF_ALL_NODES = frozenset({"kube-ipvs0"})  # has the addresses of all Services, the same ones on every node
 _HEADER, _BODY, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBi"), struct.Struct("=HH")
 
 
 class Address(t.NamedTuple):
     device: str
     ip: IpAddress
+    prefix: int = 0  # bits of its network; 0: not known
 
 
 def node_addresses() -> list[Address]:
@@ -67,7 +69,7 @@ def parse(data: bytes, names: t.Mapping[int, str]) -> tuple[list[Address], bool]
 def _parse_address(message: bytes, names: t.Mapping[int, str]) -> Address | None:
     if len(message) < _BODY.size:
         return None
-    _family, _prefix, flags, scope, index = _BODY.unpack_from(message)
+    _family, prefix, flags, scope, index = _BODY.unpack_from(message)
     attributes, offset = {}, _BODY.size
     while offset + _ATTRIBUTE.size <= len(message):
         length, kind = _ATTRIBUTE.unpack_from(message, offset)
@@ -82,11 +84,17 @@ def _parse_address(message: bytes, names: t.Mapping[int, str]) -> Address | None
         return None
     ip: IpAddress = ipaddress.IPv4Address(packed) if len(packed) == 4 else ipaddress.IPv6Address(packed)
     # A "temporary" IPv4 address is a secondary one, which is as good as any.
-    return None if ip.version == 6 and flags & _UNUSABLE else Address(names[index], ip)
+    return None if ip.version == 6 and flags & _UNUSABLE else Address(names[index], ip, prefix)
 
 
-def tunnel_address(addresses: t.Sequence[Address], *, interface: str | None, cidr: str | None) -> str:
-    """The first address of `interface`, or in `cidr`; `Refused` if there is none (yet)."""
+def tunnel_address(
+    addresses: t.Sequence[Address], *, interface: str | None, cidr: str | None, node_ip: str = ""
+) -> str:
+    """The address of `interface`, or in `cidr`; `Refused` if there is none (yet).
+
+    Of several `node_ip` is the right one, which whoever looks at the Node expects. An address that moves between nodes comes last.
+    """
+    addresses = [a for a in addresses if a.device not in _OF_ALL_NODES]
     if interface:
         candidates = [a for a in addresses if a.device == interface]
         where = f"network device {interface} of this node has no address"
@@ -95,10 +103,18 @@ def tunnel_address(addresses: t.Sequence[Address], *, interface: str | None, cid
         candidates = [a for a in addresses if a.ip in network]
         where = f"this node has no address in {cidr}"
     # IPv4 first: a device that has both is asked for neither.
-    candidates.sort(key=lambda a: a.ip.version)
+    candidates.sort(key=lambda a: (str(a.ip) != node_ip, _moves(a, addresses), a.ip.version))
     if not candidates:
         seen = ", ".join(f"{a.ip} ({a.device})" for a in addresses if not a.ip.is_loopback) or "none at all"
         raise Refused(
             f"The tunnels have no end: {where}. Its addresses: {seen}. Correct spec.encapsulation, or give the node that address."
         )
     return str(candidates[0].ip)
+
+
+def _moves(address: Address, addresses: t.Iterable[Address]) -> bool:
+    """As a virtual IP beside the device's own address: without a network of its own."""
+    return address.prefix == address.ip.max_prefixlen and any(
+        other.device == address.device and other.ip.version == address.ip.version and other.prefix < address.prefix
+        for other in addresses
+    )

@@ -140,7 +140,7 @@ def options_of(
     if interface or cidr:
         from .addresses import tunnel_address
 
-        encapsulation["ip"] = [tunnel_address(addresses(), interface=interface, cidr=cidr)]
+        encapsulation["ip"] = [tunnel_address(addresses(), interface=interface, cidr=cidr, node_ip=node_ip)]
     elif not encapsulation.get("ip"):
         if not node_ip:
             raise OvnError(f"Node {node} has no address yet.")

@@ -75,8 +75,14 @@ def test_where_tunnels_end_by_default(raw: dict[str, t.Any], encapsulation: dict
         pytest.param(
             {"encapsulation": {"cidr": "198.51.100.0/24"}},
             node("n1", "192.0.2.1", "198.51.100.1"),
+            None,
+            id="only the node knows which of the others it takes",
+        ),
+        pytest.param(
+            {"encapsulation": {"cidr": "198.51.100.0/24"}},
+            node("n1", "198.51.100.1", "198.51.100.2"),
             ("198.51.100.1",),
-            id="the node reports an address in the network",
+            id="the node's first address is in the network",
         ),
         pytest.param(
             {"encapsulation": {"cidr": "198.51.100.0/24"}},

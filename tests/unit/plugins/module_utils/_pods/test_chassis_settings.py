@@ -127,6 +127,35 @@ def test_tunnels_without_end_tell_what_there_is(interface: str | None, cidr: str
     assert "127.0.0.1" not in str(e.value)
 
 
+SEVERAL = [
+    Address("kube-ipvs0", ip_address("192.0.2.100"), 32),
+    Address("bond0", ip_address("192.0.2.50"), 32),
+    Address("bond0", ip_address("192.0.2.5"), 24),
+    Address("eth9", ip_address("192.0.2.9"), 24),
+    Address("lo", ip_address("192.0.2.77"), 32),
+]
+
+
+@pytest.mark.parametrize(
+    ("devices", "interface", "node_ip", "ip"),
+    [
+        pytest.param(SEVERAL, None, "192.0.2.9", "192.0.2.9", id="the node's address"),
+        pytest.param(SEVERAL, None, "203.0.113.1", "192.0.2.5", id="no virtual address"),
+        pytest.param(SEVERAL, "bond0", "", "192.0.2.5", id="no virtual address of a device"),
+        pytest.param(SEVERAL, "bond0", "192.0.2.9", "192.0.2.5", id="not one of another device"),
+        pytest.param(SEVERAL[4:], None, "", "192.0.2.77", id="a routed address of its own"),
+    ],
+)
+def test_one_of_several_addresses(devices: list[Address], interface: str | None, node_ip: str, ip: str) -> None:
+    cidr = None if interface else "192.0.2.0/24"
+    assert tunnel_address(devices, interface=interface, cidr=cidr, node_ip=node_ip) == ip
+
+
+def test_addresses_of_all_nodes_are_none() -> None:
+    with pytest.raises(OvnError, match="no address in"):
+        tunnel_address(SEVERAL[:1], interface=None, cidr="192.0.2.0/24")
+
+
 # RTM_GETADDR of Linux 6.18: lo, far with a link-local address, and eth0 with 192.0.2.2/24, 2001:db8::2/64 and a link-local one.
 ANSWER = bytes.fromhex(
     "4c0000001400020001000000ca670000020880fe01000000080001007f000001080002007f000001070003006c6f0000"
@@ -146,9 +175,9 @@ END = bytes.fromhex("140000000300020001000000ca67000000000000")
 
 def test_parse_what_the_kernel_says() -> None:
     found, done = parse(ANSWER, NAMES)
-    assert [(one.device, str(one.ip)) for one in found] == [
-        ("eth0", "192.0.2.2"),
-        ("eth0", "2001:db8::2"),
+    assert [(one.device, str(one.ip), one.prefix) for one in found] == [
+        ("eth0", "192.0.2.2", 24),
+        ("eth0", "2001:db8::2", 64),
     ]
     assert not done
     assert parse(END, {}) == ([], True)
