@@ -24,6 +24,8 @@ SCRIPT = r"""#!/bin/sh
 #   OVS_SCHEMA               default: /usr/share/openvswitch/vswitch.ovsschema
 #   OVS_DATAPATH             system or netdev
 #   OVS_UNDERLAY_BRIDGE, OVS_UNDERLAY_INTERFACE   optional, together: the bridge gets the interface with its addresses and routes
+#   OVS_UNDERLAY_TRIES       how often, every 5 s, to look for an address of the interface after a boot (12) before those of the last one count
+#   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows until br-int has flows again (20)
 #   OVN_RUNDIR               sockets of ovn-controller; the agent makes the file `settled` there
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together
 #
@@ -47,7 +49,7 @@ settings() {
     *) fail "\"$role\" is none of database, vswitchd, controller." ;;
     esac
     kept=${OVS_DB_FILE-} kept=${kept%/*}
-    bridge=${OVS_UNDERLAY_BRIDGE-} interface=${OVS_UNDERLAY_INTERFACE-}
+    bridge=${OVS_UNDERLAY_BRIDGE-} interface=${OVS_UNDERLAY_INTERFACE-} tries=${OVS_UNDERLAY_TRIES:-12}
 }
 
 ask() { "$appctl" -T 5 -t "$target" "$@"; }
@@ -75,6 +77,8 @@ hold() {
         wait "$child"
         code=$?
     done
+    # A signal may have ended the wait when the daemon had just ended.
+    wait "$child" 2>/dev/null && code=0
     say "$role ended with exit code $code"
     [ -z "${1-}" ] || "$1"
     # A preStop hook that the end of its container kills counts as a failed one.
@@ -120,7 +124,15 @@ serve_vswitchd() {
     until ovs-appctl -T 5 -t "$OVS_RUNDIR/ovsdb-server.ctl" version >/dev/null 2>&1 && [ -S "$OVS_RUNDIR/db.sock" ]; do
         sleep 0.2 || sleep 1
     done
+    kept_flows=''
+    keep_flows
     run "$@"
+    if [ -n "$kept_flows" ]; then
+        (
+            trap - TERM INT
+            await_flows
+        ) &
+    fi
     (
         trap - TERM INT
         until release_others && { [ -z "$bridge" ] || take_underlay; }; do sleep 5; done
@@ -129,7 +141,33 @@ serve_vswitchd() {
     hold return_underlay
 }
 
-# The global addresses and the routes of a device, as lines for `restore`. Those that the kernel makes of an address come back with it.
+tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
+
+# ovs-vswitchd starts without flows, and would throw away those of the kernel before ovn-controller has come. After a boot there are none:
+# then other bridges of the node must not wait.
+keep_flows() {
+    if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists br-int; then
+        tell_flows set Open_vSwitch . other_config:flow-restore-wait=true && kept_flows=yes
+    else
+        tell_flows remove Open_vSwitch . other_config flow-restore-wait # of a start that was killed
+    fi
+}
+
+await_flows() {
+    left=${OVS_FLOW_WAIT:-20} before=0
+    while [ "$left" -gt 0 ]; do
+        sleep 1
+        left=$((left - 1))
+        count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/br-int.mgmt" 2>/dev/null |
+            sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
+        [ "${count:-0}" -eq 0 ] || [ "$count" != "$before" ] || break # they come in parts
+        before=$count
+    done
+    until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
+    say "br-int has ${count:-0} flows"
+}
+
+# The global addresses and routes of a device, as lines for `restore`. Those that the kernel makes of an address come back with it.
 layout() {
     ip -o address show dev "$1" scope global | while read -r _ _ family address _; do
         [ "$family" != inet ] && [ "$family" != inet6 ] || echo "address $address"
@@ -165,14 +203,21 @@ restore() {
 take_underlay() {
     file=$kept/underlay-$bridge
     [ -e "/sys/class/net/$interface" ] || { say "underlay: this node has no interface $interface"; return 1; }
+    read -r boot </proc/sys/kernel/random/boot_id || boot=unknown
     layout "$interface" >"$file.new" || return 1
     if grep -q '^address ' "$file.new"; then
-        echo "interface $interface" >>"$file.new"
+        printf 'interface %s\nboot %s\n' "$interface" "$boot" >>"$file.new"
         mv -f "$file.new" "$file" || return 1
         [ ! -e "/sys/class/net/$bridge" ] || ip address flush dev "$bridge" scope global # of another day
     else
         rm -f "$file.new"
         [ -e "$file" ] || { say "underlay: interface $interface has no address to move to bridge $bridge"; return 1; }
+        # A DHCP client may be late after a boot; its address beside an old one would be wrong.
+        if [ "$tries" -gt 0 ] && ! grep -q "^boot $boot" "$file"; then
+            tries=$((tries - 1))
+            say "underlay: waiting for an address of interface $interface"
+            return 1
+        fi
     fi
     { read -r mac <"/sys/class/net/$interface/address" && read -r mtu <"/sys/class/net/$interface/mtu"; } || return 1
     ovs-vsctl --timeout=30 --db="$database" -- --may-exist add-br "$bridge" \

@@ -17,8 +17,13 @@ description:
     ovn-controller is always ended with C(exit --restart), which keeps flows, tunnels and the chassis row.
   - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if somebody else wrote into it. An agent
     in the pod writes them into Open vSwitch by the rules of M(c5c3.ovn.ovn_chassis). A node that gets the label later registers without another run.
-  - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node. A node that is not selected any more, or that was deleted, loses
-    its C(OVNChassis) and its row in the Southbound database.
+  - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node, as soon as its tunnel address is known. Where only the node
+    itself knows that, this takes a look at the Southbound database. The status follows a run; between two runs nobody writes it.
+  - A node that is not selected any more, or that was deleted, loses its C(OVNChassis) and its row in the Southbound database. Several clusters can share
+    that database; each row carries a token of its cluster in C(ovn-cms-options). A row is only removed if it has that token, or is a recorded chassis with
+    a recorded tunnel address. What is in doubt stays, is named in a warning, and is looked at again by the next run.
+  - A new launcher script, which an update of the collection may bring, does not restart pods. They go on under the old one until somebody restarts them;
+    a warning says so.
   - Nothing is sent for an object that is as declared.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -69,6 +74,7 @@ options:
       - Endpoints of the Southbound database as the nodes reach them, each V(ssl:HOST:PORT) or V(tcp:HOST:PORT), for example
         RV(c5c3.ovn.ovn_cluster#module:endpoints.southbound).
       - Required with O(state=present). If the control node has certificates (or needs none), it asks them as well, for clashes, registration and status.
+        A new node whose system id or tunnel address another chassis has is refused then.
     type: list
     elements: str
   northbound:

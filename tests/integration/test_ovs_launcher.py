@@ -244,6 +244,86 @@ def test_a_reboot_takes_the_addresses_of_the_day(underlay: Node) -> None:
     assert node.addresses("br-phy") == ["198.51.100.99/24"]
 
 
+def reboot(node: Node) -> None:
+    """Without an address of eth1 yet."""
+    assert node.stop("vswitchd") == 0
+    assert node.stop("database") == 0
+    node.ip("address", "flush", "dev", "eth1")
+    file = node.databases / "underlay-br-phy"
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert f"boot {boot}" in file.read_text()
+    file.write_text(file.read_text().replace(boot, "another"))
+
+
+def test_after_a_reboot_an_address_may_come_late(underlay: Node) -> None:
+    node = underlay
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    reboot(node)
+    node.start("database", "vswitchd")
+    until(lambda: "waiting for an address" in node.log("vswitchd"), "the script to wait")
+    assert node.sh("ready", "vswitchd") != 0
+    node.ip("address", "add", "198.51.100.99/24", "dev", "eth1")
+    node.until_ready("vswitchd")
+    assert node.addresses("br-phy") == ["198.51.100.99/24"]
+    assert node.addresses("eth1") == []
+
+
+def test_after_a_reboot_without_any_address_those_of_the_last_day_count(underlay: Node) -> None:
+    node = underlay
+    node.variables["OVS_UNDERLAY_TRIES"] = "1"
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    reboot(node)
+    node.start("database", "vswitchd")
+    node.until_ready("database", "vswitchd")
+    assert node.addresses("br-phy") == BOTH
+
+
+@pytest.fixture
+def kernel(node: Node) -> Node:
+    """A node with br-int that has run before. Its bridge is in user space here, for want of the kernel's module."""
+    node.variables["OVS_DATAPATH"] = "system"
+    node.start("database")
+    node.until_ready("database")
+    node.vsctl("--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev")
+    node.vsctl("--no-wait", "set-fail-mode", "br-int", "secure")
+    node.ip("link", "add", "ovs-system", "type", "veth", "peer", "name", "other-end")
+    return node
+
+
+def waits(node: Node) -> bool:
+    return "flow-restore-wait" in node.vsctl("get", "Open_vSwitch", ".", "other_config")
+
+
+def test_the_kernel_keeps_its_flows_until_there_are_new_ones(kernel: Node) -> None:
+    kernel.start("vswitchd")
+    kernel.until_ready("vswitchd")
+    assert waits(kernel)
+    run("ovs-ofctl", "add-flow", f"unix:{kernel.sockets}/br-int.mgmt", "actions=drop")
+    until(lambda: not waits(kernel), "the end of the wait", 10)
+    assert "br-int has 1 flows" in kernel.log("vswitchd")
+
+
+def test_the_kernel_does_not_keep_its_flows_forever(kernel: Node) -> None:
+    kernel.variables["OVS_FLOW_WAIT"] = "2"
+    kernel.start("vswitchd")
+    until(lambda: waits(kernel), "the wait")
+    until(lambda: not waits(kernel), "its end", 15)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["after a boot", "in user space"])
+def test_nothing_waits_where_no_flows_are_kept(kernel: Node, first: bool) -> None:
+    kernel.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true")
+    if first:
+        kernel.ip("link", "delete", "ovs-system")
+    else:
+        kernel.variables["OVS_DATAPATH"] = "netdev"
+    kernel.start("vswitchd")
+    kernel.until_ready("vswitchd")
+    assert not waits(kernel)
+
+
 def test_an_underlay_that_is_not_wanted_any_more_is_given_back(underlay: Node) -> None:
     node = underlay
     node.start("database", "vswitchd")
