@@ -288,7 +288,7 @@ def api_server(session: nox.Session) -> None:
     go = subprocess.run(["tests/testbed/need-go"], cwd=HERE, check=False, stdout=subprocess.PIPE, text=True)
     if go.returncode == 0:
         session.log(
-            f"Building {missing} from Go modules for the tests against an API server: once, five minutes on two"
+            f"Building {missing} from Go modules for the tests against an API server: once, six to ten minutes on two"
             f" processors; they stay in the cache of the test bed (log: {log.relative_to(HERE)})"
         )
         with log.open("w") as output:
