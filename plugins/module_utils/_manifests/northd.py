@@ -23,6 +23,7 @@ def northd_deployment(context: Context) -> Object:
         pods.empty("run", pods.RUN),
         pods.empty("tmp", pods.TEMPORARY),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        pods.api_access(),
         *pods.certificates(context.spec.tls),
     ]
     return context.manifest(
@@ -39,7 +40,7 @@ def northd_deployment(context: Context) -> Object:
                 "metadata": {"labels": labels(context.name, "northd")},
                 "spec": {
                     "serviceAccountName": northd_name(context.name),
-                    "automountServiceAccountToken": True,
+                    "automountServiceAccountToken": False,  # northd itself has no business with the API
                     "enableServiceLinks": False,
                     **pods.priority(context.spec.priority_class),
                     "securityContext": pods.pod_security(),
@@ -47,8 +48,8 @@ def northd_deployment(context: Context) -> Object:
                     "affinity": pods.apart(mine, required=False),
                     "topologySpreadConstraints": pods.spread(mine),
                     "containers": [
-                        _northd(context, [mount for _volume, mount in directories if mount["name"] != "scripts"]),
-                        _status(context, [mount for _volume, mount in directories if mount["name"] != "tls"]),
+                        _northd(context, [m for _volume, m in directories if m["name"] not in ("scripts", "api")]),
+                        _status(context, [m for _volume, m in directories if m["name"] != "tls"]),
                     ],
                     "volumes": [volume for volume, _mount in directories],
                 },

@@ -104,6 +104,18 @@ def certificates(tls: Tls) -> list[tuple[Object, Object]]:
     return [(volume, {"name": "tls", "mountPath": TLS, "readOnly": True})]
 
 
+def api_access() -> tuple[Object, Object]:
+    """What Kubernetes mounts into every container of a pod, for one of them alone: the token of its account and the CA of the API server."""
+    sources = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+    ]
+    return (
+        {"name": "api", "projected": {"sources": sources}},
+        {"name": "api", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True},
+    )
+
+
 def apart(labels: Object, *, required: bool) -> Object:
     """Anti-affinity: two pods with these labels on one node never, or only if there is no other."""
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}

@@ -116,6 +116,7 @@ def test_pods_are_restricted(central: Central, kind: str, name: str) -> None:
     assert {kind for volume in pod["volumes"] for kind in volume if kind != "name"} <= {
         "emptyDir",
         "configMap",
+        "projected",
         "secret",
     }
 
@@ -139,7 +140,10 @@ def test_without_tls_no_pod_waits_for_a_secret(central: Central, kind: str, name
 
 def test_only_pods_that_need_the_api_have_a_token(central: Central) -> None:
     tokens = {name: central().pod(kind, name)["automountServiceAccountToken"] for kind, name in WORKLOADS}
-    assert tokens == {"prod-northbound": False, "prod-southbound": False, "prod-northd": True, "prod-observer": True}
+    assert tokens == {"prod-northbound": False, "prod-southbound": False, "prod-northd": False, "prod-observer": True}
+    containers = [(name, c) for kind, name in WORKLOADS for c in central().pod(kind, name)["containers"]]
+    having = [(name, c["name"]) for name, c in containers if "api" in {m["name"] for m in c["volumeMounts"]}]
+    assert having == [("prod-northd", "status")]
 
 
 # --- databases -------------------------------------------------------------------------------------------------------------
