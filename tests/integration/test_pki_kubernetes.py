@@ -28,11 +28,13 @@ PLAYBOOK = """
   gather_facts: false
   roles:
     - role: c5c3.ovn.ovn_pki
+      vars: {ovn_pki_certificate: central}
 - name: Chassis
   hosts: ovn_hypervisors
   gather_facts: false
   roles:
     - role: c5c3.ovn.ovn_pki
+      vars: {ovn_pki_certificate: chassis}
 """
 
 FILES_PLAYBOOK = """
@@ -52,6 +54,17 @@ FILES_PLAYBOOK = """
           ansible.builtin.include_role: {name: c5c3.ovn.ovn_pki, tasks_from: kubernetes_files_away, rolespec_validate: false}
 """
 
+# How the machine h1 runs Python, and how it becomes root: each notes that it was used.
+PYTHON = """#!/bin/sh
+echo python >>{log}
+exec {python} "$@"
+"""
+SUDO = """#!/bin/sh
+echo root >>{log}
+shift 2
+exec "$@"
+"""
+
 Object = dict[str, t.Any]
 PLACES = {"plane": "a", "rack1": "b"}
 
@@ -65,6 +78,8 @@ class Site:
         self.ca = root / "ovn-pki"
         self.scratch = root / "scratch"
         self.scratch.mkdir()
+        self.chassis = ["rack1", "h1"]
+        self.machine: Object = {}
 
     def run(self, *arguments: str, playbook: str = PLAYBOOK, **variables: t.Any) -> tuple[int, str]:
         def cluster(host: str) -> Object:
@@ -85,7 +100,9 @@ class Site:
                 },
                 "children": {
                     "ovn_central": {"hosts": {"plane": cluster("plane")}},
-                    "ovn_hypervisors": {"hosts": {"rack1": cluster("rack1"), "h1": {}}},
+                    "ovn_hypervisors": {
+                        "hosts": {host: cluster(host) if host in PLACES else self.machine for host in self.chassis}
+                    },
                 },
             }
         }
@@ -98,6 +115,7 @@ class Site:
             env={
                 **os.environ,
                 "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_BECOME_ALLOW_SAME_USER": "1",
                 "ANSIBLE_LOCAL_TEMP": str(self.scratch / "local"),
                 "TMPDIR": str(self.scratch),
             },
@@ -237,6 +255,59 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     site.apply(ovn_pki_ca_rotation="finish")
     assert all(site.bundle(host) == [site.authority()] for host in PLACES)
     assert set(site.apply().values()) == {0}
+
+
+def test_a_cluster_looks_at_machines_as_root_and_with_their_python(site: Site) -> None:
+    log = site.root / "used.log"
+    for name, content in (("python", PYTHON), ("sudo", SUDO)):
+        (site.root / name).write_text(content.format(log=log, python=sys.executable))
+        (site.root / name).chmod(0o755)
+    site.machine = {
+        "ansible_python_interpreter": str(site.root / "python"),
+        "ansible_become_exe": str(site.root / "sudo"),
+        "ansible_become_flags": "",
+    }
+    site.apply()
+    site.apply(ovn_pki_ca_rotation="prepare")
+    for phase in ("switch", "finish"):
+        log.unlink()
+        site.run("--limit", "plane,rack1", ovn_pki_ca_rotation=phase)
+        assert set(log.read_text().split()) == {"python", "root"}
+
+
+@pytest.mark.parametrize("chassis", [["rack1", "h1"], ["plane", "h1"]], ids=["two hosts", "one host"])
+def test_control_plane_and_hypervisors_in_one_namespace_share_a_certificate(site: Site, chassis: list[str]) -> None:
+    site.chassis = chassis
+    site.namespaces["rack1"] = site.namespaces["plane"]
+    if "rack1" in chassis:
+        assert "run c5c3.ovn.central first" in site.refuse("--limit", "rack1")
+    site.apply("--check", "--diff")
+    site.apply()
+    certificate = site.certificate("plane")
+    assert certificate.subject.rfc4514_string() == "CN=plane"
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert f"ovn-sb.{site.namespaces['plane']}.svc" in names.get_values_for_type(x509.DNSName)
+    namespace = json.loads(site.server.request("GET", f"/api/v1/namespaces/{site.namespaces['plane']}"))
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    before = site.versions()
+    assert set(site.apply().values()) == {0}
+    assert set(site.apply("--check", "--diff").values()) == {0}
+    assert site.versions() == before
+
+
+def test_two_hypervisor_clusters_in_one_namespace_are_refused(site: Site) -> None:
+    site.chassis = ["plane", "rack1", "h1"]
+    site.namespaces["rack1"] = site.namespaces["plane"]
+    message = site.refuse("--limit", "rack1")
+    assert f"rack1 and plane are namespace {site.namespaces['plane']} of the same cluster" in message
+
+
+def test_a_secret_that_cannot_be_written_tells_why(site: Site) -> None:
+    site.apply("--limit", "plane")
+    site.write_secret("plane", {})  # of the type Opaque, by another manager
+    message = site.refuse("--limit", "plane")
+    assert f"Secret {site.namespaces['plane']}/ovn-tls of plane could not be written" in message
+    assert "Apply failed with 1 conflict" in message
 
 
 def test_a_given_secret_is_checked_and_never_touched(site: Site) -> None:
