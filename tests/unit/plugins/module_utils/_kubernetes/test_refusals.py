@@ -115,7 +115,7 @@ def test_an_answer_becomes_an_error(
     code: int, body: str | bytes | None, family: type[OvnError], words: list[str]
 ) -> None:
     error = told(code, body)
-    assert type(error) is family
+    assert error.__class__ is family
     assert str(error).startswith("Cannot apply ConfigMap ns/a: ")
     assert [word for word in words if word not in str(error)] == []
     assert error.details["http_status"] == code
