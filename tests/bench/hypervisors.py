@@ -90,7 +90,7 @@ def thousand_nodes(_machines: Machines) -> list[Figure]:
             server.start()
             _make_nodes(server)
             first = _run(server, name)
-            again = [_run(server, name) for _ in range(ROUNDS)]
+            again = [_run(server, name) for _round in range(ROUNDS)]
         finally:
             server.stop()
     changed = [one for one in first.result["objects"] if one["action"] != "unchanged"]

@@ -88,7 +88,7 @@ class ControlPlane:
 
     def begin(self) -> Ran:
         """Runs until each database has the first of its pods, as far as the API server knows."""
-        for _ in range(5):
+        for _attempt in range(5):
             ran = self.late(wait_timeout=3)
             if all(self.get("StatefulSet", f"ovn-{d}bound")["spec"]["replicas"] == 1 for d in ("north", "south")):
                 return ran
@@ -323,7 +323,7 @@ def test_what_is_cut_off_is_finished_and_a_lost_record_is_read_from_the_members(
 ) -> None:
     """Runs with too little time end in words. However many there are, they create one cluster."""
     options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "may_fail": True}
-    for _ in range(20):
+    for _attempt in range(20):
         ran = plane(**options, wait_timeout=2)
         if not ran.failed:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 import typing as t
 
 import pytest
@@ -20,11 +21,13 @@ class Hypervisors:
     def __init__(self, server: ApiServer, namespace: str, run_module: RunModule) -> None:
         self.server, self.namespace, self.run_module = server, namespace, run_module
 
-    def node(self, name: str, ip: str, labels: dict[str, str] = HYPERVISOR, **annotations: str) -> None:
+    def node(
+        self, name: str, ip: str, labels: t.Mapping[str, str] = types.MappingProxyType(HYPERVISOR), **annotations: str
+    ) -> None:
         keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
         addresses = [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}]
         node = {
-            "metadata": {"name": name, "labels": labels, "annotations": keys},
+            "metadata": {"name": name, "labels": dict(labels), "annotations": keys},
             "status": {"addresses": addresses, "conditions": READY},
         }
         self.server.request("POST", "/api/v1/nodes", node)

@@ -30,7 +30,7 @@ class World:
     def __init__(self, launchers: Cluster) -> None:
         self.cluster = FakeCluster(launchers)
         self.launchers = launchers.members
-        self.members = PodMembers(t.cast("_k8s.Cluster", self.cluster), "ns", "ovn", "northbound")
+        self.members = PodMembers(t.cast(_k8s.Cluster, self.cluster), "ns", "ovn", "northbound")
         self.declared = {member.id: member.address for member in launchers.members}
         self.record: Record | None = None
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import types
 import typing as t
 
 import pytest
@@ -13,12 +14,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
-HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
+HYPERVISOR = types.MappingProxyType({"node-role.kubernetes.io/hypervisor": ""})
 
 
-def node(name: str = "n1", labels: dict[str, str] = HYPERVISOR, **annotations: str) -> Node:
+def node(name: str = "n1", labels: t.Mapping[str, str] = HYPERVISOR, **annotations: str) -> Node:
     keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
-    return Node(name, f"uid-{name}", labels, keys, ("192.0.2.1",), True)
+    return Node(name, f"uid-{name}", dict(labels), keys, ("192.0.2.1",), True)
 
 
 @pytest.mark.parametrize(

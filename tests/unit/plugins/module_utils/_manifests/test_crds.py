@@ -73,7 +73,9 @@ def test_definition(kind: str, scope: str, short: str) -> None:
 @pytest.mark.parametrize("kind", DEFINITIONS)
 def test_printer_columns_show_fields_that_exist(kind: str) -> None:
     version = DEFINITIONS[kind]["spec"]["versions"][0]
-    known = {path for path, _schema in schemas(version["schema"]["openAPIV3Schema"], "")} | {".metadata.creationTimestamp"}
+    known = {path for path, _schema in schemas(version["schema"]["openAPIV3Schema"], "")} | {
+        ".metadata.creationTimestamp"
+    }
     for column in version["additionalPrinterColumns"]:
         assert re.sub(r"\[\?.*\]", "[]", column["jsonPath"]) in known, column
 
