@@ -80,6 +80,15 @@ class Site:
         self.scratch.mkdir()
         self.chassis = ["rack1", "h1"]
         self.machine: Object = {}
+        self.log = root / "used.log"
+        self.stand_ins()
+
+    def stand_ins(self) -> None:
+        """For sudo and Python on h1: they note that they were used, and a host without sudo can run these tests."""
+        for name, content in (("python", PYTHON), ("sudo", SUDO)):
+            (self.root / name).write_text(content.format(log=self.log, python=sys.executable))
+            (self.root / name).chmod(0o755)
+        self.machine = {"ansible_become_exe": str(self.root / "sudo"), "ansible_become_flags": ""}
 
     def run(self, *arguments: str, playbook: str = PLAYBOOK, **variables: t.Any) -> tuple[int, str]:
         def cluster(host: str) -> Object:
@@ -258,21 +267,13 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
 
 
 def test_a_cluster_looks_at_machines_as_root_and_with_their_python(site: Site) -> None:
-    log = site.root / "used.log"
-    for name, content in (("python", PYTHON), ("sudo", SUDO)):
-        (site.root / name).write_text(content.format(log=log, python=sys.executable))
-        (site.root / name).chmod(0o755)
-    site.machine = {
-        "ansible_python_interpreter": str(site.root / "python"),
-        "ansible_become_exe": str(site.root / "sudo"),
-        "ansible_become_flags": "",
-    }
+    site.machine["ansible_python_interpreter"] = str(site.root / "python")
     site.apply()
     site.apply(ovn_pki_ca_rotation="prepare")
     for phase in ("switch", "finish"):
-        log.unlink()
+        site.log.unlink(missing_ok=True)
         site.run("--limit", "plane,rack1", ovn_pki_ca_rotation=phase)
-        assert set(log.read_text().split()) == {"python", "root"}
+        assert set(site.log.read_text().split()) == {"python", "root"}
 
 
 @pytest.mark.parametrize("chassis", [["rack1", "h1"], ["plane", "h1"]], ids=["two hosts", "one host"])
