@@ -307,7 +307,16 @@ class Member:
         if not self.running:
             pytest.fail(f"{self.name} did not start: {(self.directory / 'db.log').read_text()[-2000:]}")
         if wait:
-            run("ovsdb-client", "-t", "30", "wait", self.socket, self.schema_name, "connected", timeout=40)
+            self._await_connected(options)
+
+    def _await_connected(self, options: t.Sequence[str]) -> None:
+        """Open vSwitch 3.1 has a fault: a member may never finish to join. Its process asks anew when it is restarted."""
+        wait = ("ovsdb-client", "-t", "30", "wait", self.socket, self.schema_name, "connected")
+        if subprocess.run(wait, capture_output=True, timeout=40, check=False).returncode == 0:
+            return
+        self.kill()
+        self.start(wait=False, options=options)
+        run(*wait, timeout=40)
 
     @property
     def running(self) -> bool:
