@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ._errors import InvalidInput, Refused
+from ._errors import InvalidInput, OvnError, Refused
 from ._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ._kubernetes.command import ExecResult
 from ._kubernetes.connection import Connection
 from ._kubernetes.kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
 from ._kubernetes.retries import APPLY
 
-__all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets"]
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+__all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets", "run_module"]
 
 Object = dict[str, t.Any]
 Objects = list[Object]  # in the class, `list` is a method
@@ -199,3 +202,20 @@ class Cluster(Connection):
 
 def _title(kind: str, name: str, namespace: str | None) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def run_module(module: AnsibleModule, work: t.Callable[[AnsibleModule, Cluster], dict[str, t.Any]]) -> t.NoReturn:
+    """The frame of a module that works on one cluster: ends it with the result of `work`, the server's warnings and the number of requests."""
+    hide_only_secrets(module)
+    requests = 0
+    try:
+        cluster = Cluster(module.params)
+        try:
+            result = work(module, cluster)
+        finally:
+            requests = cluster.requests
+            for warning in cluster.warnings:
+                module.warn(warning)
+    except OvnError as e:
+        module.fail_json(**e.as_result(), requests=requests)
+    module.exit_json(**result, requests=requests)

@@ -145,6 +145,23 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
     )
 
 
+def merged(done: t.Iterable[Done]) -> list[Done]:
+    """Each object once: as it was before the run, what was first done to it, and as it is now."""
+    found: dict[tuple[str, str, str], Done] = {}
+    for one in done:
+        key = (one.kind, one.name, one.namespace or "")
+        first = found.get(key, one)
+        found[key] = one._replace(
+            action=one.action if first.action == "unchanged" else first.action, before=first.before
+        )
+    return list(found.values())
+
+
+def listed(done: t.Iterable[Done]) -> list[dict[str, str]]:
+    """The value `objects` of a module."""
+    return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
+
+
 def diff_of(
     done: t.Iterable[Done],
     *,
@@ -152,7 +169,7 @@ def diff_of(
     settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
     """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
-    changed = [one for one in done if one.action != "unchanged"]
+    changed = [one for one in merged(done) if one.action != "unchanged"]
     before: Object = {_title(one): shown(one.before) for one in changed if one.before is not None}
     after: Object = {_title(one): shown(one.after) for one in changed if one.after is not None}
     for side, content in (("before", before), ("after", after)):

@@ -230,25 +230,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, hide_only_secrets
-from ..module_utils._objects import Done, diff_of
+from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
+from ..module_utils._objects import diff_of, listed, merged
 from ..module_utils._rollout.absent import kept, remove
 from ..module_utils._rollout.control_plane import ControlPlane
 from ..module_utils._rollout.desired import wanted_from
 from ..module_utils._rollout.live import look
-
-
-def _objects(done: list[Done]) -> list[dict[str, str]]:
-    """Each object once, with the first thing that was done to it: what was created and then scaled was created."""
-    first: dict[tuple[str, str, str], str] = {}
-    for one in done:
-        key = (one.kind, one.name, one.namespace or "")
-        if first.get(key, "unchanged") == "unchanged":
-            first[key] = one.action
-    return [
-        {"kind": kind, "name": name, "namespace": namespace, "action": action}
-        for (kind, name, namespace), action in first.items()
-    ]
 
 
 def _place(params: dict[str, t.Any]) -> tuple[str, str]:
@@ -264,7 +251,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     try:
         plane.present()
     except OvnError as e:
-        e.details.update(objects=_objects(plane.done), steps=plane.steps, changed=plane.changed)
+        e.details.update(objects=listed(merged(plane.done)), steps=plane.steps, changed=plane.changed)
         raise
     finally:
         for warning in plane.warnings:
@@ -272,7 +259,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     return {
         "changed": plane.changed,
         "endpoints": plane.endpoints.as_dict(),
-        "objects": _objects(plane.done),
+        "objects": listed(merged(plane.done)),
         "steps": plane.steps,
         "cluster": plane.resource or {},
         **{database: rollout.verdict().as_dict() for database, rollout in plane.databases.items()},
@@ -293,7 +280,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
         take_over=params["break_lock"],
     )
     left = [] if params["delete_data"] else kept(look(cluster, name, namespace))
-    return {"changed": bool(done), "objects": _objects(done), "cluster": {}, "kept": left, "diff": diff_of(done)}
+    return {"changed": bool(done), "objects": listed(merged(done)), "cluster": {}, "kept": left, "diff": diff_of(done)}
 
 
 def main() -> t.NoReturn:
@@ -321,19 +308,7 @@ def main() -> t.NoReturn:
         mutually_exclusive=[("spec", "definition")],
         supports_check_mode=True,
     )
-    hide_only_secrets(module)
-    requests = 0
-    try:
-        cluster = Cluster(module.params)
-        try:
-            result = (present if module.params["state"] == "present" else absent)(module, cluster)
-        finally:
-            requests = cluster.requests
-            for warning in cluster.warnings:
-                module.warn(warning)
-    except OvnError as e:
-        module.fail_json(**e.as_result(), requests=requests)
-    module.exit_json(**result, requests=requests)
+    run_module(module, present if module.params["state"] == "present" else absent)
 
 
 if __name__ == "__main__":

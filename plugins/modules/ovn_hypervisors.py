@@ -237,8 +237,8 @@ from ..module_utils._hypervisors.absent import Absence
 from ..module_utils._hypervisors.live import look
 from ..module_utils._hypervisors.run import Hypervisors
 from ..module_utils._hypervisors.wanted import wanted_from
-from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, hide_only_secrets
-from ..module_utils._objects import diff_of
+from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
+from ..module_utils._objects import diff_of, listed
 
 
 def _options() -> dict[str, t.Any]:
@@ -263,8 +263,7 @@ def _options() -> dict[str, t.Any]:
 
 
 def _result(run: Hypervisors | Absence) -> dict[str, t.Any]:
-    objects = [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in run.done]
-    return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
+    return {"changed": run.changed, "removed": run.removed, "objects": listed(run.done), "diff": diff_of(run.done)}
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
@@ -288,19 +287,7 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec=_options(), supports_check_mode=True)
-    hide_only_secrets(module)
-    requests = 0
-    try:
-        cluster = Cluster(module.params)
-        try:
-            result = execute(module, cluster)
-        finally:
-            requests = cluster.requests
-            for warning in cluster.warnings:
-                module.warn(warning)
-    except OvnError as e:
-        module.fail_json(**e.as_result(), requests=requests)
-    module.exit_json(**result, requests=requests)
+    run_module(module, execute)
 
 
 if __name__ == "__main__":

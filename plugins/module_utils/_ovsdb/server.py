@@ -17,6 +17,8 @@ from .endpoint import Endpoint
 from .wire import Connection, TlsFiles
 
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+# What the names of a server's sockets, pid and database file begin with, as the distributions have it.
+STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 
 _COLUMNS = ["_uuid", "name", "model", "connected", "leader", "cid", "sid", "index"]
 # Parameters of the method `transact`.

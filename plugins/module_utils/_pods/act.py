@@ -14,7 +14,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
@@ -28,7 +28,6 @@ if t.TYPE_CHECKING:
 Pod = dict[str, t.Any]
 
 RECORD_ANNOTATION = "ovn.c5c3.io/record"
-_STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 _EXEC_SECONDS = 25.0  # the command asks several times, each with its own limit
 _LOOKS_EVERY = 1.0
 _WAIT_SECONDS = 2.0
@@ -197,7 +196,7 @@ class PodMembers:
         return lists(self.database, Answer(leader, name, cluster_status=result.stdout), server_id, f"Pod {leader}")
 
     def _appctl(self, member: str, *command: str) -> ExecResult:
-        words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', _STEMS[self.database], *command]
+        words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', STEMS[self.database], *command]
         return self.cluster.exec(self.namespace, member, CONTAINER, words, timeout=15)
 
     def _wait(self, members: t.Sequence[str], deadline: Deadline) -> None:

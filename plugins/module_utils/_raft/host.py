@@ -17,7 +17,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
@@ -28,7 +28,6 @@ from .record_dir import read_record
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
 
-_STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 _UNIXCTL_SECONDS = 5.0
 # Reading a large database takes minutes, and a restart would start that anew.
 _LOADING_SECONDS = 600.0
@@ -61,7 +60,7 @@ class HostMember:
 
     def _socket(self, kind: str) -> str:
         directory = self.environment().get("OVN_RUN_DIR", "/run/ovn")
-        return os.path.join(directory, f"{_STEMS[self.database]}.{kind}")
+        return os.path.join(directory, f"{STEMS[self.database]}.{kind}")
 
     def ask(self, seconds: float = _UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
         """What the running process says, from both sources."""
@@ -120,7 +119,7 @@ class HostMember:
 
     def _unexamined_file(self) -> tuple[str, str]:
         """Class and reason: what can be told of the file without launcher and settings, as check mode meets it on a fresh host."""
-        path = pathlib.Path(self.database_file or f"/var/lib/ovn/{_STEMS[self.database]}.db")
+        path = pathlib.Path(self.database_file or f"/var/lib/ovn/{STEMS[self.database]}.db")
         try:
             with path.open("rb") as file:
                 magic = file.read(10)

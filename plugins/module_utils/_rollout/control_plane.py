@@ -52,6 +52,7 @@ class ControlPlane:
         self.records: dict[Database, Record | None] = {}
         self.replicas: dict[Database, int] = {}
         self.endpoints = Endpoints()
+        self.archive = build_archive()
         self.owner: Object | None = None
         self.resource: Object | None = None
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -145,7 +146,7 @@ class ControlPlane:
             cluster_domain=self.wanted.cluster_domain,
             owner=self.owner,
             launcher=SCRIPT,
-            archive=build_archive(),
+            archive=self.archive,
             replicas={str(d): count for d, count in replicas.items()},
         )
 
@@ -218,19 +219,8 @@ class ControlPlane:
         self.live.forget(kind, name)
         fresh = self.live.stateful_set(self.cluster, database)
         index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
-        scaled = converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
+        self.done += converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
         self.live.forget(kind, name)
-        for done in scaled:
-            self._merge(done)
-
-    def _merge(self, later: Done) -> None:
-        """One entry an object: as it was before the run, and as it is now."""
-        for position, one in enumerate(self.done):
-            if (one.kind, one.name) == (later.kind, later.name):
-                action = later.action if one.action == "unchanged" else one.action
-                self.done[position] = later._replace(action=action, before=one.before)
-                return
-        self.done.append(later)
 
     # --- databases -------------------------------------------------------------------------------------------------------
 

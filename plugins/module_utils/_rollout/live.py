@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from .._errors import OvnError, Refused, TimedOut
+from .._errors import Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
 from .._manifests.names import API_VERSION, DATABASES, Database, Object, record_name
@@ -28,7 +28,6 @@ KINDS: list[tuple[str, str]] = [
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 ]
-_SERVED_SECONDS = 10  # until the API server serves a new kind
 _CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 
 
@@ -109,18 +108,6 @@ def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[
         return None, False
 
 
-def _resources(cluster: Cluster, namespace: str) -> list[Object]:
-    """All OVNClusters of the namespace. A kind that was defined a moment ago is not served at once."""
-    end = time.monotonic() + _SERVED_SECONDS
-    while True:
-        try:
-            return cluster.list(API_VERSION, "OVNCluster", namespace)
-        except OvnError as e:
-            if e.details.get("http_status") not in (404, 429) or time.monotonic() > end:
-                raise
-        time.sleep(0.2)
-
-
 def look(cluster: Cluster, name: str, namespace: str) -> Live:
     """Everything in as many requests as there are kinds."""
     place, visible = _visible(cluster, "v1", "Namespace", namespace)
@@ -136,7 +123,7 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
             hidden.add(manifest["metadata"]["name"])
     resource, neighbors = None, list[str]()
     if place is not None:
-        resources = {r["metadata"]["name"]: r for r in _resources(cluster, namespace)}
+        resources = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, "OVNCluster", namespace)}
         resource = resources.pop(name, None)
         neighbors = sorted(resources)
         if resource is not None:
