@@ -31,12 +31,16 @@ SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
 DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
 
-_last_octet = itertools.count(1)
+_FIRST_ADDRESS = ipaddress.IPv4Address("127.1.0.0")
+_ADDRESSES_OF_A_RUN = 1000
+_numbers = itertools.count(1)
 
 
 def next_address() -> str:
     """A loopback address that no other test run uses."""
-    return f"127.{1 + os.getpid() // 256 % 250}.{os.getpid() % 256}.{next(_last_octet)}"
+    number = next(_numbers)
+    assert number < _ADDRESSES_OF_A_RUN, "more addresses than a run has"
+    return str(_FIRST_ADDRESS + os.getpid() % 16_000 * _ADDRESSES_OF_A_RUN + number)
 
 
 @pytest.fixture(scope="session")
@@ -307,16 +311,7 @@ class Member:
         if not self.running:
             pytest.fail(f"{self.name} did not start: {(self.directory / 'db.log').read_text()[-2000:]}")
         if wait:
-            self._await_connected(options)
-
-    def _await_connected(self, options: t.Sequence[str]) -> None:
-        """Open vSwitch 3.1 has a fault: a member may never finish to join. Its process asks anew when it is restarted."""
-        wait = ("ovsdb-client", "-t", "30", "wait", self.socket, self.schema_name, "connected")
-        if subprocess.run(wait, capture_output=True, timeout=40, check=False).returncode == 0:
-            return
-        self.kill()
-        self.start(wait=False, options=options)
-        run(*wait, timeout=40)
+            run("ovsdb-client", "-t", "30", "wait", self.socket, self.schema_name, "connected", timeout=40)
 
     @property
     def running(self) -> bool:
