@@ -238,7 +238,7 @@ from ..module_utils._hypervisors.live import look
 from ..module_utils._hypervisors.run import Hypervisors
 from ..module_utils._hypervisors.wanted import wanted_from
 from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._objects import diff_of, listed
+from ..module_utils._objects import diff_of, listed, merged
 
 
 def _options() -> dict[str, t.Any]:
@@ -263,7 +263,8 @@ def _options() -> dict[str, t.Any]:
 
 
 def _result(run: Hypervisors | Absence) -> dict[str, t.Any]:
-    return {"changed": run.changed, "removed": run.removed, "objects": listed(run.done), "diff": diff_of(run.done)}
+    objects = listed(merged(run.done))
+    return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import types
 import typing as t
 
@@ -51,6 +52,23 @@ class Hypervisors:
 
     def get(self, path: str) -> t.Any:
         return json.loads(self.server.request("GET", path))
+
+    def pods_are_ready(self, count: int) -> None:
+        """What the controller of DaemonSets would say of `count` nodes; nobody else does here."""
+        for name in ("ovs", "ovn-controller"):
+            place = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{name}"
+            numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled")
+            status = {
+                **dict.fromkeys(numbers, count),
+                "numberMisscheduled": 0,
+                "observedGeneration": self.get(place)["metadata"]["generation"],
+            }
+            self.server.request("PATCH", f"{place}/status", {"status": status})
+
+    def generations(self) -> dict[str, int]:
+        """A pod is only replaced if this moves."""
+        items = self.get(f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets")["items"]
+        return {item["metadata"]["name"]: item["metadata"]["generation"] for item in items}
 
     def settings(self) -> dict[str, t.Any]:
         data = self.get(f"/api/v1/namespaces/{self.namespace}/configmaps/ovn-chassis")["data"]
@@ -461,6 +479,75 @@ def test_check_mode_tells_of_a_chassis_whose_address_is_not_known_yet(
     without = hypervisors(**{**options, "southbound": ["tcp:127.0.0.1:1"]})
     assert "OVNChassis worker-1" not in actions(without)
     assert "1 nodes have no OVNChassis" in json.dumps(without["warnings"])
+
+
+def register(endpoint: str, name: str, ip: str, token: str) -> None:
+    """As an agent and its ovn-controller do it."""
+    cms_options = f'other_config:ovn-cms-options="{token}"'
+    sbctl(endpoint, "chassis-add", name, "geneve", ip, "--", "set", "Chassis", name, cms_options)
+
+
+def test_addresses_that_only_the_nodes_know_are_noted_in_the_same_run(
+    hypervisors: Hypervisors, raft_cluster: MakeCluster
+) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    options = {"southbound": [endpoint], "spec": {"encapsulation": {"interface": "eth1"}}, "wait_timeout": 20}
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors(**options)
+    (token,) = hypervisors.settings()["_default"]["cms_options"]
+    hypervisors.pods_are_ready(3)
+    before = hypervisors.generations()
+
+    def run_twice(*changed: str) -> None:
+        predicted = hypervisors(check=True, wait=True, **options)
+        done = hypervisors(wait=True, **options)
+        assert actions(done) == actions(predicted)
+        assert sorted(name for name, action in actions(done).items() if action != "unchanged") == sorted(changed)
+        versions = hypervisors.versions()
+        again = hypervisors(wait=True, **options)
+        assert not again["changed"], actions(again)
+        assert again["requests"] <= 5
+        assert hypervisors.versions() == versions
+
+    # It registers while the run waits for it.
+    predicted = hypervisors(check=True, wait=True, **options)
+    threading.Timer(4, register, (endpoint, "worker-1", "198.51.100.21", token)).start()
+    first = hypervisors(wait=True, **options)
+    assert actions(first) == actions(predicted)
+    assert hypervisors.settings()["_addresses"] == {"worker-1": ["198.51.100.21"]}
+    assert not hypervisors(wait=True, **options)["changed"]
+    # One that registered by its label.
+    register(endpoint, "worker-2", "198.51.100.22", token)
+    hypervisors.node("worker-2", "192.0.2.22")
+    run_twice("ConfigMap ovn-chassis", "OVNChassis worker-2")
+    assert hypervisors.settings()["_addresses"]["worker-2"] == ["198.51.100.22"]
+    # It goes and comes back.
+    hypervisors.server.request("DELETE", "/api/v1/nodes/worker-2")
+    run_twice("ConfigMap ovn-chassis", "OVNChassis worker-2")
+    assert sorted(hypervisors.settings()["_addresses"]) == ["worker-1"]
+    register(endpoint, "worker-2", "198.51.100.23", token)
+    hypervisors.node("worker-2", "192.0.2.22")
+    run_twice("ConfigMap ovn-chassis", "OVNChassis worker-2")
+    # It gets another address, which the former one must not outlive.
+    sbctl(endpoint, "chassis-del", "worker-2")
+    register(endpoint, "worker-2", "198.51.100.24", token)
+    run_twice("ConfigMap ovn-chassis", "OVNChassis worker-2")
+    assert hypervisors.settings()["_addresses"]["worker-2"] == ["198.51.100.24"]
+    assert hypervisors.generations() == before, "no pod is replaced for it"
+
+
+def test_the_address_of_a_namesake_is_never_noted(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:
+    """Or its row would count as ours later, and go with the node."""
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    options = {"southbound": [endpoint], "spec": {"encapsulation": {"interface": "eth1"}}}
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors(**options)
+    hypervisors.pods_are_ready(1)
+    sbctl(endpoint, "chassis-add", "worker-1", "geneve", "198.51.100.99")
+    refused = hypervisors(wait=True, wait_timeout=2, may_fail=True, **options)
+    assert 'chassis "worker-1" of node worker-1: its row is of another host' in refused["msg"]
+    assert not hypervisors.settings()["_addresses"]
+    assert hypervisors.chassis() == {}
 
 
 def test_the_last_hypervisor(hypervisors: Hypervisors) -> None:

@@ -60,10 +60,14 @@ class Live:
         """Where the tunnels of nodes ended, as far as somebody has noted it."""
         found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
         for node, resource in self.our_chassis.items():
-            ip = ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip")
-            if ip:
-                found.setdefault(node, set()).add(ip)
+            note(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
         return found
+
+
+def note(addresses: dict[str, set[str]], node: str, ip: str | None) -> None:
+    """A new address takes the place of former ones: what a node had once may be another machine's today."""
+    if ip and ip not in addresses.get(node, ()):
+        addresses[node] = {ip}
 
 
 def chassis_definition() -> Object:

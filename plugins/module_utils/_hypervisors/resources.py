@@ -87,7 +87,7 @@ def chassis_manifest(
     expected: bool = False,
 ) -> Object | None:
     """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end. `expected`: as it will be then, but for the address."""
-    ip = _address(chassis, live, registry)
+    ip = address_of(chassis, live, registry)
     if ip is None and not expected:
         return None
     spec: Object = {
@@ -112,14 +112,13 @@ def chassis_manifest(
     }
 
 
-def _address(chassis: Chassis, live: Object | None, registry: Registry | None) -> str | None:
+def address_of(chassis: Chassis, live: Object | None, registry: Registry | None) -> str | None:
+    """Where its tunnels end, as far as somebody has told; `live` is its OVNChassis."""
     if chassis.ips:
         return chassis.ips[0]
-    row = registry.chassis.get(chassis.system_id) if registry else None
-    if row and row.encapsulations:
-        return sorted(ip for _kind, ip in row.encapsulations)[0]
     found = ((live or {}).get("spec") or {}).get("encapsulation") or {}
-    return t.cast("str | None", found.get("ip"))
+    told = registry.told(chassis) if registry else None
+    return told or t.cast("str | None", found.get("ip"))
 
 
 def _mapping(mapping: Settings) -> Object:

@@ -9,31 +9,32 @@ One run: plan, apply what differs, take away who has gone, wait, tell what is th
 from __future__ import annotations
 
 import datetime
-import functools
 import json
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
+from .._errors import InvalidInput, TimedOut, Unreachable
 from .._k8s import Cluster
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
-from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests
+from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
 from .._manifests.names import API_VERSION, CONFIG_NAME, Object
 from .._objects import Done, converge, key_of
 from .._pods.archive import build_archive
-from .._pods.chassis_settings import DEFAULT
-from .live import Live, chassis_definition
+from .._pods.chassis_settings import Settings
+from .hurry import hurry
+from .live import Live, chassis_definition, note
 from .nodes import select_nodes
 from .ownership import Ours, clashes, strays
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
-from .resources import KIND, chassis_manifest, chassis_status, declared_settings, held_by_others, seen_of
+from .resources import KIND, address_of, chassis_manifest, chassis_status, declared_settings, held_by_others, seen_of
 from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames, settings_files
 from .southbound import Registry, read_registry
 from .wait import await_pods, await_registered, our_pods
 from .wanted import Wanted
 
 _TOLD = 10
+_TOLD_LATER = "told by the node when it registers"  # in the place of an address that check mode cannot know
 
 
 class Hypervisors:
@@ -45,6 +46,7 @@ class Hypervisors:
         self.done: list[Done] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
+        self.default: Settings = {}
         self.chassis: list[Chassis] = []
         self.registry: Registry | None = None
         self.resources: dict[str, Object] = dict(live.chassis)
@@ -59,29 +61,28 @@ class Hypervisors:
         known = {*recorded, *live.our_chassis}
         nodes = select_nodes(live.nodes, wanted.spec, known=bool(known))
         names = {node.name for node in nodes}
-        default = default_settings(wanted.spec, wanted.southbound)
+        self.default = default_settings(wanted.spec, wanted.southbound)
         declared = {node: declared_settings(resource) for node, resource in live.chassis.items() if node in names}
-        self.chassis = plan_chassis(nodes, wanted.spec, default, declared)
+        self.chassis = plan_chassis(nodes, wanted.spec, self.default, declared)
         self._refuse(renames(self.chassis, recorded))
         self._refuse(held_by_others(live.chassis, sorted(names), wanted.name, wanted.namespace))
         leaving = leaving_nodes(live, recorded, names)
-        addresses = live.addresses()
-        files = functools.partial(settings_files, default, self.chassis, addresses=addresses)
-        files(leaving)  # what is wrong with it has to be told before anything is written
+        self._settings(leaving)  # what is wrong with it has to be told before anything is written
         self.registry = self._look()
-        ours = Ours(live.owner, addresses)
+        ours = Ours(live.owner, live.addresses())
         self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
         staying = {one.system_id for one in self.chassis}
         leaving = {**strays(self.registry, ours, staying | set(leaving.values())), **leaving}
         self._foundations()
-        # The first run makes what the owner is known by.
-        files = functools.partial(files, owner=live.owner)
-        self._objects(files, leaving)
-        self._remove(files, leaving)
+        if self.registry is not None:  # the first run makes what the owner is known by
+            self.registry = self.registry._replace(owner=live.owner)
+        self._objects(leaving)
+        left = self._remove(leaving)
         if not self.check_mode and wanted.wait:
             self._wait()
         # The tunnel ends of the others are known only now.
         self._resources([one for one in self.chassis if one.ips is None])
+        self._note(left)
         self._warn_of_nodes()
         if not self.check_mode:
             self._write_statuses()
@@ -123,6 +124,21 @@ class Hypervisors:
             )
         self._converge(manifests)
 
+    def _settings(self, leaving: t.Mapping[str, str]) -> dict[str, str]:
+        """The files of the ConfigMap. Whoever has gone stays recorded until it is gone everywhere."""
+        addresses = self.live.addresses()
+        for one in self.chassis:
+            if one.ips is None:
+                ip = address_of(one, self.live.chassis.get(one.node.name), self.registry)
+                note(addresses, one.node.name, ip or (_TOLD_LATER if self._will_tell(one) else None))
+        return settings_files(self.default, self.chassis, leaving, owner=self.live.owner, addresses=addresses)
+
+    def _note(self, leaving: t.Mapping[str, str]) -> None:
+        """What came to be known since the settings were written, or the next run would have to."""
+        self._converge(
+            [settings_manifest(self._settings(leaving), name=self.wanted.name, namespace=self.wanted.namespace)]
+        )
+
     def _manifests(self, files: dict[str, str]) -> list[Object]:
         wanted = self.wanted
         manifests = hypervisor_manifests(
@@ -139,14 +155,13 @@ class Hypervisors:
         # A control plane in the same namespace publishes its endpoints itself.
         return [m for m in manifests if not (self.live.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
 
-    def _objects(self, files: t.Callable[[t.Mapping[str, str]], dict[str, str]], leaving: t.Mapping[str, str]) -> None:
-        """Whoever has gone stays recorded until it is gone everywhere."""
-        done = self._converge(self._manifests(files(leaving)))
+    def _objects(self, leaving: t.Mapping[str, str]) -> None:
+        done = self._converge(self._manifests(self._settings(leaving)))
         self._resources([one for one in self.chassis if one.ips is not None])
         self._tell_of_script(done)
         settings = next(d for d in done if d.name == SETTINGS)
         if settings.action == "changed" and self.wanted.wait and not self.check_mode:
-            self._poke(settings)
+            hurry(self.cluster, self.wanted, self.chassis, settings)
 
     def _tell_of_script(self, done: t.Sequence[Done]) -> None:
         """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""
@@ -158,22 +173,6 @@ class Hypervisors:
                 "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
                 f"kubectl -n {self.wanted.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
             )
-
-    def _poke(self, settings: Done) -> None:
-        """Kubelets look at ConfigMaps once a minute, but at once when a pod of theirs changes."""
-        before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
-        changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        patch = {"metadata": {"annotations": {"ovn.c5c3.io/settings": stamp}}}
-        labels = f"{our_pods(self.wanted.name)},app.kubernetes.io/component=controller"
-        if not changed & {DEFAULT, *(one.node.name for one in self.chassis)}:
-            return
-        for pod in self.cluster.list("v1", "Pod", self.wanted.namespace, labels=labels):
-            if DEFAULT in changed or pod["spec"].get("nodeName") in changed:
-                try:
-                    self.cluster.patch("v1", "Pod", pod["metadata"]["name"], self.wanted.namespace, patch)
-                except OvnError:  # it is only faster this way; the pod may just have gone
-                    continue
 
     def _resources(self, chassis: t.Iterable[Chassis]) -> None:
         manifests, without = [], []
@@ -205,7 +204,8 @@ class Hypervisors:
         """Whether a real run would wait until it knows the address."""
         return self.check_mode and self.wanted.wait and self.registry is not None and one.node.ready
 
-    def _remove(self, files: t.Callable[[t.Mapping[str, str]], dict[str, str]], leaving: t.Mapping[str, str]) -> None:
+    def _remove(self, leaving: t.Mapping[str, str]) -> t.Mapping[str, str]:
+        """Who has to stay recorded."""
         staying = {one.system_id for one in self.chassis}
         removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
         try:
@@ -213,9 +213,9 @@ class Hypervisors:
         finally:
             self.done += removal.done
             self.removed, self.warnings = removal.removed, [*self.warnings, *removal.warnings]
-        if removal.left != removal.leaving and not self.check_mode:
-            manifest = next(m for m in self._manifests(files(removal.left)) if m["metadata"]["name"] == SETTINGS)
-            converge(self.cluster, [manifest], self.live.index, check_mode=False, force=self.wanted.force_conflicts)
+        if removal.left != removal.leaving:
+            self._note(removal.left)
+        return removal.left
 
     # --- what came of it -------------------------------------------------------------------------------------------------
 
@@ -228,7 +228,9 @@ class Hypervisors:
     def _wait(self) -> None:
         await_pods(self.cluster, self.wanted, self._daemon_sets(), self.chassis, self.deadline)
         if self.registry is not None and any(one.node.ready for one in self.chassis):
-            self.registry = await_registered(self.cluster, self.wanted, self.chassis, self.deadline)
+            self.registry = await_registered(
+                self.cluster, self.wanted, self.chassis, self.deadline, owner=self.live.owner
+            )
 
     def _warn_of_nodes(self) -> None:
         down = [one.node.name for one in self.chassis if not one.node.ready]

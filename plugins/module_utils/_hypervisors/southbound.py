@@ -36,11 +36,15 @@ _OF_CHASSIS = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_n
 
 
 class Registry(t.NamedTuple):
-    """What the Southbound database knows of its chassis. `answers`: name to (nb_cfg, milliseconds since 1970)."""
+    """What the Southbound database knows of its chassis. `answers`: name to (nb_cfg, milliseconds since 1970).
+
+    `owner` is what the rows of this cluster carry.
+    """
 
     chassis: t.Mapping[str, Registered]
     answers: t.Mapping[str, tuple[int, int]]
     nb_cfg: int
+    owner: str = ""
 
     def registered(self, chassis: Chassis) -> str | None:
         """What its row lacks; None if it is as wanted."""
@@ -48,9 +52,16 @@ class Registry(t.NamedTuple):
         if row is None:
             return "it has no row there"
         if chassis.ips is None:  # only the node knows them
+            if row.owner != self.owner:
+                return "its row is of another host"
             return None if row.encapsulations else "its row has no encapsulation"
         wanted = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
         return unregistered(Me(chassis.system_id, chassis.hostname, wanted), [row])
+
+    def told(self, chassis: Chassis) -> str | None:
+        """A tunnel end that only the node knows; a namesake does not tell it."""
+        row = self.chassis.get(chassis.system_id)
+        return min(row.addresses, default=None) if row and row.owner == self.owner else None
 
     def alive(self, name: str) -> bool:
         """Whether it has answered the last heartbeat."""

@@ -81,13 +81,16 @@ def why(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis]) -> str:
     return f"{text}. " if text else ""
 
 
-def await_registered(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis], deadline: Deadline) -> Registry:
-    """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends."""
+def await_registered(
+    cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
+) -> Registry:
+    """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends. `owner`: what our rows carry."""
     waited = [one for one in chassis if one.node.ready]
     missing: list[tuple[Chassis, str]] = []
     while True:
         try:
-            registry = read_registry(wanted.asked, wanted.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
+            found = read_registry(wanted.asked, wanted.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
+            registry = found._replace(owner=owner)
         except (Unreachable, TimedOut) as e:
             missing = [(one, str(e)) for one in waited[:1]]
         else:

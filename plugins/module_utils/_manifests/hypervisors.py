@@ -41,7 +41,7 @@ def hypervisor_manifests(
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
     return [
-        _config_map(SETTINGS, namespace, name, settings),
+        settings_manifest(settings, name=name, namespace=namespace),
         _config_map(
             SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
         ),
@@ -49,6 +49,11 @@ def hypervisor_manifests(
         _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)),
         _daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret)),
     ]
+
+
+def settings_manifest(files: dict[str, str], *, name: str, namespace: str) -> Object:
+    """The ConfigMap that the agents of all nodes read."""
+    return _config_map(SETTINGS, namespace, name, files)
 
 
 def _config_map(

@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.live import note
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
     Seen,
@@ -25,10 +26,11 @@ CHASSIS = Chassis(NODE, "c1", "n1", ("geneve",), ("192.0.2.1",), (), {})
 UNKNOWN = CHASSIS._replace(ips=None)
 
 
-def registry(nb_cfg: int = 0, answered: int = 0, stamp: int = 0, ip: str = "192.0.2.1") -> t.Any:
+def registry(nb_cfg: int = 0, answered: int = 0, stamp: int = 0, ip: str = "192.0.2.1", owner: str = "") -> t.Any:
+    options = {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {}
     return registry_of(
         {
-            "Chassis": [{"name": "c1", "hostname": "n1"}],
+            "Chassis": [{"name": "c1", "hostname": "n1", "other_config": options}],
             "Encap": [{"chassis_name": "c1", "type": "geneve", "ip": ip}],
             "Chassis_Private": [{"name": "c1", "nb_cfg": answered, "nb_cfg_timestamp": stamp}],
             "SB_Global": [{"nb_cfg": nb_cfg}],
@@ -73,19 +75,20 @@ def test_what_others_declare_becomes_settings() -> None:
     assert declared_settings(resource("c5c3.ovn", spec)) == {}
 
 
+LAST = {"metadata": {}, "spec": {"encapsulation": {"ip": "198.51.100.7"}}}
+
+
 @pytest.mark.parametrize(
     ("chassis", "live", "seen", "ip"),
     [
         pytest.param(CHASSIS, None, None, "192.0.2.1", id="known from the node"),
         pytest.param(UNKNOWN, None, None, None, id="nobody knows it yet"),
         pytest.param(UNKNOWN, None, registry(ip="198.51.100.1"), "198.51.100.1", id="known since it is registered"),
-        pytest.param(
-            UNKNOWN,
-            {"metadata": {}, "spec": {"encapsulation": {"ip": "198.51.100.7"}}},
-            None,
-            "198.51.100.7",
-            id="known from the last run",
-        ),
+        pytest.param(UNKNOWN, None, registry(owner="other"), None, id="a namesake does not tell it"),
+        pytest.param(UNKNOWN, None, registry()._replace(owner="ours"), None, id="nor does a machine of that name"),
+        pytest.param(UNKNOWN, LAST, None, "198.51.100.7", id="known from the last run"),
+        pytest.param(UNKNOWN, LAST, registry(), "192.0.2.1", id="a new one since the last run"),
+        pytest.param(UNKNOWN, LAST, registry(owner="other"), "198.51.100.7", id="a namesake does not change it"),
     ],
 )
 def test_the_address_of_the_resource(chassis: Chassis, live: t.Any, seen: t.Any, ip: str | None) -> None:
@@ -185,3 +188,22 @@ def test_the_heartbeat_is_a_moment() -> None:
     found = seen_of(CHASSIS, registry(stamp=1700000000000), None)
     assert found.heartbeat == datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
     assert found.pods is None
+
+
+@pytest.mark.parametrize(
+    ("before", "ip", "after"),
+    [
+        pytest.param({}, None, {}, id="nothing to note"),
+        pytest.param({}, "192.0.2.1", {"n1": {"192.0.2.1"}}, id="the first one"),
+        pytest.param({"n1": {"192.0.2.1", "192.0.2.2"}}, "192.0.2.1", {"n1": {"192.0.2.1", "192.0.2.2"}}, id="known"),
+        pytest.param({"n1": {"192.0.2.1"}}, "192.0.2.9", {"n1": {"192.0.2.9"}}, id="another one takes its place"),
+    ],
+)
+def test_noted_addresses(before: dict[str, set[str]], ip: str | None, after: dict[str, set[str]]) -> None:
+    note(before, "n1", ip)
+    assert before == after
+
+
+def test_a_row_of_another_cluster_is_no_registration() -> None:
+    assert registry(owner="ours")._replace(owner="ours").registered(UNKNOWN) is None
+    assert registry(owner="other")._replace(owner="ours").registered(UNKNOWN) == "its row is of another host"
