@@ -18,6 +18,7 @@ from _pods_on_api import Controllers, Kubelet
 from ansible.module_utils import basic
 from conftest import Ran, RunModule, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
@@ -121,11 +122,14 @@ class ControlPlane:
                     found[f"{kind} {item['metadata']['name']}"] = item["metadata"]["resourceVersion"]
         return found
 
-    def claim(self, database: str, index: int, size: str = "2Gi") -> None:
+    def claim(self, database: str, index: int, size: str = "2Gi", **more: t.Any) -> None:
         """As the controller of the StatefulSet would make it."""
         labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": database}
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
-        self.make("PersistentVolumeClaim", f"data-ovn-{database}-{index}", labels=labels, spec=spec)
+        name = f"data-ovn-{database}-{index}"
+        self.make("PersistentVolumeClaim", name, labels=labels, spec={**spec, **more})
+        status = {"phase": "Bound", "capacity": {"storage": size}}
+        self.patch("PersistentVolumeClaim", f"{name}/status", {"status": status})
 
     def record(self, database: str = "northbound", data: dict[str, str] | None = None, **changes: t.Any) -> None:
         """A record as an earlier run, or a restored backup, would leave it."""
@@ -177,7 +181,7 @@ def plane(
     api_server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> ControlPlane:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # kubernetes.core keeps what it discovered there
-    monkeypatch.setattr(ovn_cluster, "Cluster", Controllers(api_server).cluster)
+    monkeypatch.setattr(_k8s, "Cluster", Controllers(api_server).cluster)
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     return ControlPlane(api_server, namespace, monkeypatch)
@@ -278,7 +282,7 @@ WHOLE = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for data
 def kubelet(plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Kubelet]:
     """Pods that run, on addresses of this host."""
     kubelet = Kubelet(plane.server, plane.namespace, SIZES)
-    monkeypatch.setattr(ovn_cluster, "Cluster", kubelet.cluster)
+    monkeypatch.setattr(_k8s, "Cluster", kubelet.cluster)
     monkeypatch.setattr(control_plane, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
     monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})

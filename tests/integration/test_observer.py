@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
     from conftest import MakeCluster
 
 NAME = "ovn"
+TRANSLATES = "ovn-northd-elsewhere"
 LABELS = {"northbound": "ovn-nb-leader", "southbound": "ovn-sb-leader"}
 
 
@@ -65,6 +66,8 @@ class World:
             for member in self.clusters[database].members:
                 self.make_pod(pod(member), database)
             self._record(database)
+        self.make_pod(TRANSLATES, "northd", containers=("northd", "status"))
+        self.label(TRANSLATES, {"ovn-northd-leader": "true"})
         self._rights()
 
     def _definitions(self) -> None:
@@ -127,6 +130,12 @@ class World:
             "PATCH", f"{self.core}/pods/{name}/status", {"status": {"phase": "Running", "conditions": conditions}}
         )
 
+    def label(self, name: str, labels: dict[str, str]) -> None:
+        self.api.request("PATCH", f"{self.core}/pods/{name}", {"metadata": {"labels": labels}})
+
+    def delete_pod(self, name: str) -> None:
+        self.api.request("DELETE", f"{self.core}/pods/{name}", {"gracePeriodSeconds": 0})
+
     def account(self, name: str) -> pathlib.Path:
         """What kubelet mounts into the pods of a ServiceAccount."""
         folder = self.folder / f"account-{name}"
@@ -152,7 +161,7 @@ class World:
         self.daemons.append(daemon)
         return daemon
 
-    def observe(self) -> Daemon:
+    def observe(self, **more: str) -> Daemon:
         tls = self.clusters["northbound"].pki
         files = tls.issue("observer") if tls else None
         environment = {f"OVN_{name.upper()}": ",".join(self.clusters[name].endpoints) for name in DATABASES}
@@ -162,6 +171,7 @@ class World:
             environment["OVN_CA_CERTIFICATE"] = files.ca_certificate
         environment["OVN_CLUSTER_NAME"] = NAME
         environment["OVN_ALIVE_FILE"] = str(self.folder / "alive")
+        environment.update(more)
         return self.start("observer", account="ovn-observer", **environment)
 
     def stop(self) -> None:
@@ -361,7 +371,9 @@ def test_the_pod_of_the_active_northd_is_labeled(world: World) -> None:
         pytest.skip("NOT TESTED: ovn-northd is missing")
     world.observe()
     settled(world)
-    assert world.condition("NorthdReady") == {}
+    world.delete_pod(TRANSLATES)
+    until(lambda: world.is_ready("NorthdReady") == "False", "no northd at all to be told", timeout=20)
+    assert world.is_ready() == "False"
     sockets: dict[str, str] = {}
     for name in ("northd-a", "northd-b"):
         world.make_pod(name, "northd", containers=("northd", "status"))
@@ -388,7 +400,7 @@ def test_the_label_of_a_northd_that_cannot_take_it_off_itself(world: World) -> N
     world.make_pod("northd-lost", "northd", ready=False, containers=("northd", "status"))
     patch = {"metadata": {"labels": {"ovn-northd-leader": "true"}}}
     world.api.request("PATCH", f"{world.core}/pods/northd-lost", patch)
-    until(lambda: world.labeled("ovn-northd-leader") == [], "no label")
+    until(lambda: world.labeled("ovn-northd-leader") == [TRANSLATES], "no label")
 
 
 def test_a_renewed_program_goes_on_with_the_same_process(world: World) -> None:
@@ -402,3 +414,67 @@ def test_a_renewed_program_goes_on_with_the_same_process(world: World) -> None:
     until(lambda: world.is_ready() == "True", "Ready again", timeout=30)
     assert observer.running
     assert "Traceback" not in observer.log.read_text(), observer.log.read_text()[lines:]
+
+
+def version_of(database: str) -> str:
+    folder = pathlib.Path("/usr/share/ovn")
+    return str(json.loads((folder / f"ovn-{database[0]}b.ovsschema").read_text())["version"])
+
+
+def test_a_schema_that_is_older_than_that_of_the_image(world: World) -> None:
+    schemas = world.folder / "schemas"
+    schemas.mkdir()
+    (schemas / "ovn-nb.ovsschema").write_text(json.dumps({"version": version_of("northbound")}))
+    (schemas / "ovn-sb.ovsschema").write_text(json.dumps({"version": "99.1.0"}))
+    world.observe(OVN_SCHEMAS=str(schemas))
+    settled(world)
+    until(lambda: world.is_ready("SchemaCurrent") == "False", "the older schema")
+    told = world.condition("SchemaCurrent")["message"]
+    assert f"Southbound database has schema {version_of('southbound')}, its image brings 99.1.0" in told
+    assert "Northbound" not in told
+    assert "docs/kubernetes.md" in told
+
+
+def workload(world: World, kind: str, name: str, replicas: int, **status: t.Any) -> None:
+    place = f"/apis/apps/v1/namespaces/{world.namespace}/{kind}"
+    labels = {"app.kubernetes.io/instance": NAME}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "none"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    made = world.create(place, {"metadata": {"name": name, "labels": labels}, "spec": spec})
+    whole = {"replicas": replicas, "observedGeneration": made["metadata"]["generation"], **status}
+    world.api.request("PATCH", f"{place}/{name}/status", {"status": whole})
+
+
+def test_who_is_due_for_a_restart_is_told_until_nobody_is(world: World) -> None:
+    """A run left them to later. Pods of a real name: those of the members are named after their addresses here."""
+    world.observe()
+    settled(world)
+    assert world.condition("UpToDate")["reason"] == "NotRolledOut"  # no run was ever here
+    names = [f"{NAME}-{database}-{index}" for database in DATABASES for index in range(3)]
+    for name in names:
+        world.make_pod(name, name.split("-")[1])
+        world.label(name, {"controller-revision-hash": "old" if name.endswith("-0") else "new"})
+        running = {"name": "database", "ready": True, "restartCount": 0, "image": "", "imageID": ""}
+        status = {"containerStatuses": [{**running, "state": {"running": {}}}]}
+        world.api.request("PATCH", f"{world.core}/pods/{name}/status", {"status": status})
+    for database in DATABASES:
+        workload(world, "statefulsets", f"{NAME}-{database}", 3, updateRevision="new")
+    workload(world, "deployments", f"{NAME}-northd", 1, updatedReplicas=1, readyReplicas=1, availableReplicas=1)
+    # As a run leaves it that was told to restart nobody.
+    of_run = {"type": "UpToDate", "status": "False", "reason": "RestartsDue", "message": "", "observedGeneration": 1}
+    of_run["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"conditions": [of_run]}})
+    until(lambda: "ovn-southbound-0" in world.condition("UpToDate").get("message", ""), "both to be told")
+    assert world.condition("UpToDate")["reason"] == "RestartsDue"
+    assert "observedGeneration" not in world.status
+    until(lambda: world.is_ready() == "True", "Ready all the same")
+    world.label("ovn-northbound-0", {"controller-revision-hash": "new"})
+    until(lambda: "ovn-northbound-0" not in world.condition("UpToDate")["message"], "one less")
+    assert world.is_ready("UpToDate") == "False"
+    world.label("ovn-southbound-0", {"controller-revision-hash": "new"})
+    until(lambda: world.is_ready("UpToDate") == "True", "nobody is due")
+    assert world.status["observedGeneration"] == 1
+    patch = {"spec": {"northbound": {"electionTimer": 6000}}}
+    world.api.request("PATCH", f"{world.path}/{NAME}", patch)
+    until(lambda: world.condition("UpToDate")["reason"] == "NotRolledOut", "a specification that no run has seen")
+    assert world.status["observedGeneration"] == 1

@@ -31,6 +31,8 @@ def accounts(context: Context) -> list[Object]:
         [
             _rule("", "pods", "get", "list", "watch", "patch"),
             _rule("", "configmaps", "get", names=records),
+            _rule("apps", "statefulsets", "get", "list", "watch"),
+            _rule("apps", "deployments", "get", "list", "watch"),
             _rule(GROUP, "ovnclusters", "get", "list", "watch"),
             _rule(GROUP, "ovnclusters/status", "get", "patch", names=[context.name]),
         ],

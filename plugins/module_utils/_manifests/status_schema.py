@@ -68,7 +68,7 @@ CLUSTER_STATUS = record(
         "observedGeneration": {
             "type": "integer",
             "format": "int64",
-            "description": "Generation of the spec that was rolled out.",
+            "description": "Generation of the spec that all pods have; the condition UpToDate tells of a newer one.",
         },
         "conditions": _CONDITIONS,
         "endpoints": record(

@@ -20,7 +20,9 @@ from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .examine import CONTAINER, Seen, examine_command, is_outdated, parse_seen, runs
+from .due import CONTAINER, is_outdated, runs
+from .examine import Seen, examine_command, parse_seen
+from .outlook import Outlook, outlook
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster, ExecResult
@@ -37,13 +39,20 @@ _POKE_AGAIN = 5.0
 _PATIENCE = 10.0
 # A pod that waits with an old record: with a new pod it gets the new one.
 _RECYCLE = 20.0
+# Who makes pods and who judges them had the time to do so once.
+_FIRST_LOOK = 5.0
 
 
 class PodMembers:
     """The pods of one database: pod NAME-DATABASE-INDEX is the member of that name."""
 
-    def __init__(self, cluster: Cluster, namespace: str, name: str, database: str) -> None:
+    def __init__(
+        self, cluster: Cluster, namespace: str, name: str, database: str, now: t.Callable[[], float] = time.time
+    ) -> None:
+        """`now` is the API server's clock, seconds since 1970."""
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
+        self.now = now
+        self._looked = 0.0
 
     def take(self, step: Step, record: Record, deadline: Deadline) -> None:
         if step.action == "start":
@@ -78,12 +87,35 @@ class PodMembers:
         return {member: outcome for member, outcome in outcomes if not isinstance(outcome, OvnError)}
 
     def wait_for_pods(self, members: t.Sequence[str], deadline: Deadline) -> None:
-        """Until the databases' containers of these pods run, no longer than the deadline."""
+        """Until the databases' containers of these pods run, no longer than the deadline; those that run all get a moment."""
         while True:
+            time.sleep(min(0.5, deadline.left()))
             pods = self.pods()
             if all(member in pods and runs(pods[member]) for member in members) or deadline.expired:
                 return
-            time.sleep(min(0.5, deadline.left()))
+
+    def outlooks(self, members: t.Sequence[str], pods: t.Mapping[str, Pod]) -> dict[str, Outlook]:
+        """Of pods that do not run."""
+        try:
+            events = self.cluster.list("v1", "Event", self.namespace)
+        except OvnError:
+            events = []  # not everybody may read them
+        owner = f"{self.name}-{self.database}"
+        return {member: outlook(member, owner, pods.get(member), events, self.now()) for member in members}
+
+    def _refuse_hopeless(self, since: t.Mapping[str, float], pods: t.Mapping[str, Pod]) -> None:
+        """`since`: members and from when on each is waited for. An error if one of them will not come by itself."""
+        now = time.monotonic()
+        idle = [m for m, start in since.items() if now - start > _FIRST_LOOK and not (m in pods and runs(pods[m]))]
+        if not idle or now - self._looked < _FIRST_LOOK:
+            return
+        self._looked = now
+        for member, seen in self.outlooks(idle, pods).items():
+            if seen.hopeless:
+                raise Refused(
+                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
+                    "Put it right, then run again."
+                )
 
     def stuck(self, members: t.Sequence[str]) -> dict[str, Pod]:
         """Pods that do not run and would be made differently today: no controller replaces them by itself."""
@@ -129,6 +161,7 @@ class PodMembers:
             for member in list(waits):
                 if waits[member].over(pods.get(member), seen.get(member)):
                     del waits[member]
+            self._refuse_hopeless({member: wait.since for member, wait in waits.items()}, pods)
             if waits and deadline.expired:
                 member, wait = next(iter(waits.items()))
                 raise not_joined(self.database, member, deadline, wait.last)
@@ -162,10 +195,14 @@ class PodMembers:
             )
 
     def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
+        start = time.monotonic()
         while True:
-            pod = self.pods().get(member)
+            pods = self.pods()
+            pod = pods.get(member)
             if pod is not None and pod["metadata"]["uid"] != uid and runs(pod):
                 return
+            if pod is None or pod["metadata"]["uid"] != uid:
+                self._refuse_hopeless({member: start}, pods)
             if deadline.expired:
                 state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
                 raise TimedOut(

@@ -19,7 +19,8 @@ from .._raft.answer import Answer, silent
 from .._raft.ask import Asked, problem_of
 from .._raft.record import parse_record
 from .._rollout.trouble import container_troubles, event_troubles
-from .examine import CONTAINER, examine_command, parse_seen, runs
+from .due import CONTAINER, runs
+from .examine import examine_command, parse_seen
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster

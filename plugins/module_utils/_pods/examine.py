@@ -20,11 +20,12 @@ from .._raft.answer import Answer, Problem, silent
 from .._raft.ask import problem_of, told_by_server
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
+from .due import is_outdated
+from .schema import Schemas
 
 if t.TYPE_CHECKING:
     from .._k8s import ExecResult
 
-CONTAINER = "database"
 LAUNCHER = "/scripts/ovn-raft-launcher"
 # Reading a large database takes minutes, and a restart would start that anew.
 _LOADING_SECONDS = 600
@@ -32,7 +33,10 @@ _LOADING_SECONDS = 600
 # Each part begins with @NAME CODE, and its lines with a blank: nothing that a program says can pass for a part of its own.
 # Two samples of a leader, as the gates want them.
 _SCRIPT = """
-case $OVN_DATABASE in northbound) stem=ovnnb_db database=OVN_Northbound ;; *) stem=ovnsb_db database=OVN_Southbound ;; esac
+case $OVN_DATABASE in
+northbound) stem=ovnnb_db database=OVN_Northbound schema=/usr/share/ovn/ovn-nb.ovsschema ;;
+*) stem=ovnsb_db database=OVN_Southbound schema=/usr/share/ovn/ovn-sb.ovsschema ;;
+esac
 ctl=$OVN_RUN_DIR/$stem.ctl
 part() {
     name=$1
@@ -58,6 +62,10 @@ fi
 [ "$code" -ge 128 ] || part version ovs-appctl -T 5 -t "$ctl" version
 part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
 served=$code
+schemas() {
+    ovsdb-client -t 3 get-schema-version "unix:$OVN_RUN_DIR/$stem.sock" "$database" && ovsdb-tool schema-version "${OVN_SCHEMA:-$schema}"
+}
+case $3$served in always0) part schema schemas ;; esac
 part process process
 part launcher cat "$OVN_STATE_DIR/state" "$OVN_STATE_DIR/reason"
 part record cat "$OVN_RECORD_DIR/record.json"
@@ -173,18 +181,11 @@ def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mappi
     return parse_seen(database, member, result).problem
 
 
-def is_outdated(pod: t.Mapping[str, t.Any], update_revision: str) -> bool:
-    """Whether its StatefulSet would make this pod differently today."""
-    revision = (pod["metadata"].get("labels") or {}).get("controller-revision-hash", "")
-    return bool(revision and update_revision and revision != update_revision)
-
-
-def runs(pod: t.Mapping[str, t.Any]) -> bool:
-    """Whether the container of the database runs and the pod is not on its way out."""
-    if pod["metadata"].get("deletionTimestamp"):
-        return False
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
+def schemas_in(result: ExecResult) -> Schemas:
+    """Of the database that the server has, and of the image."""
+    told = _parts(result).get("schema", [_Part(1, "", "")])[-1]
+    versions = told.text.split()
+    return Schemas(*versions) if told.code == 0 and len(versions) == 2 else Schemas(None, None)
 
 
 def _parts(result: ExecResult) -> dict[str, list[_Part]]:

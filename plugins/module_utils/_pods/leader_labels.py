@@ -67,13 +67,13 @@ def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
 
 
 def active_northd(pods: t.Iterable[t.Mapping[str, t.Any]]) -> list[str] | None:
-    """The northd pods that say they are active; None if none of them can say so (no container that does)."""
+    """The northd pods that say they are active; None if there are some, but none that can say so (no container that does)."""
+    northds = [pod for pod in pods if pod["metadata"].get("labels", {}).get(COMPONENT) == "northd"]
     told = [
         pod
-        for pod in pods
-        if pod["metadata"].get("labels", {}).get(COMPONENT) == "northd"
-        and any(container.get("name") == "status" for container in pod.get("spec", {}).get("containers", []))
+        for pod in northds
+        if any(container.get("name") == "status" for container in pod.get("spec", {}).get("containers", []))
     ]
-    if not told:
+    if northds and not told:
         return None
     return sorted(pod["metadata"]["name"] for pod in told if pod["metadata"]["labels"].get(NORTHD) == "true")

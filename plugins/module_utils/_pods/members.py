@@ -10,6 +10,7 @@ a server that hangs sends no event. Each member has its own thread, so a dead on
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 import typing as t
@@ -23,12 +24,14 @@ from .._raft.answer import Answer
 from .._raft.ask import problem_of, told_by_server
 from .lag import Sample
 from .log import expected
+from .schema import version_in
 from .status import pod_of
 
 # Seconds. A member that hangs is noticed after the sum of the first two.
 _EVERY = 5.0
 _ANSWER = 3.0
 _LONGEST_PAUSE = 4.0
+_SCHEMA_EVERY = 60.0  # it is long, and changes once in years
 
 # What makes a difference at once. The index moves with each transaction: it is asked for, not watched.
 _WATCHED = ["name", "model", "connected", "leader", "cid", "sid"]
@@ -87,6 +90,8 @@ class MemberWatch(threading.Thread):
         self.answer: Answer | None = None  # None until it answered or failed for the first time
         self.indexes: tuple[Sample, ...] = ()  # of the last looks, the newest at the end
         self._database, self._tls, self._changed = database, tls, changed
+        self.schema: str | None = None  # its version, None while it is not known
+        self._schema_asked = -_SCHEMA_EVERY
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -104,7 +109,7 @@ class MemberWatch(threading.Thread):
                     pause = 0.25
                     self._follow(connection)
             except Exception as e:  # a fault of ours, too: the thread has to go on
-                self.indexes = ()
+                self.indexes, self._schema_asked = (), -_SCHEMA_EVERY
                 problem = problem_of(expected(e))
                 self._tell(Answer(self.member, self._database, problems=(problem,), taken=time.time()))
             self._stopped.wait(pause)
@@ -123,7 +128,17 @@ class MemberWatch(threading.Thread):
         answer = Answer(self.member, self._database, **found, taken=time.time())
         if answer.server is not None and answer.server.log_index is not None:
             self.indexes = (*self.indexes[1 - _SAMPLES :], Sample(time.monotonic(), answer.server.log_index))
+            if answer.server.connected:
+                self._look_at_schema(connection)
         self._tell(answer)
+
+    def _look_at_schema(self, connection: Watch) -> None:
+        if time.monotonic() - self._schema_asked < _SCHEMA_EVERY:
+            return
+        before, self.schema = self.schema, version_in(json.dumps(connection.ask("get_schema", [self._database])))
+        self._schema_asked = time.monotonic()
+        if self.schema != before:
+            self._changed()
 
     def _tell(self, answer: Answer) -> None:
         before, self.answer = self.answer, answer

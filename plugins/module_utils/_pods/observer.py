@@ -27,13 +27,15 @@ from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .chassis_count import ChassisWatch, Count
+from .due import left_to_do
 from .judge import Judge, Northd, leading_pod
 from .kube import Api, Mirror
 from .leader_labels import LABELS, active_northd, label_patches
 from .log import Log, expected
 from .members import MemberWatch
 from .program import Program
-from .status import DATABASES, cluster_status
+from .schema import FOLDER, Schemas, of_image
+from .status import DATABASES, cluster_status, rolled_out
 
 ALIVE_FILE = "/run/ovn/observer-alive"
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
@@ -54,6 +56,7 @@ class Settings(t.NamedTuple):
     endpoints: t.Mapping[str, t.Sequence[Endpoint]]
     tls: TlsFiles
     alive_file: str
+    schemas: str = FOLDER
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> Settings:
@@ -72,6 +75,7 @@ class Settings(t.NamedTuple):
                 environment.get("OVN_CA_CERTIFICATE"),
             ),
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
+            schemas=environment.get("OVN_SCHEMAS", FOLDER),
         )
 
 
@@ -90,6 +94,9 @@ class Observer:
         only = {"fieldSelector": f"metadata.name={settings.name}"}
         self.pods = Mirror(api, f"{core}/pods", selector, self._wake.set, log.trouble)
         self.clusters = Mirror(api, self._resource, only, self._wake.set, log.trouble)
+        apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
+        self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.trouble)
+        self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.trouble)
         self.members = {
             name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
             for name in DATABASES
@@ -113,7 +120,8 @@ class Observer:
     def run(self) -> None:
         """Until it is stopped, or its program is replaced."""
         threads: list[Mirror | ChassisWatch | MemberWatch]
-        threads = [self.pods, self.clusters, self.chassis, *(m for members in self.members.values() for m in members)]
+        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis]
+        threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
         self._first_answers()
@@ -167,7 +175,8 @@ class Observer:
         pods = list((self.pods.objects or {}).values())
         for pod, patch in label_patches(pods, leaders).items():
             settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
-        northd, seen = self._northd.judge(active_northd(pods), time.monotonic())
+        active = None if self.pods.objects is None else active_northd(pods)
+        northd, seen = self._northd.judge(active, time.monotonic())
         settled &= seen
         if resource is not None:
             write = functools.partial(self._write, resource, verdicts, northd)
@@ -223,14 +232,41 @@ class Observer:
         before, self._cluster_ids[name] = self._cluster_ids[name], cid
         return before != cid
 
+    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[str] | None:
+        """What is left to do for the specification of the last run; None while that is not known."""
+        sets, deployments, pods = self.stateful_sets.objects, self.deployments.objects, self.pods.objects
+        if sets is None or deployments is None or pods is None:
+            return None
+        generation = rolled_out(previous)
+        if not generation:
+            return None  # the first run is under way
+        return left_to_do(
+            {f"{self.settings.name}-{name}": sets.get(f"{self.settings.name}-{name}") for name in DATABASES},
+            deployments.get(f"{self.settings.name}-northd"),
+            pods,
+            {f"{self.settings.name}-{name}": spec.get(name, {}).get("replicas", 0) for name in DATABASES},
+            in_effect=previous.get("observedGeneration") == generation,
+        )
+
+    def _schemas(self) -> dict[str, Schemas]:
+        """Of the database by any member that takes part, and of the image that this process runs in."""
+        known = {}
+        for name in DATABASES:
+            there = next((member.schema for member in self.members[name] if member.schema), None)
+            known[name] = Schemas(there, of_image(name, self.settings.schemas))
+        return known
+
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
         """The status, if it is not what the API server has."""
         previous = resource.get("status") or {}
         rows = self.chassis.rows
         inside = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
         status = cluster_status(
-            # Runs put the specification into effect, so only they move this.
-            generation=previous.get("observedGeneration", 0),
+            # Runs make objects of the specification, so only they move this; pods may follow later.
+            generation=rolled_out(previous),
+            declared=resource["metadata"]["generation"],
+            left=self._left(resource.get("spec", {}), previous),
+            schemas=self._schemas(),
             previous=previous,
             verdicts=verdicts,
             # Only a run knows the addresses outside.

@@ -18,8 +18,12 @@ from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .leader_labels import leader_of
+from .schema import Schemas, schema_gap
 
 DATABASES = ("northbound", "southbound")
+UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
+# Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
+_CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")
 
 _REASONS = {
     "healthy": "Healthy",
@@ -55,10 +59,15 @@ def cluster_status(
     chassis: t.Mapping[str, int] | None,
     now: str,
     northd: t.Sequence[str] | None = None,
+    declared: int | None = None,
+    left: t.Sequence[str] | None = None,
+    schemas: t.Mapping[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
-    """The whole status. `chassis` (count, active) and `northd` (active pods): None if the caller does not know, what was known stays.
+    """The whole status. What the caller does not know is None, and what was known of it stays: `chassis` (count, active), `northd` (active
+    pods), `left` (what is left to do until the pods are as the objects say), `schemas`.
 
-    `previous` is the status until now; equal findings give an equal status, whatever the time is.
+    `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
+    is due. `previous` is the status until now; equal findings give an equal status, whatever the time is.
     """
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
     databases = [_database(name, verdicts[name]) for name in DATABASES]
@@ -69,15 +78,19 @@ def cluster_status(
         *databases,
         _northd(northd, known.get("NorthdReady")),
         _controllers(counts, verdicts["southbound"].writable),
+        _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
+        _schema(schemas or {}, known.get(SCHEMA)),
     ]
     told = [finding for finding in findings if finding is not None]
     told.insert(0, _ready(told))
     status: dict[str, t.Any] = {
-        "observedGeneration": generation,
         "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in told],
         "endpoints": {name: endpoints[name] for name in DATABASES},
         **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
     }
+    observed = previous.get("observedGeneration") if left is None or left else generation
+    if observed is not None:
+        status["observedGeneration"] = observed
     if counts["count"] is not None:
         status["chassisCount"], status["activeControllers"] = counts["count"], counts["active"] or 0
     return status
@@ -129,9 +142,47 @@ def _taking_part(members: t.Mapping[str, t.Mapping[str, t.Any]]) -> int:
     return sum(1 for member in members.values() if member["connected"])
 
 
-def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding | None:
+def rolled_out(status: t.Mapping[str, t.Any]) -> int:
+    """The generation that a run last made objects of, though maybe not yet pods; 0 if none ever did."""
+    told: t.Mapping[str, t.Any] = next((c for c in status.get("conditions", ()) if c["type"] == UP_TO_DATE), {})
+    return int(told.get("observedGeneration") or status.get("observedGeneration") or 0)
+
+
+def _again(before: t.Mapping[str, t.Any]) -> _Finding:
+    return _Finding(before["type"], before["status"], before["reason"], before["message"])
+
+
+def _up_to_date(
+    generation: int, declared: int, left: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None
+) -> _Finding:
+    if declared > generation:
+        words = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
+        return _Finding(UP_TO_DATE, "False", "NotRolledOut", words)
+    if left is None:
+        words = "Nobody has looked at the pods of this specification yet."
+        return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", words)
+    if left:
+        reason = "RestartsDue" if any("restart" in words for words in left) else "PodsMissing"
+        return _Finding(UP_TO_DATE, "False", reason, " ".join(left)[:_LONGEST])
+    return _Finding(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
+
+
+def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Finding | None:
+    """Of both databases, or nothing new: one that cannot be asked says nothing."""
+    if not all(name in schemas and None not in schemas[name] for name in DATABASES):
+        return _again(before) if before else None
+    gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
+    if gaps:
+        return _Finding(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
+    words = ", ".join(f"{_TITLES[name]} {schemas[name].database}" for name in DATABASES)
+    return _Finding(SCHEMA, "True", "AsImage", f"{words}.")
+
+
+def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding:
     if active is None:
-        return _Finding("NorthdReady", before["status"], before["reason"], before["message"]) if before else None
+        return (
+            _again(before) if before else _Finding("NorthdReady", "Unknown", "NotObserved", "Nobody has seen northd.")
+        )
     if active:
         return _Finding("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
     return _Finding(
@@ -156,9 +207,10 @@ def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
 
 def _ready(findings: t.Sequence[_Finding]) -> _Finding:
     """Databases and northd: the control plane. Chassis come and go, they are told of apart."""
-    missing = [f for f in findings if f.kind != "ControllersReady" and f.status != "True"]
+    missing = [f for f in findings if f.kind in _CONTROL_PLANE and f.status != "True"]
     if missing:
-        return _Finding("Ready", "False", f"{missing[0].kind[: -len('Ready')]}NotReady", missing[0].message)
+        first = min(missing, key=lambda f: f.status != "False")
+        return _Finding("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
     return _Finding("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
 
 

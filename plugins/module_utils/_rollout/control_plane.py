@@ -19,9 +19,20 @@ from .._k8s import Cluster
 from .._kubernetes.compare import is_applied
 from .._launcher import SCRIPT
 from .._manifests.central import central_manifests
-from .._manifests.names import CONFIG_NAME, DATABASES, Database, Object, labels, lease_name, raft_address
+from .._manifests.names import (
+    CONFIG_NAME,
+    DATABASES,
+    Database,
+    Object,
+    labels,
+    lease_name,
+    northd_name,
+    observer_name,
+    raft_address,
+)
 from .._objects import Done, Key, converge, key_of, prune
 from .._pods.archive import build_archive
+from .._pods.schema import schema_gap
 from .._raft.record import Record
 from .._raft.standing import refuse_by_record
 from .._raft.step import PODS, Run
@@ -30,11 +41,14 @@ from .desired import Wanted, is_config, is_later, keep_claims, template_changes
 from .endpoints import Endpoints, Place, find_endpoints
 from .lease import RunLease, identity
 from .live import Live, look
+from .ports import Clash, find_clashes, refuse_clashes, repair
 from .record_store import RecordStore
 from .settings import converge_settings
-from .status import write_status
-from .storage import claim_changes, grow_claims, refuse_fixed_size
-from .workloads import await_workloads
+from .status import Seen, write_status
+from .storage import claim_changes, grow_claims, refuse_fixed_size, unbound_claims
+from .template import is_stale, orphan
+from .template import words as words_of_template
+from .workloads import await_workloads, observer_trouble
 
 
 class ControlPlane:
@@ -51,6 +65,7 @@ class ControlPlane:
         self.stores: dict[Database, RecordStore] = {}
         self.records: dict[Database, Record | None] = {}
         self.replicas: dict[Database, int] = {}
+        self.clashes: list[Clash] = []
         self.endpoints = Endpoints()
         self.archive = build_archive()
         self.owner: Object | None = None
@@ -72,6 +87,7 @@ class ControlPlane:
             self._objects(self.live)
             self._rounds()
             self._settings()
+            self._templates()
             self._finish()
         finally:
             if not self.check_mode:
@@ -93,6 +109,9 @@ class ControlPlane:
             if not wanted.bootstrap and self.records[d] is None and not self.replicas[d]:
                 raise Refused(f"{d} does not exist yet, and {PODS.bootstrap} Nothing was created.")
         refuse_fixed_size(self.cluster, claim_changes(wanted, live))
+        self.clashes = find_clashes(self._manifests(self.replicas), live.index)
+        if not wanted.force_conflicts:
+            refuse_clashes(self.clashes)
 
     def _pending(self) -> bool:
         """Whether any object differs from what is declared."""
@@ -154,8 +173,16 @@ class ControlPlane:
         self.done += [store.ensure(check_mode=self.check_mode) for store in self.stores.values()]
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
+        repaired = repair(self.cluster, self.clashes, check_mode=self.check_mode)
+        self.done += repaired
+        live.index.update({key_of(one.after): one.after for one in repaired if one.after})
+        # The API server could not tell in a dry run what they would be: it would still see the ports that are in the way.
+        foreseen = {one.name for one in repaired} if self.check_mode else set()
+        manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in foreseen]
         done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
-        context = Context(self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode)
+        context = Context(
+            self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode, self.wanted.wait
+        )
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
                 context,
@@ -246,6 +273,48 @@ class ControlPlane:
             self.cluster, self.wanted, self.databases, self.settings, self.deadline, check_mode=self.check_mode
         )
 
+    def _templates(self) -> None:
+        """When everything else is done: new claims get the declared size, too, and those that were made meanwhile have it."""
+        for d, rollout in self.databases.items():
+            size, name = self.wanted.spec.database(d).storage.size, rollout.set_name
+            there = self.live.get("apps/v1", "StatefulSet", name)
+            if there is None or not is_stale(there, size):
+                continue
+            if not self.check_mode and not rollout.is_whole:
+                self.warnings.append(
+                    f"StatefulSet {name} still makes claims of the old size: not all members take part. Run again."
+                )
+                continue
+            self.steps.append(words_of_template(name, size))
+            self.done.append(self._renew(d, there, self.steps[-1]))
+        if self.steps and not self.check_mode:
+            self.live.claims_again(self.cluster)
+            grow_claims(self.cluster, self.wanted, self.live, check_mode=False, note=self.done.append)
+        late = unbound_claims(self.wanted, self.live)
+        if late:
+            self.warnings.append(
+                f"{', '.join(late)} has no volume yet, so it keeps its size for now. Run again when its pod runs."
+            )
+
+    def _renew(self, database: Database, there: Object, what: str) -> Done:
+        name, namespace = there["metadata"]["name"], self.wanted.namespace
+        if self.check_mode:
+            wanted = next(
+                m
+                for m in self._manifests(self.replicas)
+                if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name
+            )
+            templates = wanted["spec"]["volumeClaimTemplates"]
+            after = {**there, "spec": {**there["spec"], "volumeClaimTemplates": templates}}
+            return Done("StatefulSet", name, namespace, "changed", there, after)
+        self.lease.take(what)
+        orphan(self.cluster, there)
+        self.live.index.pop(key_of(there))
+        self._scale(database, self.replicas[database])
+        made = self.done.pop()
+        self.live.stateful_set(self.cluster, database)
+        return made._replace(action="changed", before=there)
+
     # --- the rest --------------------------------------------------------------------------------------------------------
 
     def _finish(self) -> None:
@@ -270,9 +339,18 @@ class ControlPlane:
         if self.check_mode:
             return
         self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]
+        self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]
+        northd, observer = (self._deployment(name) for name in (northd_name(wanted.name), observer_name(wanted.name)))
         if wanted.wait:
-            await_workloads(self.cluster, wanted, live, self.deadline, fresh=self._touched("Deployment"))
-        self.resource = write_status(self.cluster, wanted, self.resource, self.databases, self.endpoints, self.time)
+            northd = await_workloads(self.cluster, wanted, northd, self.deadline)
+            self.warnings += [words for words in [observer_trouble(self.cluster, wanted, observer)] if words]
+        seen = Seen(self.databases, self.endpoints, northd, observer)
+        self.resource = write_status(self.cluster, wanted, self.resource, seen, self.time)
+
+    def _deployment(self, name: str) -> Object | None:
+        """As it was last; None if it was changed, and nobody knows yet what became of it."""
+        touched = any(d.kind == "Deployment" and d.name == name and d.action != "unchanged" for d in self.done)
+        return None if touched else self.live.get("apps/v1", "Deployment", name)
 
     def _touched(self, kind: str) -> bool:
         return any(d.kind == kind and d.action != "unchanged" for d in self.done)

@@ -12,13 +12,16 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import threading
+import time
 import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, Refused, TimedOut
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.examine import EXAMINE, parse_examination, unknown_because
+from .._pods.due import runs
+from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
+from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
 from .._raft.foresee import foresee
 from .._raft.gates import gate_reason
@@ -27,12 +30,16 @@ from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.step import Round, Run, Step
 from .._raft.verdict import Verdict, assess
+from .._raft.view import majority
 from .lease import RunLease
 from .record_store import RecordStore
 from .trouble import describe
 
 _EXEC_SECONDS = 25  # the command asks several times, each with its own limit
 _EXAMINED_SECONDS = 60  # for volumes and images; a pod that hangs longer is told as unknown
+# A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
+_AGAIN_SECONDS = 3
+_FIRST_LOOK = 5  # for whoever makes pods
 _DISRUPTIVE = ("stop", "restart", "kick")
 
 
@@ -51,7 +58,15 @@ class Context:
     name: str
     lease: RunLease
     check_mode: bool
+    wait: bool = True
     turn: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _ahead: float | None = None
+
+    def now(self) -> float:
+        """The API server's clock: its stamps say for how long something lasts."""
+        if self._ahead is None:
+            self._ahead = self.lease.server_time().timestamp() - time.time()
+        return time.time() + self._ahead
 
 
 class DatabaseRollout:
@@ -69,8 +84,12 @@ class DatabaseRollout:
     ) -> None:
         self.context, self.run, self.store, self.scale, self.replicas = context, run, store, scale, replicas
         self.election_timer, self.stateful_set, self.template_changed = election_timer, stateful_set, template_changed
-        self.members = PodMembers(context.cluster, context.namespace, context.name, run.database)
+        self.members = PodMembers(context.cluster, context.namespace, context.name, run.database, context.now)
+        self.pods: dict[str, dict[str, t.Any]] = {}
+        self.set: dict[str, t.Any] | None = None
         self.seen: dict[str, Observation] = {}
+        self._away: dict[str, float] = {}  # since when members cannot be examined
+        self.schemas = Schemas(None, None)
         self.unknown: dict[str, str] = {}  # member to why it could not be examined
         self.steps: list[str] = []
         self.warnings: list[str] = []
@@ -95,8 +114,8 @@ class DatabaseRollout:
         cluster, namespace = self.context.cluster, self.context.namespace
         labels = f"app.kubernetes.io/instance={self.context.name},app.kubernetes.io/component={self.run.database}"
         pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
-        current = self.stateful_set()
-        revision = ((current or {}).get("status") or {}).get("updateRevision", "")
+        self.pods, self.set = pods, self.stateful_set()
+        revision = ((self.set or {}).get("status") or {}).get("updateRevision", "")
         claims: set[str] | None = None
         record = self.store.read()
         as_dict = record.as_dict() if record else None
@@ -111,6 +130,9 @@ class DatabaseRollout:
                 if isinstance(result, OvnError):
                     self.unknown[name] = str(result)
                     continue
+                told = schemas_in(result)
+                if told.database is not None:
+                    self.schemas = told
                 parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
                 if parsed is not None:
                     observed[name] = self._with_due_restart(parsed)
@@ -170,6 +192,12 @@ class DatabaseRollout:
         )
 
     @property
+    def is_whole(self) -> bool:
+        """Every declared member has its pod and takes part: nothing else is going on."""
+        everybody = all(name in self.seen and self.seen[name].connected for name in self.run.declared)
+        return everybody and self.replicas == len(self.run.declared)
+
+    @property
     def leader(self) -> Observation | None:
         return next((o for o in self.seen.values() if o.leader and o.connected), None)
 
@@ -217,24 +245,50 @@ class DatabaseRollout:
         return True
 
     def await_examined(self, deadline: Deadline) -> None:
-        """Until every pod that the StatefulSet wants can be examined, or it is clear that it cannot."""
+        """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
         wanted = list(self.run.declared)[: self.replicas]
-        limit = deadline.within(_EXAMINED_SECONDS)
         while True:
-            seen = self.observe()
+            seen, now = self.observe(), time.monotonic()
             waiting = [name for name in wanted if name not in seen or not seen[name].installed]
-            if not waiting or limit.expired:
+            self._away = {name: self._away.get(name, now) for name in waiting}
+            if not waiting:
                 return
-            self._renew_stuck(waiting)
-            self.members.wait_for_pods(waiting, deadline.within(5))
+            for name in self._renew_stuck(waiting):
+                self._away[name] = now
+            coming = self._coming(waiting, now)
+            if not coming or deadline.expired:
+                return
+            self.members.wait_for_pods(coming, deadline.within(5))
 
-    def _renew_stuck(self, waiting: t.Sequence[str]) -> None:
+    @property
+    def _serves(self) -> bool:
+        connected = [o for o in self.seen.values() if o.connected]
+        return self.leader is not None and len(connected) >= majority(len(self.run.declared))
+
+    def _coming(self, waiting: t.Sequence[str], now: float) -> list[str]:
+        """Those who are worth waiting for."""
+        away = {name: now - self._away[name] for name in waiting}
+        running = [name for name in waiting if name in self.pods and runs(self.pods[name])]
+        limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
+        coming = [name for name in running if away[name] < limit]
+        idle = [name for name in waiting if name not in running and away[name] < _EXAMINED_SECONDS]
+        if idle and self.context.wait:
+            for name, outlook in self.members.outlooks(idle, self.pods).items():
+                soon = name not in self.pods and away[name] < _FIRST_LOOK
+                if soon or not outlook.hopeless:
+                    coming.append(name)
+        return coming
+
+    def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
         """A pod that never started, for want of an image for example, is made anew when its template has been put right."""
         stuck = self.members.stuck(waiting)
-        if stuck:
-            self.context.lease.take(f"make {', '.join(stuck)} anew")
-            for name in self.members.renew(stuck):
-                self._note(f"make the pod {name} anew: its template has changed, and it never started")
+        if not stuck:
+            return []
+        self.context.lease.take(f"make {', '.join(stuck)} anew")
+        renewed = self.members.renew(stuck)
+        for name in renewed:
+            self._note(f"make the pod {name} anew: its template has changed, and it never started")
+        return renewed
 
     def _plan(self) -> Round:
         try:
@@ -260,7 +314,7 @@ class DatabaseRollout:
         try:
             self.members.take(step, record, deadline)
         except OvnError as e:
-            trouble = self._trouble()
+            trouble = "" if "Kubernetes says" in str(e) else self._trouble()
             raise type(e)(f"{e} {trouble}".rstrip(), **e.details) from e
 
     def _note(self, words: str) -> None:

@@ -66,7 +66,7 @@ class RunLease:
             "spec": {"holderIdentity": holder or "", "leaseDurationSeconds": _SECONDS, "renewTime": time},
         }
 
-    def _server_time(self) -> datetime.datetime:
+    def server_time(self) -> datetime.datetime:
         """By the API server's clock: what it would stamp on a new object."""
         probe = {
             "apiVersion": _API,
@@ -81,7 +81,7 @@ class RunLease:
             return self._take(step)
 
     def _take(self, step: str) -> bool:
-        self._step, now = step, self._server_time()
+        self._step, now = step, self.server_time()
         if self.held is not None:
             self._write(self._body(step, now, self.holder), self.held)
             return False
@@ -102,7 +102,7 @@ class RunLease:
         while not self._over.wait(_RENEWED_EVERY):
             with self._turn, contextlib.suppress(OvnError):
                 if self.held is not None:
-                    self._write(self._body(self._step, self._server_time(), self.holder), self.held)
+                    self._write(self._body(self._step, self.server_time(), self.holder), self.held)
 
     def _write(self, body: dict[str, t.Any], live: dict[str, t.Any] | None) -> None:
         try:
@@ -124,6 +124,6 @@ class RunLease:
         with self._turn:
             held, self.held = self.held, None
         with contextlib.suppress(OvnError):
-            body = self._body("", self._server_time(), None)
+            body = self._body("", self.server_time(), None)
             body["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
             self.cluster.replace(body)

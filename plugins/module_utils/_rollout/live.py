@@ -68,6 +68,11 @@ class Live:
         indexes = [int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()]
         return max(indexes, default=-1) + 1
 
+    def claims_again(self, cluster: Cluster) -> None:
+        """Claims may have been made since."""
+        self.index = {key: item for key, item in self.index.items() if key[1] != "PersistentVolumeClaim"}
+        self.index.update(_claims(cluster, self.name, self.place))
+
     def forget(self, kind: str, name: str) -> None:
         """It was changed: look again before it is used."""
         self._forgotten.add(f"{kind}/{name}")
@@ -108,6 +113,13 @@ def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[
         return None, False
 
 
+def _claims(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
+    """By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database."""
+    prefixes = tuple(f"data-{name}-{database}-" for database in DATABASES)
+    claims = live_index(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
+    return {key: claim for key, claim in claims.items() if key[3].startswith(prefixes)}
+
+
 def look(cluster: Cluster, name: str, namespace: str) -> Live:
     """Everything in as many requests as there are kinds."""
     place, visible = _visible(cluster, "v1", "Namespace", namespace)
@@ -131,8 +143,5 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
         # Hypervisors of the same cluster may be in the same namespace: they are none of our business.
         ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
         index.update(live_index(cluster, KINDS, namespace, ours))
-        # By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database.
-        prefixes = tuple(f"data-{name}-{database}-" for database in DATABASES)
-        claims = live_index(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
-        index.update({key: claim for key, claim in claims.items() if key[3].startswith(prefixes)})
+        index.update(_claims(cluster, name, namespace))
     return Live(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))

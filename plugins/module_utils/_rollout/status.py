@@ -11,45 +11,90 @@ from __future__ import annotations
 import json
 import typing as t
 
+from .._errors import Conflict, OvnError
 from .._k8s import Cluster
 from .._manifests.names import API_VERSION, DATABASES, Database, Object
+from .._pods.ask_northd import ask_northds
+from .._pods.due import is_available, left_to_do
 from .._pods.status import cluster_status
 from .database import DatabaseRollout
 from .desired import Wanted
 from .endpoints import Endpoints
 
+_NORTHD_SECONDS = 10.0
+_ATTEMPTS = 5
 
-def write_status(
-    cluster: Cluster,
-    wanted: Wanted,
-    resource: Object | None,
-    databases: t.Mapping[Database, DatabaseRollout],
-    endpoints: Endpoints,
-    time: str,
-) -> Object | None:
+
+class Seen(t.NamedTuple):
+    """What a run saw last: both databases, where they are, and the Deployments (None: not known)."""
+
+    databases: t.Mapping[Database, DatabaseRollout]
+    endpoints: Endpoints
+    northd: Object | None
+    observer: Object | None
+
+
+def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen: Seen, time: str) -> Object | None:
     """Written only if it differs; the resource with its status."""
     if resource is None:
         return None
-    for rollout in databases.values():
-        if rollout.changed:
-            rollout.observe()
-    if any(rollout.changed for rollout in databases.values()):  # the observer has written, too, while we were busy
-        resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
-    previous = resource.get("status") or {}
-    status = cluster_status(
-        generation=resource["metadata"]["generation"],
+    changed = [rollout for rollout in seen.databases.values() if rollout.changed]
+    for rollout in changed:
+        rollout.observe()
+    northd = _active_northd(cluster, wanted, resource, seen)
+    for _attempt in range(_ATTEMPTS):
+        if changed or _attempt:  # the observer has written, too, while we were busy
+            resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
+        status = _status(resource, wanted, seen, northd, time)
+        if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
+            break
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": "OVNCluster",
+            # With the version: else what the observer has written meanwhile would be undone.
+            "metadata": {
+                "name": wanted.name,
+                "namespace": wanted.namespace,
+                "resourceVersion": resource["metadata"]["resourceVersion"],
+            },
+            "status": status,
+        }
+        try:
+            return cluster.apply_status(manifest)
+        except Conflict:
+            continue
+    return resource
+
+
+def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | None, time: str) -> dict[str, t.Any]:
+    previous, generation = resource.get("status") or {}, resource["metadata"]["generation"]
+    pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
+    return cluster_status(
+        generation=generation,
         previous=previous,
-        verdicts={d: databases[d].verdict() for d in DATABASES},
-        endpoints={d: endpoints.of(d) for d in DATABASES},
+        verdicts={d: seen.databases[d].verdict() for d in DATABASES},
+        endpoints={d: seen.endpoints.of(d) for d in DATABASES},
         chassis=None,
         now=time,
+        northd=northd,
+        left=left_to_do(
+            {seen.databases[d].set_name: seen.databases[d].set for d in DATABASES},
+            seen.northd,
+            pods,
+            {seen.databases[d].set_name: len(seen.databases[d].run.declared) for d in DATABASES},
+            in_effect=previous.get("observedGeneration") == generation,
+        ),
+        schemas={d: seen.databases[d].schemas for d in DATABASES},
     )
-    if json.dumps(status, sort_keys=True) == json.dumps(previous, sort_keys=True):
-        return resource
-    manifest = {
-        "apiVersion": API_VERSION,
-        "kind": "OVNCluster",
-        "metadata": {"name": wanted.name, "namespace": wanted.namespace},
-        "status": status,
-    }
-    return cluster.apply_status(manifest)
+
+
+def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: Seen) -> list[str] | None:
+    """Asked only if nobody else tells it: an observer that lives knows it better, and at any time."""
+    conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
+    if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):
+        return None
+    try:
+        answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
+    except OvnError:
+        return []  # nobody has seen one alive
+    return [pod for pod, said in answers.items() if said["state"] == "active"]

@@ -46,9 +46,25 @@ def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
         for index in range(live.claims(database)):
             claim = live.get("v1", "PersistentVolumeClaim", claim_name(wanted.name, database, index))
             patch = claim and claim_change(claim, spec.storage.size, spec.storage.storage_class)
-            if claim and patch:
+            if claim and patch and is_bound(claim):  # the API server changes none without a volume
                 changes.append((claim, patch))
     return changes
+
+
+def unbound_claims(wanted: Wanted, live: Live) -> list[str]:
+    """Claims without a volume whose size is not the declared one."""
+    found = []
+    for database in DATABASES:
+        spec = wanted.spec.database(database)
+        for index in range(live.claims(database)):
+            claim = live.get("v1", "PersistentVolumeClaim", claim_name(wanted.name, database, index))
+            if claim and not is_bound(claim) and claim_change(claim, spec.storage.size, spec.storage.storage_class):
+                found.append(claim["metadata"]["name"])
+    return found
+
+
+def is_bound(claim: Object) -> bool:
+    return bool((claim.get("status") or {}).get("phase") == "Bound")
 
 
 def refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object]]) -> None:
@@ -60,12 +76,13 @@ def refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object
             if e.details.get("http_status") != 403:
                 raise
             continue  # this user may not look: the API server will judge
-        if storage_class is not None and not storage_class.get("allowVolumeExpansion"):
+        if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             claims = ", ".join(
                 c["metadata"]["name"] for c, _patch in changes if c["spec"].get("storageClassName") == name
             )
             raise Refused(
-                f"{claims} would have to grow, but volumes of StorageClass {name} do not (allowVolumeExpansion). "
+                f"{claims} would have to grow, but volumes of StorageClass {name} do not "
+                f"({'allowVolumeExpansion is not true' if storage_class else 'there is no such StorageClass'}). "
                 "Declare the size that they have. Nothing was changed."
             )
 

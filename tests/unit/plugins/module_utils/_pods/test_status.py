@@ -8,7 +8,13 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_schema import CLUSTER_STATUS
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import cluster_status, members_of, pod_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.schema import Schemas
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import (
+    cluster_status,
+    members_of,
+    pod_of,
+    rolled_out,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, merge
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Reason, Verdict, assess
 
@@ -16,6 +22,7 @@ if t.TYPE_CHECKING:
     from conftest import Say
 
 ENDPOINTS = {"northbound": "tcp:nb:6641", "southbound": "tcp:sb:6642"}
+NORTHD, NOTHING = ["ovn-northd-a"], list[str]()
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -25,11 +32,17 @@ def status(
     *,
     previous: dict[str, t.Any] | None = None,
     chassis: dict[str, int] | None = None,
-    northd: list[str] | None = None,
+    northd: list[str] | None = NORTHD,
     now: str = NOW,
+    declared: int = 3,
+    left: list[str] | None = NOTHING,
+    schemas: dict[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
         generation=3,
+        declared=declared,
+        left=left,
+        schemas=schemas,
         previous=previous or {},
         verdicts={"northbound": northbound, "southbound": southbound},
         endpoints=ENDPOINTS,
@@ -70,7 +83,7 @@ def promised(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
 
 def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
-    found = status(verdict, verdict, chassis={"count": 2, "active": 2}, northd=["a"])
+    found = status(verdict, verdict, chassis={"count": 2, "active": 2})
     assert set(written(found)) == set(promised(CLUSTER_STATUS))
 
 
@@ -241,12 +254,91 @@ def test_known_chassis_stay_when_the_caller_does_not_know(say: Say) -> None:
 
 def test_northd(say: Say) -> None:
     good = assess(say.healthy(), 3)
-    assert "NorthdReady" not in conditions(status(good, good))
+    unseen = status(good, good, northd=None)
+    assert conditions(unseen)["NorthdReady"] == ("Unknown", "NotObserved")
+    assert conditions(unseen)["Ready"] == ("Unknown", "NorthdNotReady")
+    stopped = status(assess([say.silent(n) for n in range(3)], 3), good, northd=None)
+    assert conditions(stopped)["Ready"] == ("False", "NorthboundNotReady")
     active = status(good, good, northd=["northd-a"], now=THEN)
     assert conditions(active)["NorthdReady"] == ("True", "Active")
-    assert status(good, good, previous=active) == active
+    assert status(good, good, previous=active, northd=None) == active
     nobody = status(good, good, previous=active, northd=[])
     assert conditions(nobody)["Ready"] == ("False", "NorthdNotReady")
+
+
+OUTDATED = "A restart is due on ovn-northbound-0: its pod template has changed."
+
+
+@pytest.mark.parametrize(
+    ("before", "declared", "left", "observed", "expected"),
+    [
+        (None, 3, [], 3, ("True", "RolledOut")),
+        (2, 3, [], 3, ("True", "RolledOut")),
+        (2, 3, [OUTDATED], 2, ("False", "RestartsDue")),
+        (None, 3, [OUTDATED], None, ("False", "RestartsDue")),
+        (3, 3, [OUTDATED], 3, ("False", "RestartsDue")),
+        (2, 3, ["Pod ovn-northbound-2 does not run."], 2, ("False", "PodsMissing")),
+        (2, 3, None, 2, ("Unknown", "NotObserved")),
+        (3, 4, [], 3, ("False", "NotRolledOut")),
+        (2, 4, [OUTDATED], 2, ("False", "NotRolledOut")),
+    ],
+    ids=[
+        "first roll-out",
+        "all pods are new",
+        "a member waits for its restart",
+        "the first roll-out lacks one",
+        "the same specification, but another launcher",
+        "a pod is missing",
+        "nobody has looked",
+        "the specification was changed since",
+        "and the one before it was not finished",
+    ],
+)
+def test_a_generation_is_observed_when_all_pods_have_it(
+    say: Say, before: int | None, declared: int, left: list[str] | None, observed: int | None, expected: tuple[str, str]
+) -> None:
+    good = assess(say.healthy(), 3)
+    previous = {} if before is None else {"observedGeneration": before}
+    found = status(good, good, previous=previous, declared=declared, left=left)
+    assert found.get("observedGeneration") == observed
+    assert conditions(found)["UpToDate"] == expected
+    assert conditions(found)["Ready"][0] == "True"  # old pods serve as well
+    if left and expected[1] != "NotRolledOut":
+        assert words(found, "UpToDate") == " ".join(left)
+    # What the observer goes on from: the generation whose objects are there.
+    assert rolled_out(found) == 3
+    assert status(good, good, previous=found, declared=declared, left=left) == found
+
+
+def test_who_finishes_what_a_run_has_begun_says_so(say: Say) -> None:
+    good = assess(say.healthy(), 3)
+    begun = status(good, good, left=[OUTDATED], now=THEN)
+    assert status(good, good, previous=begun, left=None) == begun
+    finished = status(good, good, previous=begun, left=[])
+    assert (finished["observedGeneration"], conditions(finished)["UpToDate"]) == (3, ("True", "RolledOut"))
+
+
+def test_nobody_has_ever_run(say: Say) -> None:
+    assert rolled_out({}) == 0
+    assert rolled_out({"observedGeneration": 5}) == 5
+
+
+SAME = {"northbound": Schemas("7.0.0", "7.0.0"), "southbound": Schemas("20.27.0", "20.27.0")}
+
+
+def test_schema(say: Say) -> None:
+    good = assess(say.healthy(), 3)
+    assert "SchemaCurrent" not in conditions(status(good, good))
+    same = status(good, good, schemas=SAME)
+    assert conditions(same)["SchemaCurrent"] == ("True", "AsImage")
+    assert words(same, "SchemaCurrent") == "Northbound 7.0.0, Southbound 20.27.0."
+    old = status(good, good, schemas={**SAME, "southbound": Schemas("20.9.0", "20.27.0")})
+    assert conditions(old)["SchemaCurrent"] == ("False", "OtherThanImage")
+    assert "Southbound database has schema 20.9.0, its image brings 20.27.0" in words(old, "SchemaCurrent")
+    assert conditions(old)["Ready"][0] == "True"
+    # A database that cannot be asked says nothing new.
+    for unknown in (None, {**SAME, "southbound": Schemas(None, "20.27.0")}):
+        assert status(good, good, previous=old, schemas=unknown) == old
 
 
 def test_a_silent_pod_is_told_of_once() -> None:

@@ -7,7 +7,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import claim_change
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import claim_change, is_bound
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import is_stale
 
 
 def claim(size: str, storage_class: str | None = "fast") -> dict[str, t.Any]:
@@ -38,3 +39,20 @@ def test_claim_change(there: str, size: str, storage_class: str | None, patch: d
 def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, words: str) -> None:
     with pytest.raises(Refused, match=words):
         claim_change(claim("10Gi"), size, storage_class)
+
+
+@pytest.mark.parametrize(("status", "bound"), [({}, False), ({"phase": "Pending"}, False), ({"phase": "Bound"}, True)])
+def test_a_claim_has_a_volume_when_it_is_bound(status: dict[str, t.Any], bound: bool) -> None:
+    assert is_bound({**claim("1Gi"), "status": status}) is bound
+
+
+def stateful_set(size: str) -> dict[str, t.Any]:
+    return {"spec": {"volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": size}}}}]}}
+
+
+@pytest.mark.parametrize(
+    ("there", "size", "stale"),
+    [(None, "1Gi", False), (stateful_set("1Gi"), "1024Mi", False), (stateful_set("1Gi"), "2Gi", True)],
+)
+def test_a_template_of_another_size_is_stale(there: dict[str, t.Any] | None, size: str, stale: bool) -> None:
+    assert is_stale(there, size) is stale

@@ -1,0 +1,85 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is left to do until the pods are what their StatefulSets and their Deployment say. Runs and the observer tell it alike. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+CONTAINER = "database"
+
+Object = t.Mapping[str, t.Any]
+
+
+def is_outdated(pod: Object, update_revision: str) -> bool:
+    """Whether its StatefulSet would make this pod differently today."""
+    revision = (pod["metadata"].get("labels") or {}).get("controller-revision-hash", "")
+    return bool(revision and update_revision and revision != update_revision)
+
+
+def runs(pod: Object) -> bool:
+    """Whether the container of the database runs and the pod is not on its way out."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
+
+
+def is_seen(workload: Object) -> bool:
+    """Whether its controller has looked at this version of it."""
+    status = workload.get("status") or {}
+    return bool(status.get("observedGeneration", 0) >= workload["metadata"]["generation"])
+
+
+def is_available(deployment: Object) -> bool:
+    """Its controller has seen this version, and as many pods of it as declared are ready."""
+    status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
+    enough = min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0)) >= wanted
+    return is_seen(deployment) and bool(enough)
+
+
+def restarts_due(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> list[str]:
+    """The pods that would be made differently today: each of them waits for a run that replaces it."""
+    revision = ((stateful_set or {}).get("status") or {}).get("updateRevision", "")
+    return [name for name in _names(stateful_set) if name in pods and is_outdated(pods[name], revision)]
+
+
+def left_to_do(
+    stateful_sets: t.Mapping[str, Object | None],
+    northd: Object | None,
+    pods: t.Mapping[str, Object],
+    members: t.Mapping[str, int],
+    *,
+    in_effect: bool,
+) -> list[str]:
+    """In words. `members`: how many pods each StatefulSet shall have in the end.
+
+    A pod that is away for a moment says nothing about a specification that was `in_effect` before; one of an old template does.
+    """
+    left: list[str] = []
+    for name, stateful_set in sorted(stateful_sets.items()):
+        due = restarts_due(stateful_set, pods)
+        if due:
+            left.append(f"A restart is due on {', '.join(due)}: its pod template has changed.")
+        if stateful_set is None:
+            left.append(f"StatefulSet {name} does not exist.")
+        elif not is_seen(stateful_set):
+            left.append(f"The controller of StatefulSets has not looked at {name} yet.")
+        elif stateful_set["spec"]["replicas"] < members[name]:
+            left.append(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")
+        away = [one for one in _names(stateful_set) if one not in due and not (one in pods and runs(pods[one]))]
+        if away and not in_effect:
+            left.append(f"Pod {', '.join(away)} does not run.")
+    if not in_effect and not (northd and is_available(northd)):
+        left.append("The pods of northd are not all replaced and available.")
+    return left
+
+
+def _names(stateful_set: Object | None) -> list[str]:
+    if stateful_set is None:
+        return []
+    return [f"{stateful_set['metadata']['name']}-{index}" for index in range(stateful_set["spec"]["replicas"])]

@@ -1,0 +1,77 @@
+"""Ports of Services that somebody else changed."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._objects import key_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.ports import (
+    Clash,
+    find_clashes,
+    refuse_clashes,
+    repaired,
+)
+
+Object = dict[str, t.Any]
+
+
+def port(number: int, name: str = "client", **more: t.Any) -> Object:
+    return {"name": name, "port": number, "targetPort": 6641, "protocol": "TCP", **more}
+
+
+def service(*ports: Object, **managers: int) -> Object:
+    """`managers`: who set which port."""
+    fields = [
+        {
+            "manager": manager.replace("_", "."),
+            "fieldsV1": {"f:spec": {"f:ports": {f"k:{json.dumps({'port': number, 'protocol': 'TCP'})}": {".": {}}}}},
+        }
+        for manager, number in managers.items()
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "ovn-nb", "namespace": "x", "managedFields": fields},
+        "spec": {"ports": list(ports)},
+    }
+
+
+def clashes(live: Object, *ours: Object) -> list[Clash]:
+    return find_clashes([service(*ours)], {key_of(live): live})
+
+
+@pytest.mark.parametrize(
+    ("live", "found", "managers"),
+    [
+        (service(port(6641)), [], []),
+        (service(port(7000), gitops=7000), [7000], ["gitops"]),
+        (service(port(7000), c5c3_ovn=7000), [7000], []),
+        (service(port(6641), port(7000, "metrics"), gitops=7000), [], []),
+        (service(port(6641), port(7000, ""), gitops=7000), [7000], ["gitops"]),
+    ],
+    ids=["ours", "another number", "another number of ours", "one more", "one more without a name"],
+)
+def test_what_is_in_the_way(live: Object, found: list[int], managers: list[str]) -> None:
+    seen = clashes(live, port(6641))
+    assert [p["port"] for clash in seen for p in clash.ports] == found
+    assert [m for clash in seen for m in clash.managers] == managers
+    if managers:
+        with pytest.raises(Conflict, match=r'"gitops" set \.spec\.ports .*7000.*force_conflicts'):
+            refuse_clashes(seen)
+    else:
+        refuse_clashes(seen)
+
+
+def test_a_node_port_in_the_way() -> None:
+    (clash,) = clashes(service(port(7000, "other", nodePort=30001)), port(6641, nodePort=30001))
+    assert clash.ports[0]["port"] == 7000
+
+
+def test_repaired_keeps_the_node_port_and_what_is_in_nobodys_way() -> None:
+    live = service(port(7000, nodePort=30001), port(9000, "metrics"), gitops=7000)
+    (clash,) = clashes(live, port(6641))
+    assert repaired(clash) == [port(6641, nodePort=30001), port(9000, "metrics")]
