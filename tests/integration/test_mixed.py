@@ -1,0 +1,316 @@
+"""Control plane in Kubernetes and a machine as chassis, and the reverse: what the roles find out, and what connects in the end.
+
+An API server without kubelets, servers of the Southbound database, and Open vSwitch and ovn-controller behind a network device of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import threading
+import typing as t
+
+import pytest
+from _agent import NODE, Agent
+from _apiserver import ApiServer
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, RunModule, RunPlaybook, run
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._objects import converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+NETWORK = f"100.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
+CHASSIS = f"{NETWORK}.21"
+ROLE = {"name": "c5c3.ovn.ovn_hypervisor", "rolespec_validate": False, "public": True}
+HYPERVISORS_API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
+Object = dict[str, t.Any]
+
+
+@pytest.fixture
+def vswitch(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
+    """Its network device eth0 leads to this machine, which has the addresses 1 to 3 there."""
+    require_vswitch()
+    machine = Vswitch(short_dir, "ch1")
+    outside = f"c5c3m{os.getpid()}"[:15]
+    try:
+        run("ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", machine.namespace)
+        for number in (1, 2, 3):
+            run("ip", "address", "add", f"{NETWORK}.{number}/24", "dev", outside)
+        run("ip", "link", "set", outside, "up")
+        run("ip", "-n", machine.namespace, "address", "add", f"{CHASSIS}/24", "dev", "eth0")
+        run("ip", "-n", machine.namespace, "link", "set", "eth0", "up")
+        yield machine.start()
+    finally:
+        machine.stop()  # the other end of the device goes with it
+
+
+class Inventory:
+    """A file with the hosts of one site."""
+
+    def __init__(self, folder: pathlib.Path, server: ApiServer, namespace: str) -> None:
+        self.file = folder / "hosts.yml"
+        self.folder, self.server, self.namespace = folder, server, namespace
+
+    def cluster(self, **variables: t.Any) -> Object:
+        return {
+            "ovn_backend": "kubernetes",
+            "ovn_kubeconfig": self.server.kubeconfig,
+            "ovn_namespace": self.namespace,
+            **variables,
+        }
+
+    def write(self, central: Object, hypervisors: Object) -> str:
+        common = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "ansible_remote_tmp": str(self.folder / "remote"),
+            "ovn_tls": False,
+        }
+        groups = {"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}}
+        self.file.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
+        return str(self.file)
+
+
+@pytest.fixture
+def site(short_dir: pathlib.Path, api_server: ApiServer, namespace: str) -> t.Iterator[Inventory]:
+    def clear() -> None:
+        for path in ("/api/v1/nodes", HYPERVISORS_API):
+            with contextlib.suppress(OSError):  # the kind may not be defined
+                api_server.request("DELETE", path)
+
+    clear()
+    try:
+        yield Inventory(short_dir, api_server, namespace)
+    finally:
+        clear()
+
+
+def node(server: ApiServer, name: str, ip: str, **labels: str) -> None:
+    status = {
+        "addresses": [{"type": "InternalIP", "address": ip}],
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    metadata = {"name": name, "labels": {key.replace("__", "/"): value for key, value in labels.items()}}
+    server.request("POST", "/api/v1/nodes", {"metadata": metadata, "status": status})
+
+
+def control_plane(site: Inventory, spec: Object) -> None:
+    """What tells clients where it is; nobody runs its pods here."""
+    parsed = parse_spec(spec, name="ovn", namespace=site.namespace)
+    manifests = central_manifests(
+        parsed,
+        name="ovn",
+        namespace=site.namespace,
+        cluster_domain="cluster.local",
+        owner=None,
+        launcher="",
+        archive=b"",
+        replicas={"northbound": 3, "southbound": 3},
+    )
+    metadata = {"name": "ovn", "namespace": site.namespace}
+    resource = {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": spec}
+    services = [manifest for manifest in manifests if manifest["kind"] == "Service"]
+    cluster = Cluster({"kubeconfig": site.server.kubeconfig})
+    live = live_index(cluster, [("apiextensions.k8s.io/v1", "CustomResourceDefinition")], None, "")
+    converge(cluster, [*custom_resource_definitions(), resource, *services], live, check_mode=False)
+
+
+def refusal(run_playbook: RunPlaybook, inventory: str, *arguments: str) -> str:
+    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [{"ansible.builtin.include_role": ROLE}]}
+    with pytest.raises(pytest.fail.Exception) as failure:
+        run_playbook([play], *arguments, inventory=inventory)
+    return re.sub(r"\s+", " ", str(failure.value))
+
+
+# --- what connects ----------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
+    site: Inventory,
+    raft_cluster: MakeCluster,
+    run_module: RunModule,
+    run_playbook: RunPlaybook,
+    vswitch: Vswitch,
+) -> None:
+    service = {"service": {"type": "NodePort"}}
+    control_plane(site, {"tls": {"enabled": False}, "northbound": service, "southbound": service})
+    node(site.server, "plane-1", f"{NETWORK}.1")
+    found = run_module("ovn_cluster_info", {"kubeconfig": site.server.kubeconfig, "namespace": site.namespace})
+    endpoints = found["endpoints"]["southbound"].split(",")
+    southbound = raft_cluster(3, "southbound")
+    for member, endpoint in zip(southbound.members, endpoints):  # kube-proxy
+        _scheme, host, port = endpoint.split(":")
+        member.appctl("ovsdb-server/add-remote", f"ptcp:{port}:{host}")
+    vswitch.start_vswitchd()
+    vswitch.start_controller()
+    play = {
+        "hosts": "compute1",
+        "gather_facts": False,
+        "tasks": [
+            {"ansible.builtin.include_role": {**ROLE, "tasks_from": "control_plane"}},
+            {
+                "c5c3.ovn.ovn_chassis": {
+                    "database": vswitch.endpoint,
+                    "system_id": "{{ ovn_hypervisor_system_id }}",
+                    "remote": "{{ ovn_hypervisor_southbound_endpoints }}",
+                    "southbound": "{{ ovn_hypervisor_southbound_endpoints }}",
+                    "encapsulation": {
+                        "type": "{{ ovn_hypervisor_encapsulation_type }}",
+                        "ip": "{{ ovn_hypervisor_encapsulation_ip }}",
+                    },
+                    "datapath_type": "netdev",
+                    "wait_for": "registered",
+                    "wait_timeout": 30,
+                }
+            },
+        ],
+    }
+    inventory = site.write({"plane": site.cluster()}, {"compute1": {"ovn_encapsulation_ip": CHASSIS}})
+    assert "changed=1 " in run_playbook([play], inventory=inventory)
+    assert vswitch.external_ids["ovn-remote"].split(",") == endpoints
+    sbctl = ("ovn-sbctl", f"--db={southbound.leader.endpoint}", "--timeout=20", "--bare")
+    assert run(*sbctl, "--columns=ip", "find", "Encap", "chassis_name=compute1").strip() == CHASSIS
+    assert "changed=0 " in run_playbook([play], inventory=inventory)
+
+
+class Worker(threading.Thread):
+    """Kubelet and controllers of a cluster with one node: as soon as its DaemonSets are there, agent and ovn-controller run."""
+
+    def __init__(self, site: Inventory, agent: Agent) -> None:
+        super().__init__(daemon=True)
+        self.site, self.agent, self.error = site, agent, ""
+        self._end = threading.Event()
+
+    def _get(self, api: str, kind: str, name: str) -> Object:
+        path = f"{api}/namespaces/{self.site.namespace}/{kind}/{name}"
+        return t.cast("Object", json.loads(self.site.server.request("GET", path)))
+
+    def run(self) -> None:
+        started = False
+        while not self._end.wait(0.3):
+            try:
+                settings = self._get("/api/v1", "configmaps", "ovn-chassis")["data"]
+                sets = [self._get("/apis/apps/v1", "daemonsets", name) for name in ("ovs", "ovn-controller")]
+            except OSError:  # not there yet
+                continue
+            self.agent.write(json.loads(settings["_default"]), json.loads(settings.get(NODE, "{}")))
+            if not started:
+                self.agent.start(f"{NETWORK}.200")
+                started = True
+            if self.agent.settled and "ovn-controller" not in self.agent.vswitch.daemons:
+                self.agent.vswitch.start_controller()
+            if self.agent.ready:
+                for daemon_set in sets:
+                    self._is_ready(daemon_set["metadata"])
+
+    def _is_ready(self, metadata: Object) -> None:
+        numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled")
+        status = {**dict.fromkeys(numbers, 1), "numberMisscheduled": 0, "observedGeneration": metadata["generation"]}
+        path = f"/apis/apps/v1/namespaces/{self.site.namespace}/daemonsets/{metadata['name']}/status"
+        with contextlib.suppress(OSError):
+            self.site.server.request("PATCH", path, {"status": status})
+
+    def stop(self) -> None:
+        self._end.set()
+        self.join(20)
+
+
+@pytest.fixture
+def worker(site: Inventory, vswitch: Vswitch, short_dir: pathlib.Path) -> t.Iterator[Worker]:
+    worker = Worker(site, Agent(vswitch, short_dir))
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        worker.agent.stop()
+
+
+def test_a_node_is_chassis_of_a_control_plane_on_machines(
+    site: Inventory, raft_cluster: MakeCluster, run_playbook: RunPlaybook, worker: Worker
+) -> None:
+    """Only the node knows where its tunnels end."""
+    southbound = raft_cluster(3, "southbound")
+    for number, member in enumerate(southbound.members, 1):  # the listener for clusters
+        member.appctl("ovsdb-server/add-remote", f"ptcp:16642:{NETWORK}.{number}")
+    node(site.server, NODE, f"{NETWORK}.200", **{"node-role.kubernetes.io__hypervisor": ""})
+    worker.agent.vswitch.start_vswitchd()
+    spec = {"encapsulation": {"interface": "eth0"}, "ovs": {"datapathType": "netdev"}}
+    inventory = site.write(
+        {f"db{number}": {"ovn_address": f"{NETWORK}.{number}"} for number in (1, 2, 3)},
+        {"rack1": site.cluster(ovn_hypervisor_spec=spec, ovn_hypervisor_rollout_timeout=60)},
+    )
+    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [{"ansible.builtin.include_role": ROLE}]}
+    worker.start()
+    first = run_playbook([play], inventory=inventory)
+    assert f"created OVNChassis {NODE}" in first
+    remotes = [f"tcp:{NETWORK}.{number}:16642" for number in (1, 2, 3)]
+    assert worker.agent.vswitch.external_ids["ovn-remote"].split(",") == remotes
+    chassis = json.loads(site.server.request("GET", f"{HYPERVISORS_API}/{NODE}"))
+    assert chassis["spec"]["encapsulation"] == {"type": "geneve", "ip": CHASSIS}
+    again = run_playbook([play], "--diff", inventory=inventory)
+    assert "changed=0 " in again, again
+
+    worker.stop()
+    worker.agent.vswitch.daemons["ovn-controller"].kill()
+    assert "changed=1 " in run_playbook([play], "-e", "ovn_hypervisor_state=absent", inventory=inventory)
+    sbctl = ("ovn-sbctl", f"--db={southbound.leader.endpoint}", "--timeout=20", "--bare", "--columns=name")
+    assert run(*sbctl, "list", "Chassis").strip() == ""
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_names_of_another_cluster_are_refused(
+    site: Inventory, run_playbook: RunPlaybook, short_dir: pathlib.Path
+) -> None:
+    control_plane(site, {"tls": {"enabled": False}})
+    other = shutil.copy(site.server.kubeconfig, short_dir / "rack1.kubeconfig")
+    hypervisors = f"{site.namespace}-rack1"
+    inventory = site.write(
+        {"plane": site.cluster()}, {"rack1": site.cluster(ovn_kubeconfig=str(other), ovn_namespace=hypervisors)}
+    )
+    words = refusal(run_playbook, inventory)
+    assert "The control plane of plane is only reachable inside its cluster (Services of type ClusterIP)" in words
+    assert "Set ovn_central_service_type there" in words
+    assert "so that rack1 can connect" in words
+    namespaces = json.loads(site.server.request("GET", "/api/v1/namespaces"))["items"]
+    assert hypervisors not in {one["metadata"]["name"] for one in namespaces}
+    # In one cluster the names lead there; what is missing then are hypervisors.
+    same = site.write({"plane": site.cluster()}, {"rack1": site.cluster(ovn_namespace=hypervisors)})
+    assert "has the labels node-role.kubernetes.io/hypervisor=" in refusal(run_playbook, same)
+
+
+def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_playbook: RunPlaybook) -> None:
+    options = {
+        "ovn_encapsulation_ip": "192.0.2.1",
+        "ovn_system_id": "rack",
+        "ovn_hypervisor_underlay": {"bridge": "br-phy", "interface": "eth1", "address": "192.0.2.1/24"},
+        "ovn_hypervisor_bridges": [{"name": "br-ex"}],
+        "ovn_hypervisor_encapsulation_type": ["vxlan"],
+        "ovn_hypervisor_gateway": True,
+        "ovn_hypervisor_monitor_all": True,
+        "ovn_hypervisor_external_ids": {"a": "b"},
+    }
+    place = {"ovn_southbound_endpoints": ["tcp:192.0.2.9:6642"], "ovn_northbound_endpoints": ["tcp:192.0.2.9:6641"]}
+    words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **options)}))
+    for option in (
+        "ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)",
+        "ovn_hypervisor_system_id (ovn_system_id)",
+        "ovn_hypervisor_gateway (group ovn_gateways)",
+        *(name for name in options if name.startswith("ovn_hypervisor_") and name != "ovn_hypervisor_gateway"),
+    ):
+        assert option in words
+    assert "for machines only; on the nodes of rack1" in words
+    # Those that count for both are none of them.
+    both = {"ovn_hypervisor_datapath_type": "netdev", "ovn_hypervisor_bridge_mappings": [], "ovn_address": "192.0.2.1"}
+    words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **both)}))
+    assert "has the labels node-role.kubernetes.io/hypervisor=" in words
