@@ -23,6 +23,9 @@ COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need
 COLLECTION = COLLECTIONS / "ansible_collections" / "c5c3" / "ovn"
 ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_HOME": str(HERE / ".nox" / "ansible")}
 BIN = Path(sys.executable).parent
+_CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+TESTBED_CACHE = Path(os.environ.get("TESTBED_CACHE") or Path(_CACHE, "c5c3-ovn-testbed"))
+SCENARIOS = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
 
 # Shims of version managers answer for every Python and fail for most: ansible-test would trust them.
 os.environ["PATH"] = os.pathsep.join(
@@ -317,14 +320,22 @@ def molecule(session: nox.Session) -> None:
     daemons(session, "daemons", "machines")
     session.log("What the playbooks of each story did, and what the daemons logged: .nox/molecule/")
     session.run(
-        *("molecule", "test", "--all", "--report", *session.posargs),
-        env={"MOLECULE_GLOB": "molecule/*/molecule.yml"},
+        *("molecule", "test", "--all", "--exclude", "kind", "--report", *session.posargs),
+        env=SCENARIOS,
     )
 
 
 @nox.session(default=False)
 def kind(session: nox.Session) -> None:
-    """Two kind clusters, the control plane in one, the hypervisors in the other; makes them if they are not there."""
+    """Two kind clusters, the control plane in one, the hypervisors in the other; makes them if they are not there, and leaves them.
+
+    The scenario `kind`, then the stories of tests/kind. Arguments go to pytest, and then there is no scenario.
+    """
+    if not session.posargs:
+        # Molecule remembers that it has made the clusters, also after somebody has deleted them.
+        env = {**SCENARIOS, "PATH": os.pathsep.join([str(TESTBED_CACHE / "bin"), os.environ["PATH"]])}  # kubectl
+        session.run("molecule", "reset", "--scenario-name", "kind", env=env, silent=True)
+        session.run("molecule", "test", "--scenario-name", "kind", "--destroy", "never", env=env)
     session.run("tests/testbed/kind", "test", *session.posargs, external=True)
 
 

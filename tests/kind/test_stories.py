@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import typing as t
@@ -14,6 +15,7 @@ from clusters import (
     NAME,
     SCHEMAS,
     Guest,
+    Object,
     chassis,
     client,
     hypervisor_nodes,
@@ -256,3 +258,58 @@ def test_uninstall_and_reinstall_over_kept_claims() -> None:
     assert all("reinstalled" in seen for seen in marks())
     wait_for("all chassis are there", lambda: chassis() == hypervisor_nodes(), 60)
     playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+
+
+# What is wrong with the specification, and what the message has to name: the object and what Kubernetes says of it.
+BAD: dict[str, tuple[Object, str]] = {
+    "image": (
+        {"ovnImage": {"repository": "localhost/no-such-image", "tag": "1", "pullPolicy": "IfNotPresent"}},
+        r"Pod ovn-northbound-0 .*(ErrImagePull|ImagePullBackOff|Failed to pull image).*localhost/no-such-image:1",
+    ),
+    "storage-class": (
+        {"northbound": {"replicas": 1, "storage": {"size": "100Mi", "storageClass": "no-such-class"}}},
+        r"no-such-class",
+    ),
+    "quota": ({}, r"StatefulSet ovn-northbound .*exceeded quota: full"),
+}
+
+
+@pytest.fixture
+def namespace() -> t.Iterator[str]:
+    """A namespace of its own, so that nobody else is harmed."""
+    name = "ovn-cannot-run"
+    CENTRAL.kubectl("create", "namespace", name)
+    try:
+        yield name
+    finally:
+        CENTRAL.kubectl("delete", "namespace", name, "--timeout=120s", timeout=150)
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_cannot_run_is_named(what: str, namespace: str) -> None:
+    """The run ends before its time with the object and the event behind it, and the next one finishes what it began."""
+    spec, named = BAD[what]
+    if what == "quota":
+        CENTRAL.kubectl("--namespace", namespace, "create", "quota", "full", "--hard=pods=0")
+    tried = playbook(
+        "central", *extra({"ovn_namespace": namespace, "ovn_central_spec": central_spec() | spec}), ok=False
+    )
+    assert tried.rc != 0
+    assert re.search(named, "\n".join(tried.failed), re.DOTALL), tried.failed
+    assert tried.seconds < 120, tried.log
+    if what == "quota":
+        CENTRAL.kubectl("--namespace", namespace, "delete", "quota", "full")
+        playbook("central", *extra({"ovn_namespace": namespace, "ovn_central_spec": central_spec()}))
+
+
+def central_spec() -> Object:
+    """A small control plane beside the large one."""
+    return {
+        **(CENTRAL.get("ovncluster", NAME) or {})["spec"],
+        **{database: {"replicas": 1, "storage": {"size": "100Mi"}} for database in SCHEMAS},
+        "northd": {"replicas": 1},
+    }
+
+
+def extra(variables: Object) -> tuple[str, str]:
+    return "--extra-vars", json.dumps(variables)
