@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import threading
 import types
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
-from conftest import MakeCluster, Ran, RunModule, run
+from _apiserver import ApiServer, free_ports
+from conftest import MakeCluster, Ran, RunModule, run, until
 
 API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
 HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
@@ -301,8 +302,22 @@ def test_expired_credentials(hypervisors: Hypervisors) -> None:
     assert "does not accept the credentials" in refused["msg"]
 
 
+def event(hypervisors: Hypervisors, kind: str, name: str, reason: str, message: str) -> None:
+    """A warning, as kubelets and controllers write them."""
+    about = {"kind": kind, "name": name, "namespace": hypervisors.namespace}
+    content = {
+        "metadata": {"name": f"{name}.{reason.lower()}"},
+        "type": "Warning",
+        "involvedObject": about,
+        "reason": reason,
+        "message": message,
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    hypervisors.server.request("POST", f"/api/v1/namespaces/{hypervisors.namespace}/events", content)
+
+
 def test_the_time_is_kept_and_the_cause_is_told(hypervisors: Hypervisors) -> None:
-    """Nobody runs the pods here. One of them says what a pod without its image says."""
+    """Nobody runs the pods here. One of them says what a pod without its image says, and so does its kubelet."""
     hypervisors.node("worker-1", "192.0.2.21")
     hypervisors()
     labels = {
@@ -326,13 +341,129 @@ def test_the_time_is_kept_and_the_cause_is_told(hypervisors: Hypervisors) -> Non
         "state": {"waiting": waiting},
     }
     hypervisors.server.request("PATCH", f"{place}/ovs-abc/status", {"status": {"containerStatuses": [status]}})
+    event(hypervisors, "Pod", "ovs-abc", "Failed", "Failed to pull image nowhere/ovs:1: not found")
     late = hypervisors(may_fail=True, wait=True, wait_timeout=1)
     assert late.failed
     assert late.seconds < 10
-    assert (
-        "Container ovs-vswitchd of pod ovs-abc waits (ImagePullBackOff: Back-off pulling image nowhere/ovs:1)"
-        in late["msg"]
-    )
+    for words in (
+        "DaemonSet ovs has 0 of 0 ready",
+        "Node worker-1: Container ovs-vswitchd of pod ovs-abc waits (ImagePullBackOff: Back-off pulling image nowhere/ovs:1)",
+        "no pod of DaemonSet ovn-controller is there",
+        "Kubernetes says: Pod ovs-abc: Failed to pull image nowhere/ovs:1: not found",
+    ):
+        assert words in late["msg"]
+
+
+@pytest.fixture
+def quota(hypervisors: Hypervisors) -> t.Iterator[t.Callable[[dict[str, str], dict[str, str]], None]]:
+    """`quota(hard, used)`: what a controller would have counted."""
+    place = f"/api/v1/namespaces/{hypervisors.namespace}/resourcequotas"
+
+    def make(hard: dict[str, str], used: dict[str, str]) -> None:
+        hypervisors.server.request("POST", place, {"metadata": {"name": "little"}, "spec": {"hard": hard}})
+        hypervisors.server.request("PATCH", f"{place}/little/status", {"status": {"hard": hard, "used": used}})
+
+    yield make
+    hypervisors.server.request("DELETE", place)
+
+
+def test_a_full_quota(hypervisors: Hypervisors, quota: t.Callable[[dict[str, str], dict[str, str]], None]) -> None:
+    """One for objects stops the run itself, one for pods those who make them."""
+    hypervisors.node("worker-1", "192.0.2.21")
+    quota({"count/daemonsets.apps": "1"}, {"count/daemonsets.apps": "0"})
+    refused = hypervisors(may_fail=True)
+    for words in (
+        f"DaemonSet {hypervisors.namespace}/ovn-controller",
+        "exceeded quota: little",
+        "Raise the ResourceQuota",
+    ):
+        assert words in refused["msg"]
+    assert f"DaemonSet {hypervisors.namespace}/ovs created" in refused["done"]
+    hypervisors.server.request("DELETE", f"/api/v1/namespaces/{hypervisors.namespace}/resourcequotas/little")
+    finished = actions(hypervisors())
+    assert (finished["DaemonSet ovs"], finished["DaemonSet ovn-controller"]) == ("unchanged", "created")
+    message = 'Error creating: pods "ovs-abc" is forbidden: exceeded quota: little, requested: pods=1'
+    event(hypervisors, "DaemonSet", "ovs", "FailedCreate", message)
+    late = hypervisors(may_fail=True, wait=True, wait_timeout=1)
+    assert "Node worker-1: no pod of DaemonSet ovs is there" in late["msg"]
+    assert f"Kubernetes says: DaemonSet ovs: {message}" in late["msg"]
+
+
+def test_a_kubeconfig_that_leads_nowhere(hypervisors: Hypervisors, tmp_path: pathlib.Path) -> None:
+    (port,) = free_ports(1)
+    config = json.loads(pathlib.Path(hypervisors.server.kubeconfig).read_text())
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+    wrong = tmp_path / "kubeconfig"
+    wrong.write_text(json.dumps(config))
+    assert f"{wrong}: nobody answers" in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
+    wrong.write_text("this is: [not a kubeconfig")
+    assert str(wrong) in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
+    assert "of-nobody" in hypervisors(may_fail=True, context="of-nobody")["msg"]
+
+
+def test_a_user_with_too_few_rights(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    refused = hypervisors(may_fail=True, kubeconfig=hypervisors.server.low_kubeconfig)
+    assert 'role with the verb "' in refused["msg"]
+    assert hypervisors.get(f"/api/v1/namespaces/{hypervisors.namespace}/configmaps")["items"] == []
+
+
+def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
+    """After the first chassis it accepts connections and says nothing. The next run finishes what was begun."""
+    server = hypervisors.server
+    for number in range(400):
+        hypervisors.node(f"node-{number:03}", f"10.1.{number // 250}.{number % 250 + 1}")
+
+    def freeze() -> None:
+        path = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis/node-000"
+        until(lambda: _there(server, path), "the first chassis", timeout=60)
+        server.freeze()
+
+    thread = threading.Thread(target=freeze)
+    thread.start()
+    try:
+        cut = hypervisors(may_fail=True)
+    finally:
+        thread.join()
+        server.thaw()
+    assert cut.failed
+    assert "OVNChassis node-" in cut["msg"]
+    assert server.url in cut["msg"]
+    assert cut.seconds < 40
+    made = len(hypervisors.chassis())
+    assert 0 < made < 400
+    finished = actions(hypervisors())
+    assert len(hypervisors.chassis()) == 400
+    created = sum(action == "created" for name, action in finished.items() if name.startswith("OVNChassis"))
+    assert created in (400 - made, 400 - made - 1)  # the one whose answer nobody waited for may have come late
+    assert not hypervisors()["changed"]
+
+
+def _there(server: ApiServer, path: str) -> bool:
+    try:
+        server.request("GET", path)
+    except OSError:
+        return False
+    return True
+
+
+def test_the_api_server_goes_while_pods_are_awaited(hypervisors: Hypervisors) -> None:
+    server = hypervisors.server
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors()
+    killer = threading.Timer(4, server.kill)
+    killer.start()
+    try:
+        cut = hypervisors(may_fail=True, wait=True, wait_timeout=60)
+    finally:
+        killer.join()
+        server.restart()
+    assert cut.failed
+    assert cut.seconds < 40
+    assert server.url in cut["msg"]
+    assert "DaemonSet" in cut["msg"]
+    hypervisors.pods_are_ready(1)
+    assert not hypervisors(wait=True)["changed"]
 
 
 # --- with a Southbound database ---------------------------------------------------------------------------------------
