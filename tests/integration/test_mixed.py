@@ -68,10 +68,11 @@ class Inventory:
             **variables,
         }
 
-    def write(self, central: Object, hypervisors: Object) -> str:
+    def write(self, central: Object, hypervisors: Object, python: str | None = sys.executable) -> str:
+        """`python` None: every host has its own, or that of the control node."""
         common = {
             "ansible_connection": "local",
-            "ansible_python_interpreter": sys.executable,
+            **({"ansible_python_interpreter": python} if python else {}),
             "ansible_remote_tmp": str(self.folder / "remote"),
             "ovn_tls": False,
         }
@@ -264,6 +265,76 @@ def test_a_node_is_chassis_of_a_control_plane_on_machines(
     assert "changed=1 " in run_playbook([play], "-e", "ovn_hypervisor_state=absent", inventory=inventory)
     sbctl = ("ovn-sbctl", f"--db={southbound.leader.endpoint}", "--timeout=20", "--bare", "--columns=name")
     assert run(*sbctl, "list", "Chassis").strip() == ""
+
+
+# --- with whose Python, and as whom -----------------------------------------------------------------------------------
+
+
+def test_a_machine_asks_the_cluster_with_the_python_of_the_control_node(
+    site: Inventory, run_playbook: RunPlaybook
+) -> None:
+    """Its own one is on the machine, and has no Kubernetes client."""
+    service = {"service": {"type": "LoadBalancer"}}
+    control_plane(site, {"tls": {"enabled": False}, "northbound": service, "southbound": service})
+    address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}
+    for database in ("northbound", "southbound"):
+        for index in range(3):
+            path = f"/api/v1/namespaces/{site.namespace}/services/ovn-{database}-{index}/status"
+            site.server.request("PATCH", path, address)
+    machine = {"ansible_python_interpreter": "/nowhere/python3"}
+    inventory = site.write({"plane": site.cluster()}, {"compute1": machine}, python=None)
+    ping = {"name": "c5c3.ovn.ovn_ping", "tasks_from": "host_guests", "rolespec_validate": False, "public": True}
+    told = {
+        "ansible.builtin.debug": {"msg": "{{ ovn_hypervisor_southbound_endpoints + ovn_ping_northbound_endpoints }}"}
+    }
+    tasks = [
+        {"ansible.builtin.include_role": {**ROLE, "tasks_from": "control_plane"}},
+        {"ansible.builtin.include_role": ping},
+        told,
+    ]
+    output = run_playbook([{"hosts": "compute1", "gather_facts": False, "tasks": tasks}], inventory=inventory)
+    assert output.count("tcp:192.0.2.7:6642") == output.count("tcp:192.0.2.7:6641") == 3
+
+
+# How the machine db1 runs Python, and how it becomes root: each notes that it was used.
+STAND_INS = {
+    "python": '#!/bin/sh\necho python >>{log}\nexec {python} "$@"\n',
+    "sudo": '#!/bin/sh\necho root >>{log}\nshift 2\nexec "$@"\n',
+}
+
+
+def test_a_cluster_writes_to_the_databases_of_a_machine_as_root_there(
+    site: Inventory,
+    raft_cluster: MakeCluster,
+    run_module: RunModule,
+    run_playbook: RunPlaybook,
+    short_dir: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also when no guest is left: the switch goes."""
+    (socket,) = raft_cluster(1, "northbound").sockets
+    port = {"name": "p", "mac": "02:00:00:00:00:01", "ip": "198.18.128.1"}
+    run_module("ovn_test_network", {"name": "c5c3-ping", "northbound": [socket], "ports": [port]})
+    log = short_dir / "used.log"
+    for name, content in STAND_INS.items():
+        (short_dir / name).write_text(content.format(log=log, python=sys.executable))
+        (short_dir / name).chmod(0o755)
+    machine = {
+        "ansible_python_interpreter": str(short_dir / "python"),
+        "ansible_become_exe": str(short_dir / "sudo"),
+        "ansible_become_flags": "",
+    }
+    monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
+    inventory = site.write({"db1": machine}, {"rack1": site.cluster()}, python=None)
+    variables = {"ovn_ping_state": "absent", "ovn_ping_northbound_endpoints": [socket]}
+    role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": variables}
+    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role]}
+    assert "changed=1 " in run_playbook([play], inventory=inventory)
+    assert (
+        run("ovn-nbctl", f"--db={socket}", "--timeout=20", "--bare", "--columns=name", "list", "Logical_Switch") == ""
+    )
+    assert log.read_text().split() == ["root", "python"]
+    assert "changed=0 " in run_playbook([play], inventory=inventory)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
