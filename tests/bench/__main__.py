@@ -15,7 +15,7 @@ import traceback
 import typing as t
 
 from chassis import many_hosts
-from control_plane import unchanged_control_plane
+from control_plane import kind_to_ping, unchanged_control_plane
 from hypervisors import thousand_nodes
 from machines import Machines
 from measure import Figure, NotHere, print_table
@@ -30,6 +30,7 @@ PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "status": status_of_six,
     "hypervisors": thousand_nodes,
     "control-plane": unchanged_control_plane,
+    "kind": kind_to_ping,
 }
 
 

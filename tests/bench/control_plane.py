@@ -1,4 +1,4 @@
-"""An unchanged control plane in Kubernetes: one call of ovn_cluster against a loop of kubernetes.core.k8s over the same objects.
+"""The two kind clusters: how long OVN took on them when they were new, and what a run over an unchanged control plane takes.
 
 Needs what `make kind` leaves. Nothing is changed there.
 """
@@ -18,7 +18,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
 
-KUBECONFIG = ROOT / ".kind" / "control-plane.kubeconfig"
+KIND = ROOT / ".kind"
+KUBECONFIG = KIND / "control-plane.kubeconfig"
 NAMESPACE, NAME = "ovn-system", "ovn"
 ROUNDS = 5
 LOOPS = 2
@@ -96,3 +97,13 @@ def unchanged_control_plane(_machines: Machines) -> list[Figure]:
         Figure(what, alone, "limit", [SECONDS], 1),
         Figure(what, requests, "objects", [len(objects)], 1, "requests"),
     ]
+
+
+def kind_to_ping(_machines: Machines) -> list[Figure]:
+    """What `make kind` noted when it made them."""
+    _cluster()
+    if not (KIND / "to-ping").exists():
+        raise NotHere("OVN came onto these clusters in more than one run: `make kind-down`, then `make kind`")
+    taken = float((KIND / "to-ping").read_text())
+    created = [float(path.read_text()) for path in sorted(KIND.glob("*.created"))]
+    return [Figure("from empty kind clusters to the ping", [taken], "kind create cluster", created, 4)]
