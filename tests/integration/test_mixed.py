@@ -188,7 +188,7 @@ class Worker(threading.Thread):
 
     def __init__(self, site: Inventory, agent: Agent) -> None:
         super().__init__(daemon=True)
-        self.site, self.agent, self.error = site, agent, ""
+        self.site, self.agent = site, agent
         self._end = threading.Event()
 
     def _get(self, api: str, kind: str, name: str) -> Object:
