@@ -16,6 +16,8 @@ description:
     no other object owns. A member that lost its volume joins the recorded cluster again, after its old server id was removed; index 0 is nothing special.
   - Members are restarted one at a time, the leader last, and only while the others keep the quorum and are caught up. A step that is not safe is refused
     in words. A run that was killed is finished by the next one.
+  - Volumes grow in one run. The size for claims to come cannot be changed in a StatefulSet, so it is made anew while its pods and claims stay.
+  - After an update of the image a run warns of a database whose schema is not the image's. It converts none.
   - Nothing is sent for an object that is as declared. Fields of other field managers are left alone, see O(force_conflicts).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -102,11 +104,16 @@ options:
     type: bool
     default: false
   force_conflicts:
-    description: Whether to take over fields that another field manager set to other values. Without it they are an error that names them.
+    description:
+      - Whether to take over fields that another field manager set to other values, ports of Services among them. Without it they are an error that
+        names them.
     type: bool
     default: false
   wait:
-    description: Whether to wait until northd is available. The databases are always waited for.
+    description:
+      - Whether to wait until northd is available, and for pods of members that are on their way. Steps of the databases are always waited for.
+      - Nobody waits for what does not come by itself (no image, no storage class, a full quota, no node). The error, or the warning if the other
+        members have the quorum, names the pod and the event behind it.
     type: bool
     default: true
   wait_timeout:
@@ -197,7 +204,9 @@ steps:
   elements: str
   sample: ["create the northbound cluster on ovn-northbound-0", "join ovn-northbound-1 to northbound"]
 cluster:
-  description: The C(OVNCluster) with its status; empty if it is gone.
+  description:
+    - The C(OVNCluster) with its status; empty if it is gone.
+    - The condition C(UpToDate) names members whose restart is due, and C(observedGeneration) moves when all pods are as the specification says.
   returned: always
   type: dict
   sample: {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 from _apiserver import ApiServer
 from _launcher_lib import SCRIPT, Member, free_network
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster, ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import LAUNCHER
 
@@ -31,16 +32,26 @@ class Controllers:
     def path(self, api: str, namespace: str, kind: str, name: str = "") -> str:
         return f"{api}/namespaces/{namespace}/{kind}/{name}".rstrip("/")
 
+    def revision(self, stateful_set: Object) -> str:
+        """Another one for another template of the pods."""
+        template = json.dumps(stateful_set["spec"]["template"], sort_keys=True)
+        return f"r{hashlib.sha256(template.encode()).hexdigest()[:8]}"
+
     def scaled(self, stateful_set: Object) -> None:
         metadata = stateful_set["metadata"]
         status = {
             "observedGeneration": metadata["generation"],
             "replicas": stateful_set["spec"]["replicas"],
-            "updateRevision": "r1",
+            "updateRevision": self.revision(stateful_set),
         }
         place = self.path("/apis/apps/v1", metadata["namespace"], "statefulsets", f"{metadata['name']}/status")
         with contextlib.suppress(OSError):  # a test has frozen the server
             self.server.request("PATCH", place, {"status": status})
+
+    def orphaned(self, namespace: str, name: str) -> None:
+        """The garbage collector lets the pods of a StatefulSet go, then the StatefulSet itself."""
+        place = self.path("/apis/apps/v1", namespace, "statefulsets", name)
+        self.server.request("PATCH", place, {"metadata": {"finalizers": []}})
 
     def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
         """Instead of the class."""
@@ -53,14 +64,17 @@ class Kubelet(Controllers):
     def __init__(self, server: ApiServer, namespace: str, sizes: t.Mapping[str, int]) -> None:
         super().__init__(server)
         self.namespace = namespace
+        self.sets: dict[str, Object] = {}
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-pods-"))
         (self.root / "ovn-raft-launcher").write_text(SCRIPT)
         (self.root / "ovn-raft-launcher").chmod(0o755)
+        networks: set[str] = set()
+        while len(networks) < len(sizes):
+            networks.add(free_network())
         self.members = {
             f"ovn-{database}-{index}": self._member(database, index, network)
-            for database, size in sizes.items()
-            for network in [free_network()]
+            for (database, size), network in zip(sizes.items(), networks)
             for index in range(size)
         }
         for member in self.members.values():
@@ -90,15 +104,44 @@ class Kubelet(Controllers):
     def scaled(self, stateful_set: Object) -> None:
         super().scaled(stateful_set)
         name, replicas = stateful_set["metadata"]["name"], stateful_set["spec"]["replicas"]
+        self.sets[name] = stateful_set
         for index in range(replicas):
             if self.members[f"{name}-{index}"].process is None:
-                self._run(f"{name}-{index}", stateful_set["spec"]["template"]["metadata"]["labels"])
+                self.run(f"{name}-{index}")
 
-    def _run(self, pod: str, labels: dict[str, str]) -> None:
+    def claim(self, pod: str) -> None:
+        """What the StatefulSet says of claims, with a volume at once; one that is there stays as it is."""
+        (template,) = self.sets[pod.rpartition("-")[0]]["spec"]["volumeClaimTemplates"]
+        name = f"data-{pod}"
+        try:
+            manifest = {"metadata": {**template["metadata"], "name": name}, "spec": template["spec"]}
+            self.server.request("POST", self._path("persistentvolumeclaims"), manifest)
+        except OSError:  # it is there
+            return
+        self.server.request(
+            "PATCH", self._path("persistentvolumeclaims", f"{name}/status"), {"status": {"phase": "Bound"}}
+        )
+
+    def deleted(self, pod: str) -> None:
+        """Its database ends as the hook of the pod ends it, then there is another pod."""
+        place = self._path("pods", pod)
+        with contextlib.suppress(OSError):
+            self.server.request("DELETE", place, {"gracePeriodSeconds": 0})
+        if self.members[pod].process is not None:
+            self.members[pod].terminate()
+        self.run(pod)
+
+    def run(self, pod: str) -> None:
+        stateful_set = self.sets[pod.rpartition("-")[0]]
+        labels = stateful_set["spec"]["template"]["metadata"]["labels"]
         manifest = {
-            "metadata": {"name": pod, "labels": {**labels, "controller-revision-hash": "r1"}},
+            "metadata": {
+                "name": pod,
+                "labels": {**labels, "controller-revision-hash": self.revision(stateful_set)},
+            },
             "spec": {"containers": [{"name": "database", "image": "ovn"}]},
         }
+        self.claim(pod)
         self.server.request("POST", self._path("pods"), manifest)
         self.mount(pod)
         self.members[pod].start(OVN_WAIT="1")
@@ -121,6 +164,10 @@ class Kubelet(Controllers):
 
     def exec(self, pod: str, command: t.Sequence[str], timeout: float) -> ExecResult:
         member = self.members[pod]
+        if member.process is None:
+            raise Refused(f"Pod {pod} has no container that runs", http_status=400)
+        if member.process.poll() is not None:  # a container that ends is started again
+            member.start(OVN_WAIT="1")
         words = [
             member.launcher[0] if word == LAUNCHER else word.replace("/run/ovn/", f"{member.run_dir}/")
             for word in command
@@ -148,6 +195,12 @@ class ClusterWithControllers(Cluster):
             self.controllers.scaled(answer)
         return answer
 
+    def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None, **options: t.Any) -> bool:
+        there = super().delete(api_version, kind, name, namespace, **options)
+        if there and kind == "StatefulSet" and options.get("propagation") == "Orphan":
+            self.controllers.orphaned(namespace or "", name)
+        return there
+
 
 class ClusterWithPods(ClusterWithControllers):
     def __init__(self, params: t.Mapping[str, t.Any], kubelet: Kubelet) -> None:
@@ -159,6 +212,12 @@ class ClusterWithPods(ClusterWithControllers):
         if kind == "Pod":
             self.kubelet.mount(name)
         return answer
+
+    def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None, **options: t.Any) -> bool:
+        there = super().delete(api_version, kind, name, namespace, **options)
+        if there and kind == "Pod" and name in self.kubelet.members:
+            self.kubelet.deleted(name)
+        return there
 
     def exec(
         self,

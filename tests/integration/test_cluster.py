@@ -20,7 +20,7 @@ from conftest import Ran, RunModule, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import members, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
 CID, OTHER_CID = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -32,6 +32,9 @@ PLACES = {
     "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts",
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
     "Secret": "/api/v1/namespaces/{}/secrets",
+    "Pod": "/api/v1/namespaces/{}/pods",
+    "Event": "/api/v1/namespaces/{}/events",
+    "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
     "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets",
     "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
@@ -40,6 +43,7 @@ PLACES = {
     "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
     "Lease": "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
 }
+MADE_BY_OTHERS = ("Pod", "Event", "ResourceQuota")
 # Written when both databases are in order, which they never are here.
 LATER = {"Deployment ovn-northd", "Deployment ovn-observer", "ConfigMap ovn-config"}
 
@@ -113,6 +117,8 @@ class ControlPlane:
         """Everything with our label, with its resourceVersion."""
         found = {}
         for kind, place in PLACES.items():
+            if kind in MADE_BY_OTHERS:
+                continue
             try:
                 items = json.loads(self.server.request("GET", place.format(self.namespace)))["items"]
             except OSError:  # the kind is not defined yet
@@ -174,6 +180,11 @@ def actions(ran: Ran) -> dict[str, str]:
 
 def touched(ran: Ran) -> dict[str, str]:
     return {name: action for name, action in actions(ran).items() if action != "unchanged"}
+
+
+def warnings(ran: Ran) -> list[str]:
+    """From ansible-core 2.19 on they are objects. Those of earlier calls in this process are among them."""
+    return [one if isinstance(one, str) else one["event"]["msg"] for one in ran.get("warnings", [])]
 
 
 @pytest.fixture
@@ -283,7 +294,7 @@ def kubelet(plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch)
     """Pods that run, on addresses of this host."""
     kubelet = Kubelet(plane.server, plane.namespace, SIZES)
     monkeypatch.setattr(_k8s, "Cluster", kubelet.cluster)
-    monkeypatch.setattr(control_plane, "raft_address", kubelet.address)
+    monkeypatch.setattr(members, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
     monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})
     yield kubelet
@@ -295,7 +306,10 @@ def test_from_nothing_to_databases_that_run_and_stay_untouched(plane: ControlPla
     options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 120}
     predicted = plane(check=True, **options)
     first = plane(**options)
-    assert plane.ours().keys() - {"Lease ovn-run"} == {
+    made = {
+        name for name in plane.ours() if not name.startswith("PersistentVolumeClaim ")
+    }  # those are the controller's
+    assert made - {"Lease ovn-run"} == {
         name for name in touched(predicted) if name.split()[0] not in ("Namespace", "CustomResourceDefinition")
     }
     assert first["steps"] == predicted["steps"]
@@ -346,6 +360,321 @@ def test_what_is_cut_off_is_finished_and_a_lost_record_is_read_from_the_members(
     assert wrong.failed
     assert OTHER_CID in wrong["msg"]
     assert cids["northbound"] in wrong["msg"]
+
+
+@pytest.fixture
+def storage_class(plane: ControlPlane) -> t.Iterator[str]:
+    """Its volumes can grow."""
+    name, place = f"grows-{plane.namespace}", "/apis/storage.k8s.io/v1/storageclasses"
+    content = {"metadata": {"name": name}, "provisioner": "example.com/none", "allowVolumeExpansion": True}
+    plane.server.request("POST", place, content)
+    yield name
+    plane.server.request("DELETE", f"{place}/{name}")
+
+
+def test_volumes_grow_in_one_run_and_pods_stay(plane: ControlPlane, kubelet: Kubelet, storage_class: str) -> None:
+    """Claims that are there, and those that come later: the StatefulSet is another one, its pods and claims are the same."""
+
+    def spec(size: str) -> dict[str, t.Any]:
+        storage = {"size": size, "storageClass": storage_class}
+        return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": storage}}
+
+    def uids(kind: str) -> dict[str, str]:
+        items = json.loads(plane.server.request("GET", PLACES[kind].format(plane.namespace)))["items"]
+        return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
+
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+    plane(**options, spec=spec("1Gi"))
+    pods, claims, sets = uids("Pod"), uids("PersistentVolumeClaim"), uids("StatefulSet")
+    predicted = plane(check=True, **options, spec=spec("2Gi"))
+    grown = plane(**options, spec=spec("2Gi"))
+    names = [f"PersistentVolumeClaim data-ovn-northbound-{index}" for index in range(3)]
+    assert touched(grown) == touched(predicted)
+    assert {*names, "StatefulSet ovn-northbound", "OVNCluster ovn"} == set(touched(grown))
+    assert grown["steps"] == predicted["steps"]
+    assert "make the StatefulSet ovn-northbound anew, so that new claims get 2Gi" in grown["steps"][0]
+    for name in names:
+        claim = plane.get("PersistentVolumeClaim", name.split()[1])
+        assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"
+    (template,) = plane.get("StatefulSet", "ovn-northbound")["spec"]["volumeClaimTemplates"]
+    assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
+    assert (uids("Pod"), uids("PersistentVolumeClaim")) == (pods, claims)
+    assert {name for name, uid in uids("StatefulSet").items() if sets[name] != uid} == {"ovn-northbound"}
+    assert not plane(**options, spec=spec("2Gi"))["changed"]
+
+    # A run that was killed in between leaves pods without their StatefulSet.
+    plane.server.request(
+        "DELETE", f"{PLACES['StatefulSet'].format(plane.namespace)}/ovn-northbound", {"propagationPolicy": "Orphan"}
+    )
+    kubelet.orphaned(plane.namespace, "ovn-northbound")
+    again = plane(**options, spec=spec("2Gi"))
+    assert touched(again) == {"StatefulSet ovn-northbound": "created"}
+    assert plane.get("StatefulSet", "ovn-northbound")["spec"]["replicas"] == 3
+    assert (uids("Pod"), again["northbound"]["verdict"]) == (pods, "healthy")
+
+
+def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+
+    def spec(**more: t.Any) -> dict[str, t.Any]:
+        return {**WHOLE, **more}
+
+    def up_to_date(ran: Ran) -> tuple[str, str, str]:
+        (found,) = [c for c in ran["cluster"]["status"]["conditions"] if c["type"] == "UpToDate"]
+        return found["status"], found["reason"], found["message"]
+
+    first = plane(**options, spec=spec())
+    # Nobody runs Deployments here: northd was never seen, so it is neither rolled out nor Ready.
+    assert up_to_date(first)[:2] == ("False", "PodsMissing")
+    ready = next(c for c in first["cluster"]["status"]["conditions"] if c["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "NorthdNotReady")
+    assert "observedGeneration" not in first["cluster"]["status"]
+    available(plane, "ovn-northd")
+    second = plane(**options, spec=spec())
+    assert up_to_date(second)[0] == "True"
+    assert second["cluster"]["status"]["observedGeneration"] == 1
+
+    tagged = spec(northbound={**WHOLE["northbound"], "nodeSelector": {"disk": "fast"}})
+    waits = plane(**options, spec=tagged, restart=False)
+    names = "ovn-northbound-0, ovn-northbound-1, ovn-northbound-2"
+    assert up_to_date(waits) == ("False", "RestartsDue", f"A restart is due on {names}: its pod template has changed.")
+    assert waits["cluster"]["status"]["observedGeneration"] == 1
+    assert waits["cluster"]["metadata"]["generation"] == 2
+    assert not plane(**options, spec=tagged, restart=False)["changed"]
+    done = plane(**options, spec=tagged)
+    assert len(done["steps"]) == 3
+    assert up_to_date(done)[0] == "True"
+    assert done["cluster"]["status"]["observedGeneration"] == 2
+
+
+def test_a_schema_that_is_older_than_that_of_the_image(
+    plane: ControlPlane, kubelet: Kubelet, tmp_path: pathlib.Path
+) -> None:
+    """An image of a newer OVN: the file beside the server says another version than the database."""
+    options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 120}
+
+    def condition(ran: Ran) -> dict[str, str]:
+        return next(c for c in ran["cluster"]["status"]["conditions"] if c["type"] == "SchemaCurrent")
+
+    assert condition(plane(**options))["status"] == "True"
+    schema = json.loads(pathlib.Path("/usr/share/ovn/ovn-sb.ovsschema").read_text())
+    newer = tmp_path / "ovn-sb.ovsschema"
+    newer.write_text(json.dumps({**schema, "version": "99.1.0"}))
+    kubelet.members["ovn-southbound-0"].env["OVN_SCHEMA"] = str(newer)
+    ran = plane(**options)
+    words = f"The Southbound database has schema {schema['version']}, its image brings 99.1.0."
+    assert words in condition(ran)["message"]
+    assert condition(ran)["status"] == "False"
+    told = [one for one in warnings(ran) if words in one]
+    assert told
+    assert "docs/kubernetes.md" in told[0]
+    assert not any("Northbound database has schema" in one for one in warnings(ran))
+
+
+def available(plane: ControlPlane, name: str) -> None:
+    """As its controller would tell."""
+    deployment = plane.get("Deployment", name)
+    count, generation = deployment["spec"]["replicas"], deployment["metadata"]["generation"]
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
+    plane.patch("Deployment", f"{name}/status", {"status": {"observedGeneration": generation, **counts}})
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_member_without_a_node_keeps_nobody_waiting(plane: ControlPlane, kubelet: Kubelet, wait: bool) -> None:
+    """Its pod has no node since a minute. The others serve, so the run ends with a warning that names the pod and why."""
+    plane(spec=WHOLE, wait=False, wait_timeout=120)
+    for name in ("ovn-northd", "ovn-observer"):
+        available(plane, name)
+    kubelet.members["ovn-northbound-2"].kill()
+    plane.server.request(
+        "DELETE", f"{PLACES['Pod'].format(plane.namespace)}/ovn-northbound-2", {"gracePeriodSeconds": 0}
+    )
+    stopped = Trouble(plane, "ovn-northbound-2")
+    stopped.unscheduled("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", seconds=60)
+    ran = plane(spec=WHOLE, wait=wait, wait_timeout=120)
+    assert ran.seconds < 15
+    assert ran["northbound"]["verdict"] == "degraded"
+    told = [words for words in warnings(ran) if "ovn-northbound-2 does not take part" in words][-1]
+    assert "Pod ovn-northbound-2 has no node: 0/3 nodes are available" in told
+    assert not any(d["action"] != "unchanged" for d in ran["objects"])
+    # Until the minute is over, whoever waits waits: the scheduler may find a node yet.
+    stopped.unscheduled("0/3 nodes are available.", seconds=12)
+    late = plane(spec=WHOLE, wait=wait, wait_timeout=120)
+    assert (late.seconds > 4) is wait
+    assert late.seconds < 40
+
+
+IMAGE = 'Back-off pulling image "registry.example.com/no-ovn:1": not found'
+CLASS = 'storageclass.storage.k8s.io "nope" not found'
+QUOTA = 'create Pod ovn-northbound-0 in StatefulSet ovn-northbound failed error: pods "ovn-northbound-0" is forbidden: exceeded quota: small'
+
+
+def no_image(plane: ControlPlane, database: str) -> None:
+    Trouble(plane, f"ovn-{database}-0").waiting("ImagePullBackOff", IMAGE)
+
+
+def no_class(plane: ControlPlane, database: str) -> None:
+    Trouble(plane, f"ovn-{database}-0").unscheduled("pod has unbound immediate PersistentVolumeClaims", seconds=60)
+    event(plane, "PersistentVolumeClaim", f"data-ovn-{database}-0", "ProvisioningFailed", CLASS)
+
+
+def no_quota(plane: ControlPlane, database: str) -> None:
+    event(plane, "StatefulSet", f"ovn-{database}", "FailedCreate", QUOTA.replace("northbound", database))
+
+
+@pytest.mark.parametrize(
+    ("happens", "words"),
+    [
+        (no_image, ["Container database of pod ovn-northbound-0 waits (ImagePullBackOff", IMAGE]),
+        (no_class, ["PersistentVolumeClaim data-ovn-northbound-0", CLASS, "Pod ovn-northbound-0 has no node"]),
+        (no_quota, ["StatefulSet ovn-northbound", "exceeded quota: small"]),
+    ],
+    ids=["no image", "no storage class", "a full quota"],
+)
+def test_a_pod_that_cannot_start_ends_the_run_early(
+    plane: ControlPlane, happens: t.Callable[[ControlPlane, str], None], words: list[str]
+) -> None:
+    """Long before the time is up, with the object and the event behind it. Nothing has to be undone for the next run."""
+    plane.begin()
+    for database in SIZES:
+        happens(plane, database)
+    ran = plane(may_fail=True, wait_timeout=60)
+    assert ran.failed
+    assert ran.seconds < 45
+    for part in [*words, "run again"]:
+        assert part in ran["msg"], ran["msg"]
+    assert ran["msg"].count("Kubernetes says") == 2  # once for each database
+    record = plane.recorded("northbound")
+    assert (record["permit"]["member"], record["cid"]) == ("ovn-northbound-0", None)
+    assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
+
+
+def event(plane: ControlPlane, kind: str, name: str, reason: str, message: str) -> None:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    plane.make(
+        "Event",
+        f"{name}.{reason.lower()}",
+        type="Warning",
+        reason=reason,
+        message=message,
+        lastTimestamp=now,
+        involvedObject={"kind": kind, "name": name, "namespace": plane.namespace},
+    )
+
+
+def test_a_full_quota_of_objects_is_named_and_the_next_run_goes_on(plane: ControlPlane) -> None:
+    plane.make("ResourceQuota", "small", spec={"hard": {"count/services": "2"}})
+    used = {"hard": {"count/services": "2"}, "used": {"count/services": "0"}}
+    plane.patch("ResourceQuota", "small/status", {"status": used})
+    refused = plane(may_fail=True)
+    assert refused.failed
+    for word in ("apply Service ", "exceeded quota: small", "Raise the ResourceQuota"):
+        assert word in refused["msg"], refused["msg"]
+    assert sum(name.startswith("Service ") for name in plane.ours()) == 2
+    assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
+    plane.remove("ResourceQuota", "small")
+    plane.late()
+    assert sum(name.startswith("Service ") for name in plane.ours()) == 10
+
+
+def test_the_api_server_goes_away_midway(plane: ControlPlane) -> None:
+    """It ends once the first objects are there, and comes back later: the message says which server and what was asked."""
+    gone = threading.Event()
+
+    def go() -> None:
+        until(lambda: "ServiceAccount ovn-northbound" in plane.ours(), "the first objects", timeout=60)
+        plane.server.kill()
+        gone.set()
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    try:
+        refused = plane(may_fail=True, wait_timeout=60)
+    finally:
+        thread.join()
+        plane.server.restart()
+    assert gone.is_set()
+    assert refused.failed
+    assert plane.server.url in refused["msg"] or plane.server.kubeconfig in refused["msg"]
+    assert "Cannot " in refused["msg"]
+    assert refused.seconds < 90
+    held = plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
+    assert held  # nobody could give it back; it ends by itself, and who is in a hurry takes it over
+    plane.late(break_lock=True)
+    assert {"StatefulSet ovn-northbound", "StatefulSet ovn-southbound"} <= set(plane.ours())
+    assert all(plane.get("StatefulSet", f"ovn-{d}bound") for d in ("north", "south"))
+
+
+def test_a_port_that_somebody_changed(plane: ControlPlane) -> None:
+    """The API server would merge both into one list, and find its own work invalid."""
+    plane.begin()
+    ports = plane.get("Service", "ovn-nb")["spec"]["ports"]
+    plane.patch("Service", "ovn-nb", {"spec": {"ports": [{**ports[0], "port": 7000}]}}, manager="gitops")
+    before = plane.ours()
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True)
+        for word in (f"Service {plane.namespace}/ovn-nb", '"gitops" set .spec.ports', "7000", "force_conflicts"):
+            assert word in refused["msg"], refused["msg"]
+    assert plane.ours() == before
+    predicted = plane(check=True, force_conflicts=True)
+    assert touched(predicted)["Service ovn-nb"] == "changed"
+    assert plane.ours() == before
+    assert touched(plane.late(force_conflicts=True)) == {"Service ovn-nb": "changed"}
+    assert plane.get("Service", "ovn-nb")["spec"]["ports"] == ports
+    assert touched(plane.late()) == {}
+    # And a port of our own that the specification changes later is no conflict.
+    other = {**SPEC, "neutronIntegration": {"nbConnection": {"service": {"port": 6741}}}}
+    assert touched(plane.late(spec=other))["Service ovn-nb"] == "changed"
+    assert [port["port"] for port in plane.get("Service", "ovn-nb")["spec"]["ports"]] == [6741]
+
+
+def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
+    nodes = {**SPEC, "southbound": {"replicas": 1, "service": {"type": "NodePort"}}}
+    for _attempt in range(5):
+        plane.late(spec=nodes, wait_timeout=3)
+    (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
+    changed = {**port, "port": 7000}
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [changed]}}, manager="somebody")
+    assert '"somebody" set .spec.ports' in plane(may_fail=True, spec=nodes)["msg"]
+    assert touched(plane.late(spec=nodes, force_conflicts=True)) == {"Service ovn-southbound-0": "changed"}
+    # Clients have the node port in their configuration.
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
+    # A node port that nobody declared may be anybody's; a declared one is a conflict in the API server's own words.
+    declared = {
+        **nodes,
+        "southbound": {"replicas": 1, "service": {"type": "NodePort", "nodePorts": [port["nodePort"]]}},
+    }
+    plane.late(spec=declared)
+    taken = {**port, "nodePort": port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1}
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [taken]}}, manager="somebody")
+    conflict = plane(may_fail=True, spec=declared)["msg"]
+    assert '"somebody" set ' in conflict
+    assert "nodePort" in conflict
+    assert touched(plane.late(spec=declared, force_conflicts=True))["Service ovn-southbound-0"] == "changed"
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
+
+
+class Trouble:
+    """What scheduler, kubelet and controllers write about one pod that does not run."""
+
+    def __init__(self, plane: ControlPlane, pod: str, seconds: float = 0) -> None:
+        self.plane, self.pod = plane, pod
+        database = pod.split("-")[1]
+        labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": database}
+        plane.make("Pod", pod, labels=labels, spec={"containers": [{"name": "database", "image": "none"}]})
+
+    def status(self, **status: t.Any) -> None:
+        self.plane.patch("Pod", f"{self.pod}/status", {"status": status})
+
+    def unscheduled(self, message: str, seconds: float) -> None:
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        self.status(conditions=[{**condition, "lastTransitionTime": since}])
+
+    def waiting(self, reason: str, message: str) -> None:
+        state = {"waiting": {"reason": reason, "message": message}}
+        known = {"name": "database", "ready": False, "restartCount": 0, "image": "", "imageID": ""}
+        self.status(containerStatuses=[{**known, "state": state}])
 
 
 # --- what cannot work -------------------------------------------------------------------------------------------------
@@ -446,13 +775,28 @@ def test_volumes_do_not_shrink_but_grow(plane: ControlPlane) -> None:
         assert "data-ovn-northbound-0 has 2Gi, the specification says 1Gi" in refused["msg"]
     assert plane.ours() == before  # not even the custom resource
     elsewhere = {**SPEC, "northbound": {"storage": {"size": "2Gi", "storageClass": "fast"}}}
-    plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0", {"spec": {"storageClassName": "slow"}})
+    slow, place = f"slow-{plane.namespace}", "/apis/storage.k8s.io/v1/storageclasses"
+    plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0", {"spec": {"storageClassName": slow}})
     refused = plane(check=True, may_fail=True, spec=elsewhere)
-    assert "storage class slow, the specification says fast" in refused["msg"]
+    assert f"storage class {slow}, the specification says fast" in refused["msg"]
     larger = {**SPEC, "northbound": {"storage": {"size": "3Gi"}}}
-    # There is no pod that could be asked, so the databases cannot be foreseen; the volume can.
-    predicted = plane(check=True, may_fail=True, spec=larger)
-    assert touched(predicted)["PersistentVolumeClaim data-ovn-northbound-0"] == "changed"
+    before = plane.ours()
+    assert "there is no such StorageClass" in plane(may_fail=True, spec=larger)["msg"]
+    plane.server.request("POST", place, {"metadata": {"name": slow}, "provisioner": "example.com/none"})
+    try:
+        refused = plane(may_fail=True, spec=larger)
+        for word in ("data-ovn-northbound-0", f"StorageClass {slow} do not (allowVolumeExpansion is not true)"):
+            assert word in refused["msg"]
+        assert plane.ours() == before
+        plane.server.request("PATCH", f"{place}/{slow}", {"allowVolumeExpansion": True})
+        # There is no pod that could be asked, so the databases cannot be foreseen; the volume can.
+        predicted = plane(check=True, may_fail=True, spec=larger)
+        assert touched(predicted)["PersistentVolumeClaim data-ovn-northbound-0"] == "changed"
+        plane.late(spec=larger)
+    finally:
+        plane.server.request("DELETE", f"{place}/{slow}")
+    claim = plane.get("PersistentVolumeClaim", "data-ovn-northbound-0")
+    assert claim["spec"]["resources"]["requests"]["storage"] == "3Gi"
 
 
 def test_the_api_server_freezes_midway(plane: ControlPlane) -> None:

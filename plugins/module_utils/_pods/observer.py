@@ -5,7 +5,7 @@
 
 `c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods true, between runs and without them.
 
-It looks and tells, it repairs nothing: only runs change databases. What it needs it finds in the environment that the manifests give it.
+It looks and tells, it repairs nothing: only runs change databases.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ import time
 import typing as t
 
 from .._errors import InvalidInput, OvnError
-from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
-from .._ovsdb.wire import TlsFiles
 from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
@@ -33,11 +32,11 @@ from .kube import Api, Mirror
 from .leader_labels import LABELS, active_northd, label_patches
 from .log import Log, expected
 from .members import MemberWatch
+from .observer_settings import ALIVE_FILE, Settings
 from .program import Program
-from .schema import FOLDER, Schemas, of_image
+from .schema import Schemas, of_image
 from .status import DATABASES, cluster_status, rolled_out
 
-ALIVE_FILE = "/run/ovn/observer-alive"
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
 _TICK = 10.0  # a round at least this often
@@ -48,37 +47,6 @@ _ASK_RECORD = 15.0
 _DEFAULT_TIMER = 1000
 
 
-class Settings(t.NamedTuple):
-    """From the environment."""
-
-    name: str
-    namespace: str
-    endpoints: t.Mapping[str, t.Sequence[Endpoint]]
-    tls: TlsFiles
-    alive_file: str
-    schemas: str = FOLDER
-
-    @classmethod
-    def of(cls, environment: t.Mapping[str, str]) -> Settings:
-        def needed(variable: str) -> str:
-            if not environment.get(variable):
-                raise InvalidInput(f"{variable} is not set.")
-            return environment[variable]
-
-        return cls(
-            name=needed("OVN_CLUSTER_NAME"),
-            namespace=needed("OVN_NAMESPACE"),
-            endpoints={name: parse_endpoints([needed(f"OVN_{name.upper()}")]) for name in DATABASES},
-            tls=TlsFiles(
-                environment.get("OVN_PRIVATE_KEY"),
-                environment.get("OVN_CERTIFICATE"),
-                environment.get("OVN_CA_CERTIFICATE"),
-            ),
-            alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
-            schemas=environment.get("OVN_SCHEMAS", FOLDER),
-        )
-
-
 class Observer:
     """Threads that look, and one loop that judges and writes."""
 
@@ -87,8 +55,7 @@ class Observer:
         self._program = program
         self._wake = threading.Event()
         self._stop = threading.Event()
-        core = f"/api/v1/namespaces/{settings.namespace}"
-        self._core = core
+        self._core = core = f"/api/v1/namespaces/{settings.namespace}"
         self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"
         selector = {"labelSelector": f"app.kubernetes.io/instance={settings.name}"}
         only = {"fieldSelector": f"metadata.name={settings.name}"}

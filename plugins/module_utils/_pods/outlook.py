@@ -18,6 +18,8 @@ PATIENCE = 20.0
 _MOUNT_PATIENCE = 60.0  # volumes move slowly from node to node
 _CRASHES = 3
 
+_UNMOUNTED = frozenset({"FailedMount", "FailedAttachVolume"})
+_NODE_COMES = frozenset({"TriggeredScaleUp", "Nominated"})  # by an autoscaler
 _NEVER = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 _FAILING = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
@@ -51,22 +53,18 @@ def outlook(name: str, owner: str, pod: Object | None, events: t.Sequence[Object
 def _stays(pod: Object, events: t.Sequence[Object], now: float) -> bool:
     status = pod.get("status") or {}
     age = now - seconds(pod["metadata"].get("creationTimestamp"))
+    told = {e.get("reason") for e in events if (e.get("involvedObject") or {}).get("name") == pod["metadata"]["name"]}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return now - seconds(condition.get("lastTransitionTime")) > PATIENCE
+            since = now - seconds(condition.get("lastTransitionTime"))
+            return since > PATIENCE and not told & _NODE_COMES
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason", "")
         if reason in _NEVER or (reason in _FAILING and age > PATIENCE):
             return True
         if reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= _CRASHES:
             return True
-    name = pod["metadata"]["name"]
-    unmounted = any(
-        event.get("reason") in ("FailedMount", "FailedAttachVolume")
-        and (event.get("involvedObject") or {}).get("name") == name
-        for event in events
-    )
-    return unmounted and not _started(pod) and age > _MOUNT_PATIENCE
+    return bool(told & _UNMOUNTED) and not _started(pod) and age > _MOUNT_PATIENCE
 
 
 def _started(pod: Object) -> bool:

@@ -14,13 +14,12 @@ import functools
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused
+from .._errors import Refused
 from .._k8s import Cluster
 from .._kubernetes.compare import is_applied
 from .._launcher import SCRIPT
 from .._manifests.central import central_manifests
 from .._manifests.names import (
-    CONFIG_NAME,
     DATABASES,
     Database,
     Object,
@@ -28,25 +27,26 @@ from .._manifests.names import (
     lease_name,
     northd_name,
     observer_name,
-    raft_address,
 )
 from .._objects import Done, Key, converge, key_of, prune
 from .._pods.archive import build_archive
 from .._pods.schema import schema_gap
 from .._raft.record import Record
 from .._raft.standing import refuse_by_record
-from .._raft.step import PODS, Run
-from .database import Context, DatabaseRollout
+from .._raft.step import PODS
+from .database import DatabaseRollout, raise_together
 from .desired import Wanted, is_config, is_later, keep_claims, template_changes
 from .endpoints import Endpoints, Place, find_endpoints
 from .lease import RunLease, identity
-from .live import Live, look
+from .live import Live, look, refuse_neighbors
+from .members import first_replicas, run_of
+from .observed import Context
 from .ports import Clash, find_clashes, refuse_clashes, repair
 from .record_store import RecordStore
 from .settings import converge_settings
 from .status import Seen, write_status
 from .storage import claim_changes, grow_claims, refuse_fixed_size, unbound_claims
-from .template import is_stale, orphan
+from .template import foreseen, is_stale, orphan
 from .template import words as words_of_template
 from .workloads import await_workloads, observer_trouble
 
@@ -96,16 +96,12 @@ class ControlPlane:
     def _check(self) -> None:
         """What is refused before anything is changed: by records, by volumes that would have to shrink or move, by neighbors."""
         live, wanted = self.live, self.wanted
-        if live.neighbors:
-            raise Refused(
-                f"Namespace {wanted.namespace} has the OVNCluster {', '.join(live.neighbors)} already. Client Services and {CONFIG_NAME} are "
-                f"the namespace's, so put {wanted.name} into one of its own. Nothing was changed."
-            )
+        refuse_neighbors(live)
         self.stores = {d: RecordStore(self.cluster, wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
         self.records = {d: self.stores[d].read() for d in DATABASES}
-        self.replicas = {d: self._first_replicas(d) for d in DATABASES}
+        self.replicas = {d: first_replicas(wanted, live, d, self.records[d]) for d in DATABASES}
         for d in DATABASES:
-            refuse_by_record(self._run(d), self.records[d])
+            refuse_by_record(run_of(wanted, d, self.identity, self.time), self.records[d])
             if not wanted.bootstrap and self.records[d] is None and not self.replicas[d]:
                 raise Refused(f"{d} does not exist yet, and {PODS.bootstrap} Nothing was created.")
         refuse_fixed_size(self.cluster, claim_changes(wanted, live))
@@ -176,9 +172,9 @@ class ControlPlane:
         repaired = repair(self.cluster, self.clashes, check_mode=self.check_mode)
         self.done += repaired
         live.index.update({key_of(one.after): one.after for one in repaired if one.after})
-        # The API server could not tell in a dry run what they would be: it would still see the ports that are in the way.
-        foreseen = {one.name for one in repaired} if self.check_mode else set()
-        manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in foreseen]
+        if self.check_mode:  # a dry run would still see the ports that are in the way
+            names = {one.name for one in repaired}
+            manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
         done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
         context = Context(
             self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode, self.wanted.wait
@@ -186,7 +182,7 @@ class ControlPlane:
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
                 context,
-                self._run(d),
+                run_of(self.wanted, d, self.identity, self.time),
                 self.stores[d],
                 functools.partial(self._scale, d),
                 self.replicas[d],
@@ -194,46 +190,6 @@ class ControlPlane:
                 stateful_set=functools.partial(live.stateful_set, self.cluster, d),
                 template_changed=self.check_mode and template_changes(done, f"{self.wanted.name}-{d}"),
             )
-
-    def _first_replicas(self, database: Database) -> int:
-        """Pods that may exist before any gate was asked: those that are there, and the members that have joined. More come one by one."""
-        record, prefix = self.records[database], f"{self.wanted.name}-{database}-"
-        joined = [0]
-        if record is not None and record.cid:
-            joined = [
-                int(name[len(prefix) :]) + 1
-                for name, member in record.members.items()
-                if member.state not in ("expected", "absent") and name.startswith(prefix)
-            ]
-        else:  # claims of an earlier installation whose record is lost: their launchers tell what they hold
-            joined.append(self.live.claims(database))
-        return max(self.live.replicas(database), *joined, 0)
-
-    def _run(self, database: Database) -> Run:
-        spec, name = self.wanted.spec, self.wanted.name
-        declared = {
-            f"{name}-{database}-{index}": raft_address(
-                database,
-                index,
-                name=name,
-                namespace=self.wanted.namespace,
-                cluster_domain=self.wanted.cluster_domain,
-                tls=spec.tls.enabled,
-            )
-            for index in range(spec.database(database).replicas)
-        }
-        return Run(
-            database=database,
-            declared=declared,
-            name=self.identity,
-            time=self.time,
-            bootstrap=self.wanted.bootstrap,
-            restart=self.wanted.restart,
-            allow_outage=self.wanted.allow_outage,
-            allow_names=True,  # the names of pods are stable, and OVS resolves them itself
-            expected_cid=self.wanted.cluster_ids.get(database),
-            words=PODS,
-        )
 
     def _scale(self, database: Database, count: int) -> None:
         self.replicas[database] = count
@@ -262,11 +218,7 @@ class ControlPlane:
         for database in self.databases.values():
             self.steps += database.steps
             self.warnings += database.warnings
-        if failures:
-            first, *others = failures
-            if isinstance(first, OvnError) and others:
-                raise type(first)(" ".join(str(error) for error in failures), **first.details) from first
-            raise first
+        raise_together(failures)
 
     def _settings(self) -> None:
         self.steps += converge_settings(
@@ -299,14 +251,9 @@ class ControlPlane:
     def _renew(self, database: Database, there: Object, what: str) -> Done:
         name, namespace = there["metadata"]["name"], self.wanted.namespace
         if self.check_mode:
-            wanted = next(
-                m
-                for m in self._manifests(self.replicas)
-                if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name
+            return Done(
+                "StatefulSet", name, namespace, "changed", there, foreseen(there, self._manifests(self.replicas))
             )
-            templates = wanted["spec"]["volumeClaimTemplates"]
-            after = {**there, "spec": {**there["spec"], "volumeClaimTemplates": templates}}
-            return Done("StatefulSet", name, namespace, "changed", there, after)
         self.lease.take(what)
         orphan(self.cluster, there)
         self.live.index.pop(key_of(there))
@@ -325,11 +272,7 @@ class ControlPlane:
         place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
         self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
         config = next(m for m in manifests if is_config(m))
-        config["data"] = {
-            **config["data"],
-            "OvnNorth": self.endpoints.northbound,
-            "OvnSouth": self.endpoints.southbound,
-        }
+        config["data"].update(OvnNorth=self.endpoints.northbound, OvnSouth=self.endpoints.southbound)
         self._apply([config], live)
         unwanted = prune(self.cluster, manifests, live.index, check_mode=True)
         if unwanted and not self.check_mode:

@@ -14,7 +14,7 @@ import time
 from .._errors import Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
-from .._manifests.names import API_VERSION, DATABASES, Database, Object, record_name
+from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, record_name
 from .._objects import Key, key_of, live_index
 
 KINDS: list[tuple[str, str]] = [
@@ -145,3 +145,12 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
         index.update(live_index(cluster, KINDS, namespace, ours))
         index.update(_claims(cluster, name, namespace))
     return Live(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))
+
+
+def refuse_neighbors(live: Live) -> None:
+    """`Refused` if there is another control plane."""
+    if live.neighbors:
+        raise Refused(
+            f"Namespace {live.place} has the OVNCluster {', '.join(live.neighbors)} already. Client Services and {CONFIG_NAME} are "
+            f"the namespace's, so put {live.name} into one of its own. Nothing was changed."
+        )

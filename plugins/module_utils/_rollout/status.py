@@ -9,8 +9,10 @@ The status of the OVNCluster as this run saw it last. From then on the observer 
 from __future__ import annotations
 
 import json
+import time
 import typing as t
 
+from .._deadline import Deadline
 from .._errors import Conflict, OvnError
 from .._k8s import Cluster
 from .._manifests.names import API_VERSION, DATABASES, Database, Object
@@ -22,6 +24,7 @@ from .desired import Wanted
 from .endpoints import Endpoints
 
 _NORTHD_SECONDS = 10.0
+_TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
 _ATTEMPTS = 5
 
 
@@ -34,7 +37,7 @@ class Seen(t.NamedTuple):
     observer: Object | None
 
 
-def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen: Seen, time: str) -> Object | None:
+def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen: Seen, now: str) -> Object | None:
     """Written only if it differs; the resource with its status."""
     if resource is None:
         return None
@@ -45,7 +48,7 @@ def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen
     for _attempt in range(_ATTEMPTS):
         if changed or _attempt:  # the observer has written, too, while we were busy
             resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
-        status = _status(resource, wanted, seen, northd, time)
+        status = _status(resource, wanted, seen, northd, now)
         if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
             break
         manifest = {
@@ -66,7 +69,7 @@ def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen
     return resource
 
 
-def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | None, time: str) -> dict[str, t.Any]:
+def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | None, now: str) -> dict[str, t.Any]:
     previous, generation = resource.get("status") or {}, resource["metadata"]["generation"]
     pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
     return cluster_status(
@@ -75,7 +78,7 @@ def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | No
         verdicts={d: seen.databases[d].verdict() for d in DATABASES},
         endpoints={d: seen.endpoints.of(d) for d in DATABASES},
         chassis=None,
-        now=time,
+        now=now,
         northd=northd,
         left=left_to_do(
             {seen.databases[d].set_name: seen.databases[d].set for d in DATABASES},
@@ -93,8 +96,13 @@ def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: See
     conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
     if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):
         return None
-    try:
-        answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
-    except OvnError:
-        return []  # nobody has seen one alive
-    return [pod for pod, said in answers.items() if said["state"] == "active"]
+    patience = Deadline(_TAKE_OVER_SECONDS if wanted.wait else 0)
+    while True:
+        try:
+            answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
+        except OvnError:
+            return []  # nobody has seen one alive
+        active = [pod for pod, said in answers.items() if said["state"] == "active"]
+        if active or patience.expired:
+            return active
+        time.sleep(0.5)

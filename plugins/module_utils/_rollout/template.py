@@ -10,6 +10,7 @@ orphans for a moment, and the new one takes them as its own. A run that is kille
 from __future__ import annotations
 
 import time
+import typing as t
 
 from .._errors import TimedOut
 from .._k8s import Cluster
@@ -31,6 +32,13 @@ def is_stale(stateful_set: Object | None, size: str) -> bool:
 
 def words(name: str, size: str) -> str:
     return f"make the StatefulSet {name} anew, so that new claims get {size}: pods and claims stay"
+
+
+def foreseen(there: Object, manifests: t.Iterable[Object]) -> Object:
+    """The StatefulSet as it will be: `manifests` has it with the declared size."""
+    name = there["metadata"]["name"]
+    wanted = next(m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name)
+    return {**there, "spec": {**there["spec"], "volumeClaimTemplates": wanted["spec"]["volumeClaimTemplates"]}}
 
 
 def orphan(cluster: Cluster, stateful_set: Object) -> None:

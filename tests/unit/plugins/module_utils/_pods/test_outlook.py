@@ -38,6 +38,7 @@ def event(kind: str, name: str, reason: str, message: str) -> Object:
     [
         (pod(**unscheduled()), [], 5, False, "has no node: 0/3 nodes are available"),
         (pod(**unscheduled()), [], 30, True, "has no node: 0/3 nodes are available"),
+        (pod(**unscheduled()), [event("Pod", NAME, "TriggeredScaleUp", "1->2")], 90, False, "has no node"),
         (pod(**waits("ImagePullBackOff")), [], 5, False, "ImagePullBackOff: no such image"),
         (pod(**waits("ImagePullBackOff")), [], 30, True, "ImagePullBackOff: no such image"),
         (pod(**waits("ErrImagePull")), [], 30, True, "ErrImagePull"),
@@ -81,6 +82,7 @@ def event(kind: str, name: str, reason: str, message: str) -> Object:
     ids=[
         "its volume may be in the making",
         "no node",
+        "a node is ordered",
         "the registry may be busy",
         "no image",
         "no image, at the next attempt",

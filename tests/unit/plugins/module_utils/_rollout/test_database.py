@@ -11,7 +11,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import Context, DatabaseRollout
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import DatabaseRollout
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.observed import Context
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.record_store import RecordStore
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"

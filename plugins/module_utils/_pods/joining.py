@@ -1,0 +1,98 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One member on its way to take part: what it says meanwhile, and the little that can be done for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Conflict, Refused
+from .._raft.record import Record
+from .due import is_outdated, runs
+from .examine import Seen
+
+if t.TYPE_CHECKING:
+    from .act import PodMembers
+
+Pod = dict[str, t.Any]
+
+# The kubelet brings a new record within a second of a poke, but may have been poked before it knew of the record.
+_POKE_AGAIN = 5.0
+# The launcher looks every 3 s. Longer than this, it will not change its mind.
+_PATIENCE = 10.0
+# A pod that waits with an old record: with a new pod it gets the new one.
+_RECYCLE = 20.0
+
+
+class Wait:
+    """Waits for one member to take part, and helps where only a poke or a new pod helps."""
+
+    def __init__(self, members: PodMembers, member: str, record: Record, deadline: Deadline) -> None:
+        self.members, self.member, self.record, self.deadline = members, member, record, deadline
+        self.last = "it has no pod"
+        self.uid = ""
+        self.since = time.monotonic()  # of this pod
+        self.poked = self.since
+        self.pokes = 0
+        self.idle: float | None = None  # since when the launcher waits although it sees this record
+
+    def over(self, pod: Pod | None, seen: Seen | None) -> bool:
+        if pod is None:
+            self.last = "it has no pod"
+            return False
+        now = time.monotonic()
+        if pod["metadata"]["uid"] != self.uid:
+            self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
+        if seen is None:
+            self.last = "its pod does not run yet"
+            if not runs(pod) and self._outdated(pod):
+                self._recycle()
+            return False
+        if seen.answer.server is not None and seen.answer.server.connected:
+            return True
+        if seen.running:
+            status = seen.answer.status
+            self.last = f'its status is "{status.status}"' if status else "its server reads the file"
+            self.idle = None
+        elif (seen.revision or 0) < self.record.revision:
+            self.last = f"its pod does not see revision {self.record.revision} of the record yet"
+            self._bring_record(now)
+        else:
+            self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
+            self._lose_patience(now, seen)
+        return False
+
+    def _bring_record(self, now: float) -> None:
+        if now - self.since > _RECYCLE:
+            self._recycle()
+        elif now - self.poked > _POKE_AGAIN:
+            self.poked, self.pokes = now, self.pokes + 1
+            self.members.poke_one(self.member, f"{self.record.revision}.{self.pokes}")
+
+    def _lose_patience(self, now: float, seen: Seen) -> None:
+        """No server, although the launcher has seen what the record says: it has a reason."""
+        waits = seen.waiting or (seen.file.get("reason") if seen.decision in ("ask", "refuse", "idle") else "")
+        if not waits:
+            self.idle = None
+            return
+        self.idle = self.idle or now
+        if now - self.idle > _PATIENCE:
+            raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
+
+    def _outdated(self, pod: Pod) -> bool:
+        owner = f"{self.members.name}-{self.members.database}"
+        found = self.members.cluster.get("apps/v1", "StatefulSet", owner, self.members.namespace)
+        return is_outdated(pod, ((found or {}).get("status") or {}).get("updateRevision", ""))
+
+    def _recycle(self) -> None:
+        """No server runs in it, so a new pod costs nothing."""
+        with contextlib.suppress(Conflict):  # there is a new one already
+            self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
+        self.since = time.monotonic()

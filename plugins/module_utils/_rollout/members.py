@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which members a database shall have, and how many of their pods there may be before any gate was asked. Pure.
+"""
+
+from __future__ import annotations
+
+from .._manifests.names import Database, raft_address
+from .._raft.record import Record
+from .._raft.step import PODS, Run
+from .desired import Wanted
+from .live import Live
+
+
+def first_replicas(wanted: Wanted, live: Live, database: Database, record: Record | None) -> int:
+    """Those that are there, and the members that have joined. More come one by one."""
+    prefix, joined = f"{wanted.name}-{database}-", [0]
+    if record is not None and record.cid:
+        joined = [
+            int(name[len(prefix) :]) + 1
+            for name, member in record.members.items()
+            if member.state not in ("expected", "absent") and name.startswith(prefix)
+        ]
+    else:  # claims of an earlier installation whose record is lost: their launchers tell what they hold
+        joined.append(live.claims(database))
+    return max(live.replicas(database), *joined, 0)
+
+
+def run_of(wanted: Wanted, database: Database, identity: str, time: str) -> Run:
+    spec, name = wanted.spec, wanted.name
+    declared = {
+        f"{name}-{database}-{index}": raft_address(
+            database,
+            index,
+            name=name,
+            namespace=wanted.namespace,
+            cluster_domain=wanted.cluster_domain,
+            tls=spec.tls.enabled,
+        )
+        for index in range(spec.database(database).replicas)
+    }
+    return Run(
+        database=database,
+        declared=declared,
+        name=identity,
+        time=time,
+        bootstrap=wanted.bootstrap,
+        restart=wanted.restart,
+        allow_outage=wanted.allow_outage,
+        allow_names=True,  # the names of pods are stable, and OVS resolves them itself
+        expected_cid=wanted.cluster_ids.get(database),
+        words=PODS,
+    )

@@ -1,0 +1,249 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One Raft database whose members are pods, as a run sees it: who says what, who is away and why, and who is worth waiting for.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import threading
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError
+from .._k8s import Cluster, ExecResult
+from .._pods.act import PodMembers
+from .._pods.due import runs
+from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
+from .._pods.schema import Schemas
+from .._raft.answer import Answer, silent
+from .._raft.observation import Observation
+from .._raft.step import Run
+from .._raft.verdict import Verdict, assess
+from .._raft.view import majority
+from .lease import RunLease
+from .record_store import RecordStore
+from .trouble import describe
+
+_EXEC_SECONDS = 25  # the command asks several times, each with its own limit
+_EXAMINED_SECONDS = 60  # for volumes and images; a pod that hangs longer is told as unknown
+# A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
+_AGAIN_SECONDS = 3
+_FIRST_LOOK = 5  # for whoever makes pods
+
+
+@dataclasses.dataclass
+class Context:
+    """What both databases of a run share. `turn` lets one of them at a time take a member down."""
+
+    cluster: Cluster
+    namespace: str
+    name: str
+    lease: RunLease
+    check_mode: bool
+    wait: bool = True
+    turn: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _ahead: float | None = None
+
+    def now(self) -> float:
+        """The API server's clock: its stamps say for how long something lasts."""
+        if self._ahead is None:
+            self._ahead = self.lease.server_time().timestamp() - time.time()
+        return time.time() + self._ahead
+
+
+class ObservedDatabase:
+    def __init__(
+        self,
+        context: Context,
+        run: Run,
+        store: RecordStore,
+        replicas: int,
+        stateful_set: t.Callable[[], dict[str, t.Any] | None],
+        *,
+        template_changed: bool = False,
+    ) -> None:
+        self.context, self.run, self.store, self.replicas = context, run, store, replicas
+        self.stateful_set, self.template_changed = stateful_set, template_changed
+        self.members = PodMembers(context.cluster, context.namespace, context.name, run.database, context.now)
+        self.pods: dict[str, dict[str, t.Any]] = {}
+        self.set: dict[str, t.Any] | None = None
+        self.seen: dict[str, Observation] = {}
+        self._away: dict[str, float] = {}  # since when members cannot be examined
+        self.schemas = Schemas(None, None)
+        self.unknown: dict[str, str] = {}  # member to why it could not be examined
+        self.steps: list[str] = []
+
+    @property
+    def set_name(self) -> str:
+        return f"{self.context.name}-{self.run.database}"
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps)
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing of it was ever recorded."""
+        return self.store.read() is None
+
+    def observe(self) -> dict[str, Observation]:
+        """Every member at the same time. Who could not be examined is missing, never "absent"."""
+        cluster, namespace = self.context.cluster, self.context.namespace
+        labels = f"app.kubernetes.io/instance={self.context.name},app.kubernetes.io/component={self.run.database}"
+        pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
+        self.pods, self.set = pods, self.stateful_set()
+        revision = ((self.set or {}).get("status") or {}).get("updateRevision", "")
+        claims: set[str] | None = None
+        record = self.store.read()
+        as_dict = record.as_dict() if record else None
+        observed: dict[str, Observation] = {}
+        self.unknown = {}
+        present = [name for name in self.run.declared if name in pods and not _is_pending(pods[name])]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
+            answers = dict(zip(present, pool.map(self._examine, present)))
+        for name in self.run.declared:
+            if name in pods and name not in answers:
+                self.unknown[name] = "its pod does not run"
+                continue
+            if name in pods:
+                result = answers[name]
+                if isinstance(result, OvnError):
+                    self.unknown[name] = str(result)
+                    continue
+                told = schemas_in(result)
+                if told.database is not None:
+                    self.schemas = told
+                parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
+                if parsed is not None:
+                    observed[name] = self._with_due_restart(parsed)
+                else:
+                    self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
+                continue
+            self.unknown[name] = "it has a claim, but no pod"
+            if claims is None:
+                claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace)}
+            # One that was expected and never joined has nothing to lose: its launcher tells what it holds once it is started.
+            never_joined = (
+                record is not None
+                and record.cid
+                and name in record.members
+                and record.members[name].state == "expected"
+            )
+            if f"data-{name}" not in claims or never_joined:
+                observed[name] = Observation(name, record=as_dict, installed=False)
+        self.seen = observed
+        return observed
+
+    def _examine(self, pod: str) -> ExecResult | OvnError:
+        try:
+            return self.context.cluster.exec(
+                self.context.namespace, pod, "database", list(EXAMINE), timeout=_EXEC_SECONDS
+            )
+        except OvnError as e:
+            if e.details.get("http_status") in (401, 403):
+                raise  # asking again helps nobody
+            return e
+
+    def _with_due_restart(self, o: Observation) -> Observation:
+        if self.template_changed and o.running and not o.restart_reason:
+            return dataclasses.replace(o, restart_reason="its pod template has changed")
+        return o
+
+    def verdict(self) -> Verdict:
+        """What all members say together, as ovn_raft_status would put it."""
+        answers = []
+        for name in self.run.declared:
+            o = self.seen.get(name)
+            answers.append(
+                Answer.from_dict(o.answer)
+                if o is not None and o.answer
+                else silent(name, self.run.database, "unreachable", f"Pod {name} does not run.")
+            )
+        record = self.store.read()
+        return assess(answers, len(self.run.declared), record.cid if record else None)
+
+    def absentees(self) -> str:
+        """Who does not take part although nothing can be done about it now, and why; empty if all do."""
+        away = [name for name in self.run.declared if not (name in self.seen and self.seen[name].connected)]
+        if not away:
+            return ""
+        return f"{self.run.database}: {', '.join(away)} does not take part. {self._trouble()} Run again when its pod runs.".replace(
+            "  ", " "
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Every declared member has its pod and takes part: nothing else is going on."""
+        everybody = all(name in self.seen and self.seen[name].connected for name in self.run.declared)
+        return everybody and self.replicas == len(self.run.declared)
+
+    @property
+    def leader(self) -> Observation | None:
+        return next((o for o in self.seen.values() if o.leader and o.connected), None)
+
+    def await_examined(self, deadline: Deadline) -> None:
+        """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
+        wanted = list(self.run.declared)[: self.replicas]
+        while True:
+            seen, now = self.observe(), time.monotonic()
+            waiting = [name for name in wanted if name not in seen or not seen[name].installed]
+            self._away = {name: self._away.get(name, now) for name in waiting}
+            if not waiting:
+                return
+            for name in self._renew_stuck(waiting):
+                self._away[name] = now
+            coming = self._coming(waiting, now)
+            if not coming or deadline.expired:
+                return
+            self.members.wait_for_pods(coming, deadline.within(5))
+
+    @property
+    def _serves(self) -> bool:
+        connected = [o for o in self.seen.values() if o.connected]
+        return self.leader is not None and len(connected) >= majority(len(self.run.declared))
+
+    def _coming(self, waiting: t.Sequence[str], now: float) -> list[str]:
+        """Those who are worth waiting for."""
+        away = {name: now - self._away[name] for name in waiting}
+        running = [name for name in waiting if name in self.pods and runs(self.pods[name])]
+        limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
+        coming = [name for name in running if away[name] < limit]
+        idle = [name for name in waiting if name not in running and away[name] < _EXAMINED_SECONDS]
+        if idle and self.context.wait:
+            for name, outlook in self.members.outlooks(idle, self.pods).items():
+                soon = name not in self.pods and away[name] < _FIRST_LOOK
+                if soon or not outlook.hopeless:
+                    coming.append(name)
+        return coming
+
+    def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
+        """A pod that never started, for want of an image for example, is made anew when its template has been put right."""
+        stuck = self.members.stuck(waiting)
+        if not stuck:
+            return []
+        self.context.lease.take(f"make {', '.join(stuck)} anew")
+        renewed = self.members.renew(stuck)
+        for name in renewed:
+            self._note(f"make the pod {name} anew: its template has changed, and it never started")
+        return renewed
+
+    def _note(self, words: str) -> None:
+        if words not in self.steps:
+            self.steps.append(words)
+
+    def _trouble(self) -> str:
+        said = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
+        return " ".join(
+            [*(f"{name}: {why.rstrip('.')}." for name, why in self.unknown.items() if name not in self.seen), said]
+        ).strip()
+
+
+def _is_pending(pod: t.Mapping[str, t.Any]) -> bool:
+    """Nothing runs in it, and a command would only be refused."""
+    return (pod.get("status") or {}).get("phase") == "Pending" and not runs(pod)
