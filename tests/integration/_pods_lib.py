@@ -17,15 +17,18 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 
 class FakePod:
-    def __init__(self, member: Member, revision: str) -> None:
+    def __init__(self, member: Member, revision: str, waiting: str = "") -> None:
         self.member, self.revision = member, revision
         self.uid = str(uuid.uuid4())
         self.annotations: dict[str, str] = {}
-        member.start(OVN_WAIT="1")
+        self.waiting = waiting
+        if not waiting:
+            member.start(OVN_WAIT="1")
 
     def manifest(self) -> dict[str, t.Any]:
         labels = {"controller-revision-hash": self.revision}
-        status = {"containerStatuses": [{"name": "database", "state": {"running": {}}}]}
+        state: dict[str, t.Any] = {"waiting": {"reason": self.waiting}} if self.waiting else {"running": {}}
+        status = {"containerStatuses": [{"name": "database", "state": state}]}
         metadata = {"name": self.member.id, "uid": self.uid, "labels": labels, "annotations": self.annotations}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
 
@@ -37,6 +40,7 @@ class FakeCluster:
         self.members = {member.id: member for member in launchers.members}
         self.pods: dict[str, FakePod] = {}
         self.revision = "r1"
+        self.waiting = ""  # what new pods wait for in vain
         self.files: dict[str, str] = {}
         self.deaf: set[str] = set()  # pods that no poke brings a record
         self.calls: list[str] = []
@@ -49,7 +53,7 @@ class FakeCluster:
     def run(self, *names: str) -> None:
         for name in names:
             self._mount(name)
-            self.pods[name] = FakePod(self.members[name], self.revision)
+            self.pods[name] = FakePod(self.members[name], self.revision, self.waiting)
 
     def _mount(self, name: str) -> None:
         for key, value in self.files.items():
@@ -59,6 +63,8 @@ class FakeCluster:
 
     # What the code does
     def list(self, api_version: str, kind: str, namespace: str | None = None, **_: t.Any) -> list[dict[str, t.Any]]:
+        if kind == "Event":
+            return []
         assert kind == "Pod"
         return [pod.manifest() for pod in self.pods.values()]
 
@@ -83,7 +89,7 @@ class FakeCluster:
             if uid not in (None, pod.uid):
                 raise Conflict("another uid")
             self.calls.append(f"delete {name}")
-            if pod.member.call("stop").returncode != 0:
+            if not pod.waiting and pod.member.call("stop").returncode != 0:
                 raise AssertionError(f"{name} did not stop")
             if pod.member.process is not None and pod.member.process.poll() is None:
                 pod.member.terminate()

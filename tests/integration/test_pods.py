@@ -14,7 +14,7 @@ from _pods_lib import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods import act
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods import act, joining
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.act import PodMembers
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import EXAMINE, parse_examination
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
@@ -120,8 +120,8 @@ def test_a_whole_life(world: World) -> None:
 
 
 def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(act, "_RECYCLE", 1.0)
-    monkeypatch.setattr(act, "_POKE_AGAIN", 0.3)
+    monkeypatch.setattr(joining, "_RECYCLE", 1.0)
+    monkeypatch.setattr(joining, "_POKE_AGAIN", 0.3)
     world.cluster.deaf.add("m1")
     first = world.by_name("m1")
     world.cluster.run("m1")
@@ -132,7 +132,7 @@ def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypat
 
 
 def test_a_launcher_that_refuses_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(act, "_PATIENCE", 0.5)
+    monkeypatch.setattr(joining, "_PATIENCE", 0.5)
     record = Record("northbound", {}, revision=3, cid="11111111-2222-4333-8444-555555555555")
     world.write(record)
     world.cluster.run("m1")
@@ -147,6 +147,27 @@ def test_a_member_that_cannot_join_is_told(world: World) -> None:
         member.kill()
     with pytest.raises(TimedOut, match='did not join its cluster within 4 s: its status is "'):
         world.members.take(Step("restart", ("m1",), "restart"), world.record, Deadline(4))
+
+
+def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before its time is up, with one member down and the others untouched. With a good image the next run goes on."""
+    monkeypatch.setattr(act, "_FIRST_LOOK", 0.5)
+    world.converge()
+    world.cluster.revision, world.cluster.waiting = "r2", "ImagePullBackOff"
+    started = time.monotonic()
+    with pytest.raises(Refused, match=r"waiting does not change that.*ImagePullBackOff.*run again"):
+        world.converge()
+    assert time.monotonic() - started < 25
+    assert len([call for call in world.cluster.calls if call.startswith("delete")]) == 1
+    assert [pod.revision for pod in world.cluster.pods.values()].count("r1") == 2
+    world.cluster.revision, world.cluster.waiting = "r3", ""
+    stuck = next(name for name, pod in world.cluster.pods.items() if pod.waiting)
+    assert list(world.members.stuck(list(world.cluster.pods))) == [stuck]
+    assert world.members.renew(world.members.stuck([stuck])) == [stuck]
+    assert len(world.converge()) == 2
+    assert {pod.revision for pod in world.cluster.pods.values()} == {"r3"}
 
 
 def test_only_the_leader_kicks(world: World) -> None:
