@@ -45,8 +45,8 @@ def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen
     for rollout in changed:
         rollout.observe()
     northd = _active_northd(cluster, wanted, resource, seen)
-    for _attempt in range(_ATTEMPTS):
-        if changed or _attempt:  # the observer has written, too, while we were busy
+    for attempt in range(_ATTEMPTS):
+        if changed or attempt:  # the observer has written, too, while we were busy
             resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
         status = _status(resource, wanted, seen, northd, now)
         if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
