@@ -416,7 +416,7 @@ run() {
             [ "$told" = "$reason" ] || { report "$decision" "$reason" && say "$reason" && told=$reason; }
             [ "${OVN_WAIT-}" = 1 ] || exit "$(exit_code)"
             sleep "${OVN_POLL:-3}" &
-            wait $! ;;
+            [ -n "$stopping" ] || wait $! ;; # a signal that came meanwhile would not end it
         esac
     done
     report stopped
