@@ -311,7 +311,8 @@ def integration(session: nox.Session) -> None:
     """Real OVSDB servers, northd, ovn-controller, vswitchd and API servers on loopback, in folders of their own."""
     daemons(session, "daemons")
     api_server(session)
-    session.run("pytest", "tests/integration", *session.posargs)
+    # The tests wait more than they compute. A file stays together: its tests share an API server.
+    session.run("pytest", "tests/integration", "--numprocesses", "2", "--dist", "loadfile", *session.posargs)
 
 
 @nox.session
