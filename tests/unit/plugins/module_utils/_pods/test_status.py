@@ -22,7 +22,8 @@ if t.TYPE_CHECKING:
     from conftest import Say
 
 ENDPOINTS = {"northbound": "tcp:nb:6641", "southbound": "tcp:sb:6642"}
-NORTHD, NOTHING = ["ovn-northd-a"], list[str]()
+NORTHD: t.Sequence[str] = ("ovn-northd-a",)
+NOTHING: t.Sequence[str] = ()
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -32,10 +33,10 @@ def status(
     *,
     previous: dict[str, t.Any] | None = None,
     chassis: dict[str, int] | None = None,
-    northd: list[str] | None = NORTHD,
+    northd: t.Sequence[str] | None = NORTHD,
     now: str = NOW,
     declared: int = 3,
-    left: list[str] | None = NOTHING,
+    left: t.Sequence[str] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
