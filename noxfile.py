@@ -311,8 +311,9 @@ def integration(session: nox.Session) -> None:
     """Real OVSDB servers, northd, ovn-controller, vswitchd and API servers on loopback, in folders of their own."""
     daemons(session, "daemons")
     api_server(session)
-    # The tests wait more than they compute. A file stays together: its tests share an API server.
-    session.run("pytest", "tests/integration", "--numprocesses", "2", "--dist", "loadfile", *session.posargs)
+    # The tests wait more than they compute. A file stays together: its tests share an API server. Files with few tests are not the fastest.
+    parallel = ("--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder")
+    session.run("pytest", "tests/integration", *parallel, *session.posargs)
 
 
 @nox.session
