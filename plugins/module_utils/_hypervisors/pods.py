@@ -13,7 +13,7 @@ import typing as t
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.names import Object
-from .._rollout.trouble import container_troubles, event_troubles
+from .._pods.trouble import container_troubles, event_troubles
 from .nodes import Node
 
 COMPONENT = "app.kubernetes.io/component"

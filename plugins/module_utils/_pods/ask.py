@@ -18,9 +18,9 @@ from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer, silent
 from .._raft.ask import Asked, problem_of
 from .._raft.record import parse_record
-from .._rollout.trouble import container_troubles, event_troubles
 from .due import CONTAINER, runs
 from .examine import examine_command, parse_seen
+from .trouble import container_troubles, event_troubles
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster

@@ -15,7 +15,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._manifests.names import selector
 from .._ovsdb.wire import ask_all
-from .._rollout.trouble import container_troubles
+from .trouble import container_troubles
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster, ExecResult

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._rollout.trouble import container_troubles, event_troubles
+from .trouble import container_troubles, event_troubles
 
 # Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import io
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods import archive
 
 UTILS = pathlib.Path(archive.__file__).parent.parent
+_THEIRS = re.compile(r"^ *(?:import|from) (?:kubernetes|ansible)\b", re.MULTILINE)
 BASE = "ansible_collections/c5c3/ovn/plugins/module_utils"
 
 
@@ -88,3 +90,18 @@ def test_built_from_a_zip_file_as_ansible_sends_it(built: bytes, tmp_path: pathl
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.stdout.strip() == hashlib.sha256(built).hexdigest(), result.stderr
+
+
+def test_nothing_in_it_knows_the_client_of_kubernetes(built: bytes) -> None:
+    """Neither when it starts, nor later in a function: images have Python and nothing else."""
+    with zipfile.ZipFile(io.BytesIO(built)) as content:
+        told = {name: content.read(name).decode() for name in content.namelist()}
+    assert not [name for name in told if "/_k8s" in name or "/_kubernetes/" in name]
+    for name, text in told.items():
+        assert not _THEIRS.search(text), name
+
+
+def test_pods_know_nothing_of_runs() -> None:
+    """Runs are made of what is known about pods, never the other way round."""
+    for path in (UTILS / "_pods").glob("*.py"):
+        assert "_rollout" not in path.read_text(), path.name

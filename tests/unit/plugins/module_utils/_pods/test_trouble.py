@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.trouble import container_troubles, event_troubles
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.trouble import container_troubles, event_troubles
 
 
 def pod(name: str, **status: t.Any) -> dict[str, t.Any]:
