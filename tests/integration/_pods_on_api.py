@@ -53,6 +53,9 @@ class Controllers:
         place = self.path("/apis/apps/v1", namespace, "statefulsets", name)
         self.server.request("PATCH", place, {"metadata": {"finalizers": []}})
 
+    def nudged(self, namespace: str, name: str) -> None:
+        """A StatefulSet was touched: its controller tries again to make pods."""
+
     def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
         """Instead of the class."""
         return ClusterWithControllers(params, self)
@@ -193,6 +196,12 @@ class ClusterWithControllers(Cluster):
         answer = super().apply(manifest, dry_run=dry_run, force=force)
         if manifest["kind"] == "StatefulSet" and not dry_run:
             self.controllers.scaled(answer)
+        return answer
+
+    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
+        answer = super().patch(api_version, kind, name, namespace, patch)
+        if kind == "StatefulSet":
+            self.controllers.nudged(namespace or "", name)
         return answer
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None, **options: t.Any) -> bool:

@@ -519,7 +519,13 @@ def no_class(plane: ControlPlane, database: str) -> None:
 
 
 def no_quota(plane: ControlPlane, database: str) -> None:
-    event(plane, "StatefulSet", f"ovn-{database}", "FailedCreate", QUOTA.replace("northbound", database))
+    """Its controller says so each time it tries, which it does when it is asked."""
+
+    def nudged(_controllers: Controllers, _namespace: str, name: str) -> None:
+        event(plane, "StatefulSet", name, "FailedCreate", QUOTA.replace("northbound", name.split("-")[1]))
+
+    assert database in SIZES
+    plane.monkeypatch.setattr(Controllers, "nudged", nudged)
 
 
 @pytest.mark.parametrize(
@@ -549,8 +555,24 @@ def test_a_pod_that_cannot_start_ends_the_run_early(
     assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
 
 
-def event(plane: ControlPlane, kind: str, name: str, reason: str, message: str) -> None:
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def test_a_quota_that_was_full_before_the_run_ends_nothing(plane: ControlPlane) -> None:
+    """Events live for an hour. The controllers are asked once, without a change of what they shall make."""
+    plane.begin()
+    for database in SIZES:
+        message = QUOTA.replace("northbound", database)
+        event(plane, "StatefulSet", f"ovn-{database}", "FailedCreate", message, seconds=30)
+    before = plane.get("StatefulSet", "ovn-northbound")
+    ran = plane.late(wait_timeout=15)
+    assert "waiting does not change that" not in ran["msg"]
+    assert ran.seconds > 14
+    after = plane.get("StatefulSet", "ovn-northbound")
+    assert "ovn.c5c3.io/asked" in after["metadata"]["annotations"]
+    assert after["spec"] == before["spec"]
+
+
+def event(plane: ControlPlane, kind: str, name: str, reason: str, message: str, seconds: float = 0) -> None:
+    """So many seconds ago."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
     plane.make(
         "Event",
         f"{name}.{reason.lower()}",

@@ -23,6 +23,7 @@ from .due import CONTAINER, is_outdated, runs
 from .examine import Seen, examine_command, parse_seen
 from .joining import Wait
 from .outlook import Outlook, outlook
+from .waited import Waited
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster, ExecResult
@@ -46,6 +47,7 @@ class PodMembers:
         """`now` is the API server's clock, seconds since 1970."""
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
         self.now = now
+        self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
         self._looked = 0.0
 
     def take(self, step: Step, record: Record, deadline: Deadline) -> None:
@@ -90,17 +92,24 @@ class PodMembers:
 
     def outlooks(self, members: t.Sequence[str], pods: t.Mapping[str, Pod]) -> dict[str, Outlook]:
         """Of pods that do not run."""
+        self.waited.look(members, pods)
         try:
             events = self.cluster.list("v1", "Event", self.namespace)
         except OvnError:
             events = []  # not everybody may read them
         owner = f"{self.name}-{self.database}"
-        return {member: outlook(member, owner, pods.get(member), events, self.now()) for member in members}
+        now, waited = self.now(), self.waited
+        return {m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m))) for m in members}
 
-    def _refuse_hopeless(self, since: t.Mapping[str, float], pods: t.Mapping[str, Pod]) -> None:
-        """`since`: members and from when on each is waited for. An error if one of them will not come by itself."""
+    def _refuse_hopeless(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
+        """An error if one of these, which are waited for, will not come by itself."""
+        self.waited.look(members, pods)
         now = time.monotonic()
-        idle = [m for m, start in since.items() if now - start > _FIRST_LOOK and not (m in pods and runs(pods[m]))]
+        idle = [
+            member
+            for member in members
+            if self.waited.lasts(member) > _FIRST_LOOK and not (member in pods and runs(pods[member]))
+        ]
         if not idle or now - self._looked < _FIRST_LOOK:
             return
         self._looked = now
@@ -155,7 +164,7 @@ class PodMembers:
             for member in list(waits):
                 if waits[member].over(pods.get(member), seen.get(member)):
                     del waits[member]
-            self._refuse_hopeless({member: wait.since for member, wait in waits.items()}, pods)
+            self._refuse_hopeless(waits, pods)
             if waits and deadline.expired:
                 member, wait = next(iter(waits.items()))
                 raise not_joined(self.database, member, deadline, wait.last)
@@ -189,14 +198,13 @@ class PodMembers:
             )
 
     def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
-        start = time.monotonic()
         while True:
             pods = self.pods()
             pod = pods.get(member)
             if pod is not None and pod["metadata"]["uid"] != uid and runs(pod):
                 return
             if pod is None or pod["metadata"]["uid"] != uid:
-                self._refuse_hopeless({member: start}, pods)
+                self._refuse_hopeless([member], pods)
             if deadline.expired:
                 state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
                 raise TimedOut(

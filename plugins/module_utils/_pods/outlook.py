@@ -4,26 +4,35 @@
 """PRIVATE to the collection: may change at any time.
 
 Whether a pod that does not run will do so by itself. What passes - a volume that is being made, a registry that hiccups - is waited for. Pure.
+
+What was said before anybody waited counts for nothing: events live for an hour, and who reads them may just have put right what they tell.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import typing as t
 
 from .trouble import container_troubles, event_troubles
 
 # Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
-_MOUNT_PATIENCE = 60.0  # volumes move slowly from node to node
+# What a controller answers when it is asked for a pod it answers at once; its events are stamped with whole seconds.
+_ANSWER = 3.0
+_UNBOUND_PATIENCE = 120.0  # a volume is made by somebody else's machines
+_PROVISIONER_TRIES = 60.0  # it tries again that often at least
+_MOUNT_PATIENCE = 60.0
+_ATTACH_PATIENCE = 400.0  # a node that died keeps its volumes for about six minutes
 _CRASHES = 3
+_SHORT_RUN = 30.0  # whoever lived longer had started, and dies of something else
+_PULLS = 2
 
-_UNMOUNTED = frozenset({"FailedMount", "FailedAttachVolume"})
+_UNBOUND = "unbound immediate PersistentVolumeClaims"
+_SUMMARY = "Unable to attach or mount volumes"  # of a kubelet that waits, whatever for
 _NODE_COMES = frozenset({"TriggeredScaleUp", "Nominated"})  # by an autoscaler
 _NEVER = frozenset({"InvalidImageName", "ErrImageNeverPull"})
-_FAILING = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
-)
+_FAILING = frozenset({"ImagePullBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 
 Object = t.Mapping[str, t.Any]
 
@@ -35,36 +44,134 @@ class Outlook(t.NamedTuple):
     hopeless: bool
 
 
-def outlook(name: str, owner: str, pod: Object | None, events: t.Sequence[Object], now: float) -> Outlook:
-    """`now` is seconds since 1970 by the clock of the API server. Of a pod that is missing the events of its owner tell why."""
+def outlook(
+    name: str, owner: str, pod: Object | None, events: t.Sequence[Object], now: float, since: float | None
+) -> Outlook:
+    """Moments are seconds since 1970 by the clock of the API server.
+
+    `since` that moment this pod is waited for; of a pod that is missing: since its owner's controller was asked to try again, None if it was not.
+    """
     if pod is None:
         refused = [
-            event for event in events if event.get("reason") == "FailedCreate" and name in event.get("message", "")
+            event
+            for event in events
+            if event.get("reason") == "FailedCreate" and name in event.get("message", "") and _is_new(event, since)
         ]
-        return Outlook("; ".join(event_troubles(refused, owner, [name])[:1]), bool(refused))
+        answered = since is not None and now - since >= _ANSWER
+        return Outlook("; ".join(event_troubles(refused, owner, [name])[:1]), bool(refused) and answered)
+    events = [event for event in events if not _of_another(event, pod)]
     words = "; ".join(text.rstrip(".") for text in [*container_troubles(pod), *event_troubles(events, name, [name])])
     gone = pod["metadata"].get("deletionTimestamp")
     if gone:  # the moment by which it should have ended
         late = now - seconds(gone) > PATIENCE
         return Outlook(words or f"Pod {name} does not end: its node does not answer", late)
-    return Outlook(words, _stays(pod, events, now))
+    own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
+    unscheduled = _unscheduled(pod)
+    if unscheduled is not None:
+        return Outlook(words, _gets_no_node(name, unscheduled, own, events, now))
+    return Outlook(words, _starts_never(pod, own, now) or _mounts_never(pod, own, now, since))
 
 
-def _stays(pod: Object, events: t.Sequence[Object], now: float) -> bool:
+def _uid(event: Object) -> str:
+    return str((event.get("involvedObject") or {}).get("uid", ""))
+
+
+def _of_another(event: Object, pod: Object) -> bool:
+    """Pods of a StatefulSet have the names of those before them."""
+    about = event.get("involvedObject") or {}
+    same_name = about.get("kind") == "Pod" and about.get("name") == pod["metadata"]["name"]
+    return same_name and _uid(event) != pod["metadata"]["uid"]
+
+
+def _is_new(event: Object, since: float | None) -> bool:
+    return since is not None and _last(event) >= math.floor(since)
+
+
+def _last(event: Object) -> float:
+    """When it happened the last time."""
+    series = event.get("series") or {}
+    return max(seconds(moment) for moment in (series.get("lastObservedTime"), event.get("lastTimestamp"), _made(event)))
+
+
+def _first(event: Object) -> float:
+    return seconds(event.get("firstTimestamp") or _made(event))
+
+
+def _made(event: Object) -> str | None:
+    moment: str | None = event.get("eventTime") or event["metadata"].get("creationTimestamp")
+    return moment
+
+
+def _count(event: Object) -> int:
+    return int((event.get("series") or {}).get("count") or event.get("count") or 1)
+
+
+def _unscheduled(pod: Object) -> Object | None:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
+
+
+def _gets_no_node(
+    name: str, condition: Object, own: t.Sequence[Object], events: t.Sequence[Object], now: float
+) -> bool:
+    patience = PATIENCE
+    if _UNBOUND in condition.get("message", "") and not _has_no_volume(name, events, now):
+        patience = _UNBOUND_PATIENCE
+    ordered = any(event.get("reason") in _NODE_COMES for event in own)
+    return now - seconds(condition.get("lastTransitionTime")) > patience and not ordered
+
+
+def _has_no_volume(pod: str, events: t.Sequence[Object], now: float) -> bool:
+    """Whether somebody was asked for its volume and could not make it, or nobody can be asked."""
+    for event in events:
+        about, reason = event.get("involvedObject") or {}, event.get("reason")
+        refused = reason == "ProvisioningFailed" or (
+            reason == "FailedBinding" and "no storage class is set" in event.get("message", "")
+        )
+        claim = about.get("kind") == "PersistentVolumeClaim" and about.get("name", "").endswith(f"-{pod}")
+        if refused and claim and now - _last(event) <= _PROVISIONER_TRIES:
+            return True
+    return False
+
+
+def _starts_never(pod: Object, own: t.Sequence[Object], now: float) -> bool:
     status = pod.get("status") or {}
-    age = now - seconds(pod["metadata"].get("creationTimestamp"))
-    told = {e.get("reason") for e in events if (e.get("involvedObject") or {}).get("name") == pod["metadata"]["name"]}
-    for condition in status.get("conditions") or ():
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            since = now - seconds(condition.get("lastTransitionTime"))
-            return since > PATIENCE and not told & _NODE_COMES
+    failed = [event for event in own if event.get("reason") == "Failed"]
+    # A pod may be old when its trouble begins: its volume came late.
+    begun = min(map(_first, failed), default=seconds(pod["metadata"].get("creationTimestamp")))
+    pulls = sum(_count(event) for event in failed if event.get("message", "").startswith("Failed to pull image"))
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason", "")
-        if reason in _NEVER or (reason in _FAILING and age > PATIENCE):
+        if reason in _NEVER or (reason in _FAILING and now - begun > PATIENCE):
             return True
-        if reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= _CRASHES:
+        if reason in ("ErrImagePull", "ImagePullBackOff") and pulls >= _PULLS:
             return True
-    return bool(told & _UNMOUNTED) and not _started(pod) and age > _MOUNT_PATIENCE
+        crashes = reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= _CRASHES
+        if crashes and _last_run(container) < _SHORT_RUN:
+            return True
+    return False
+
+
+def _last_run(container: Object) -> float:
+    """For how long."""
+    ended = (container.get("lastState") or {}).get("terminated") or {}
+    return seconds(ended.get("finishedAt")) - seconds(ended.get("startedAt"))
+
+
+def _mounts_never(pod: Object, own: t.Sequence[Object], now: float, since: float | None) -> bool:
+    if _started(pod):
+        return False
+    failed = [event for event in own if event.get("reason") in ("FailedMount", "FailedAttachVolume")]
+    attaches = any(_attaches(event) for event in failed)
+    for event in failed:
+        patience = _ATTACH_PATIENCE if attaches else _MOUNT_PATIENCE
+        if _is_new(event, since) and now - _first(event) > patience:
+            return True
+    return False
+
+
+def _attaches(event: Object) -> bool:
+    return event.get("reason") == "FailedAttachVolume" or event.get("message", "").startswith(_SUMMARY)
 
 
 def _started(pod: Object) -> bool:

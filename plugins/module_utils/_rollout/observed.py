@@ -34,7 +34,6 @@ _EXEC_SECONDS = 25  # the command asks several times, each with its own limit
 _EXAMINED_SECONDS = 60  # for volumes and images; a pod that hangs longer is told as unknown
 # A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
 _AGAIN_SECONDS = 3
-_FIRST_LOOK = 5  # for whoever makes pods
 
 
 @dataclasses.dataclass
@@ -194,6 +193,7 @@ class ObservedDatabase:
             seen, now = self.observe(), time.monotonic()
             waiting = [name for name in wanted if name not in seen or not seen[name].installed]
             self._away = {name: self._away.get(name, now) for name in waiting}
+            self.members.waited.forget(set(wanted) - set(waiting))
             if not waiting:
                 return
             for name in self._renew_stuck(waiting):
@@ -217,8 +217,7 @@ class ObservedDatabase:
         idle = [name for name in waiting if name not in running and away[name] < _EXAMINED_SECONDS]
         if idle and self.context.wait:
             for name, outlook in self.members.outlooks(idle, self.pods).items():
-                soon = name not in self.pods and away[name] < _FIRST_LOOK
-                if soon or not outlook.hopeless:
+                if not outlook.hopeless:
                     coming.append(name)
         return coming
 

@@ -8,7 +8,9 @@ Waits until northd runs, and no longer than that can help. The databases are jud
 
 from __future__ import annotations
 
+import contextlib
 import time
+import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
@@ -16,19 +18,23 @@ from .._k8s import Cluster
 from .._manifests.names import Object, northd_name, observer_name
 from .._pods.due import is_available
 from .._pods.outlook import PATIENCE, outlook
+from .._pods.waited import ASKED_ANNOTATION
 from .desired import Wanted
 from .trouble import describe
 
 _SLICE = 5.0
 _OBSERVER_SECONDS = 15.0  # nothing depends on it: a warning is enough
+_REVISION = "deployment.kubernetes.io/revision"
 
 
-def await_workloads(cluster: Cluster, wanted: Wanted, seen: Object | None, deadline: Deadline) -> Object:
-    """northd's Deployment, available. `seen` is as it was last, None if it has to be looked at anew."""
+def await_workloads(
+    cluster: Cluster, wanted: Wanted, seen: Object | None, deadline: Deadline, now: t.Callable[[], float] = time.time
+) -> Object:
+    """northd's Deployment, available. `seen` is as it was last, None if it has to be looked at anew; `now` is the API server's clock."""
     name = northd_name(wanted.name)
     if seen is not None and is_available(seen):
         return seen
-    started = time.monotonic()
+    hopes = _Hopes(cluster, wanted.namespace, name, now)
     hopeless = ""
     while not hopeless:
         # A slice: why pods do not come is not told by the Deployment itself.
@@ -37,13 +43,12 @@ def await_workloads(cluster: Cluster, wanted: Wanted, seen: Object | None, deadl
             return seen
         if deadline.expired:
             break
-        if time.monotonic() - started > PATIENCE:
-            hopeless = _hopeless(cluster, wanted, name)
+        hopeless = hopes.lost()
     ready = ((seen or {}).get("status") or {}).get("availableReplicas", 0)
     when = ", and waiting does not change that" if hopeless else " when the time was up"
     raise TimedOut(
         f"{ready} of {wanted.spec.northd.replicas} pods of Deployment {name} were available{when}. "
-        f"{describe(cluster, wanted.namespace, name, _pods(cluster, wanted, name))} "
+        f"{describe(cluster, wanted.namespace, name, _names(cluster, wanted.namespace, name))} "
         f"See kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
     )
 
@@ -55,7 +60,7 @@ def observer_trouble(cluster: Cluster, wanted: Wanted, seen: Object | None) -> s
         seen = _await(cluster, wanted.namespace, name, _OBSERVER_SECONDS)
     if seen is not None and is_available(seen):
         return ""
-    why = describe(cluster, wanted.namespace, name, _pods(cluster, wanted, name))
+    why = describe(cluster, wanted.namespace, name, _names(cluster, wanted.namespace, name))
     return f"Deployment {name} is not available, so nobody keeps the status of OVNCluster {wanted.name} and the leader labels true. {why}".rstrip()
 
 
@@ -71,25 +76,85 @@ def _await(cluster: Cluster, namespace: str, name: str, seconds: float) -> Objec
     return seen
 
 
-def _pods(cluster: Cluster, wanted: Wanted, name: str) -> list[str]:
-    pods = cluster.list("v1", "Pod", wanted.namespace)
-    return [p["metadata"]["name"] for p in pods if p["metadata"]["name"].startswith(f"{name}-")]
+class _Hopes:
+    """Whether the pods of a Deployment may come yet, judged by those of its newest template: pods of older ones are on their way out."""
+
+    def __init__(self, cluster: Cluster, namespace: str, name: str, now: t.Callable[[], float]) -> None:
+        self.cluster, self.namespace, self.name, self.now = cluster, namespace, name, now
+        self._begun = time.monotonic()
+        self._since: float | None = None
+        self._asked: float | None = None
+
+    def lost(self) -> str:
+        """What keeps the pods away for good, empty if they may come."""
+        if self._since is None:
+            self._since = self.now() - (time.monotonic() - self._begun)
+        newest = _newest(self.cluster, self.namespace, self.name)
+        if newest is None:
+            return ""
+        return self._refused(newest) or self._pods_stay_away(newest)
+
+    def _refused(self, newest: Object) -> str:
+        """Its controller pauses up to a quarter of an hour after a refusal, so it is asked to try again before it is believed."""
+        for condition in (newest.get("status") or {}).get("conditions") or ():
+            if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
+                if self._asked is None:
+                    self._ask()
+                    self._asked = time.monotonic()
+                elif time.monotonic() - self._asked > PATIENCE:
+                    return str(condition.get("message") or condition.get("reason") or "its pods are refused")
+        return ""
+
+    def _ask(self) -> None:
+        """The Deployment's controller hands annotations on to the newest ReplicaSet, so that the controller of that one looks, too."""
+        patch = {"metadata": {"annotations": {ASKED_ANNOTATION: f"{self.now():.0f}"}}}
+        with contextlib.suppress(OvnError):  # then it tries again by itself, only later
+            self.cluster.patch("apps/v1", "Deployment", self.name, self.namespace, patch)
+
+    def _pods_stay_away(self, newest: Object) -> str:
+        if time.monotonic() - self._begun <= PATIENCE:
+            return ""
+        try:
+            events = self.cluster.list("v1", "Event", self.namespace)
+        except OvnError:
+            events = []  # not everybody may read them
+        owner = newest["metadata"]["name"]
+        for pod in _pods(self.cluster, self.namespace, newest):
+            if not pod["metadata"].get("deletionTimestamp"):
+                seen = outlook(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
+                if seen.hopeless:
+                    return seen.words
+        return ""
 
 
-def _hopeless(cluster: Cluster, wanted: Wanted, name: str) -> str:
-    """What keeps the pods away for good, empty if they may come yet."""
-    deployment = cluster.get("apps/v1", "Deployment", name, wanted.namespace) or {}
-    for condition in (deployment.get("status") or {}).get("conditions") or ():
-        if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
-            return str(condition.get("message") or condition.get("reason") or "its pods are refused")
-    try:
-        events = cluster.list("v1", "Event", wanted.namespace)
-    except OvnError:
-        events = []  # not everybody may read them
-    now = time.time()
-    for pod in cluster.list("v1", "Pod", wanted.namespace):
-        if pod["metadata"]["name"].startswith(f"{name}-") and not pod["metadata"].get("deletionTimestamp"):
-            seen = outlook(pod["metadata"]["name"], name, pod, events, now)
-            if seen.hopeless:
-                return seen.words
-    return ""
+def _newest(cluster: Cluster, namespace: str, name: str) -> Object | None:
+    """The ReplicaSet of the Deployment's newest template."""
+    sets = [
+        one
+        for one in cluster.list("apps/v1", "ReplicaSet", namespace)
+        if any(o["kind"] == "Deployment" and o["name"] == name for o in one["metadata"].get("ownerReferences") or ())
+    ]
+    return max(sets, key=_revision, default=None)
+
+
+def _revision(replica_set: Object) -> int:
+    told = (replica_set["metadata"].get("annotations") or {}).get(_REVISION, "")
+    return int(told) if told.isdecimal() else 0
+
+
+def _pods(cluster: Cluster, namespace: str, replica_set: Object) -> list[Object]:
+    """By what makes them its own: names of other Deployments may begin like this one's."""
+    uid = replica_set["metadata"]["uid"]
+    return [
+        pod
+        for pod in cluster.list("v1", "Pod", namespace)
+        if any(owner["uid"] == uid for owner in pod["metadata"].get("ownerReferences") or ())
+    ]
+
+
+def _names(cluster: Cluster, namespace: str, name: str) -> list[str]:
+    """Of what a trouble of this Deployment would be told about."""
+    newest = _newest(cluster, namespace, name)
+    if newest is None:
+        return []
+    return [newest["metadata"]["name"], *(pod["metadata"]["name"] for pod in _pods(cluster, namespace, newest))]

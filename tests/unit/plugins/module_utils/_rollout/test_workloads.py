@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.outlook import seconds
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import workloads
 
 Object = dict[str, t.Any]
@@ -22,32 +23,58 @@ def deployment(available: int, **status: t.Any) -> Object:
     return {"metadata": {"generation": 1}, "spec": {"replicas": 3}, "status": {**counts, **status}}
 
 
-class FakeCluster:
-    """`seen` are the Deployments that the watch brings, one a look; the last one stays."""
+def replica_set(number: int, **status: t.Any) -> Object:
+    metadata = {
+        "name": f"ovn-northd-{number}",
+        "uid": f"uid-{number}",
+        "annotations": {"deployment.kubernetes.io/revision": str(number)},
+        "ownerReferences": [{"kind": "Deployment", "name": "ovn-northd", "uid": "d"}],
+    }
+    return {"metadata": metadata, "status": status}
 
-    def __init__(self, *seen: Object, pods: t.Sequence[Object] = (), events: t.Sequence[Object] = ()) -> None:
-        self.seen, self.objects = list(seen), {"Pod": list(pods), "Event": list(events)}
+
+class FakeCluster:
+    """`seen` are the Deployments that the watch brings, one a look; the last one stays. There were nine templates before this one."""
+
+    def __init__(
+        self,
+        *seen: Object,
+        pods: t.Sequence[Object] = (),
+        events: t.Sequence[Object] = (),
+        sets: t.Sequence[Object] = (replica_set(10), replica_set(9)),
+        puts_right: bool = False,
+    ) -> None:
+        self.seen, self.puts_right = list(seen), puts_right
+        self.objects = {"Pod": list(pods), "Event": list(events), "ReplicaSet": list(sets)}
+        self.patches: list[t.Any] = []
 
     def watch(self, *_: t.Any, **__: t.Any) -> t.Iterator[tuple[str, Object]]:
-        yield "ADDED", self.get()
+        yield "ADDED", self.seen[0]
         if len(self.seen) > 1:
             self.seen.pop(0)
 
-    def get(self, *_: t.Any) -> Object:
-        return self.seen[0]
-
     def list(self, _api: str, kind: str, _namespace: str) -> list[Object]:
         return self.objects[kind]
+
+    def patch(self, *what: t.Any) -> None:
+        self.patches.append(what)
+        if self.puts_right:
+            self.seen, self.objects["ReplicaSet"] = [deployment(3)], [replica_set(10)]
 
 
 def wait(cluster: FakeCluster, seconds: float, seen: Object | None = None) -> Object:
     return workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), seen, Deadline(seconds))
 
 
-def pod(reason: str) -> Object:
+def pod(reason: str, revision: int = 10) -> Object:
     state = {"waiting": {"reason": reason, "message": "no such image"}}
     return {
-        "metadata": {"name": "ovn-northd-a", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "metadata": {
+            "name": f"ovn-northd-{revision}-a",
+            "uid": "p",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [{"kind": "ReplicaSet", "uid": f"uid-{revision}"}],
+        },
         "status": {"containerStatuses": [{"name": "northd", "state": state}]},
     }
 
@@ -64,9 +91,25 @@ FAILURE = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quot
     ("cluster", "words"),
     [
         (FakeCluster(deployment(1), pods=[pod("ImagePullBackOff")]), "ImagePullBackOff: no such image"),
-        (FakeCluster(deployment(0, conditions=[FAILURE])), "waiting does not change that"),
+        (FakeCluster(deployment(0), sets=[replica_set(10, conditions=[FAILURE])]), "waiting does not change that"),
+        (
+            FakeCluster(
+                deployment(0),
+                sets=[replica_set(10, conditions=[FAILURE])],
+                events=[
+                    {
+                        "metadata": {},
+                        "type": "Warning",
+                        "reason": "FailedCreate",
+                        "message": "exceeded quota: small",
+                        "involvedObject": {"kind": "ReplicaSet", "name": "ovn-northd-10"},
+                    }
+                ],
+            ),
+            "ReplicaSet ovn-northd-10: exceeded quota: small",
+        ),
     ],
-    ids=["no image", "a full quota"],
+    ids=["no image", "a full quota", "a full quota, told by an event"],
 )
 def test_what_does_not_come_by_itself_ends_the_wait(
     cluster: FakeCluster, words: str, monkeypatch: pytest.MonkeyPatch
@@ -78,6 +121,39 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     assert words in str(caught.value)
     assert "run again" in str(caught.value)
     assert deadline.elapsed < 60
+
+
+def test_a_refusal_is_believed_after_another_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a quota that was raised would end the next run as well."""
+    monkeypatch.setattr(workloads, "PATIENCE", 0)
+    cluster = FakeCluster(deployment(0), sets=[replica_set(10, conditions=[FAILURE])], puts_right=True)
+    assert wait(cluster, 30) == deployment(3)
+    ((api, kind, name, namespace, patch),) = cluster.patches
+    assert (api, kind, name, namespace, list(patch)) == ("apps/v1", "Deployment", "ovn-northd", "x", ["metadata"])
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[pod("ImagePullBackOff", 9)]),
+        FakeCluster(*[deployment(2)] * 5, deployment(3), sets=[replica_set(10), replica_set(9, conditions=[FAILURE])]),
+    ],
+    ids=["a pod without an image", "a full quota"],
+)
+def test_troubles_of_an_older_template_do_not_count(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "PATIENCE", 0)
+    assert wait(cluster, 30) == deployment(3)
+
+
+def test_an_age_is_told_by_the_clock_of_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this machine's clock, which is wrong, the pod would be old."""
+    monkeypatch.setattr(workloads, "PATIENCE", 0)
+    cluster = FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[pod("ImagePullBackOff")])
+    made = seconds("2026-01-01T00:00:00Z")
+    found = workloads.await_workloads(
+        t.cast(t.Any, cluster), t.cast(t.Any, WANTED), None, Deadline(30), lambda: made + 5
+    )
+    assert found == deployment(3)
 
 
 def test_what_may_come_is_waited_for_until_the_time_is_up() -> None:
