@@ -8,11 +8,12 @@ One step of a plan on members that are pods. It decides nothing: the plan does, 
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
@@ -132,11 +133,12 @@ class PodMembers:
 
     def renew(self, stuck: t.Mapping[str, Pod]) -> list[str]:
         """Delete them, unless they are others by now; no server ever ran in them."""
-        return [
-            member
-            for member, pod in stuck.items()
-            if self.cluster.delete("v1", "Pod", member, self.namespace, uid=pod["metadata"]["uid"])
-        ]
+        renewed = []
+        for member, pod in stuck.items():
+            with contextlib.suppress(Conflict):  # it is another one by now
+                if self.cluster.delete("v1", "Pod", member, self.namespace, uid=pod["metadata"]["uid"]):
+                    renewed.append(member)
+        return renewed
 
     # --- the record in the pods ------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Wait:
             self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
         if seen is None:
             self.last = "its pod does not run yet"
-            if not runs(pod) and self._outdated(pod):
+            if not runs(pod) and not _leaves(pod) and self._outdated(pod):
                 self._recycle()
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
@@ -63,7 +63,8 @@ class Wait:
             self.idle = None
         elif (seen.revision or 0) < self.record.revision:
             self.last = f"its pod does not see revision {self.record.revision} of the record yet"
-            self._bring_record(now)
+            if not _leaves(pod):
+                self._bring_record(now)
         else:
             self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
             self._lose_patience(now, seen)
@@ -96,3 +97,8 @@ class Wait:
         with contextlib.suppress(Conflict):  # there is a new one already
             self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
         self.since = time.monotonic()
+
+
+def _leaves(pod: Pod) -> bool:
+    """Deleting it once more changes nothing, and whoever begins anew each time never sees that it does not end."""
+    return bool(pod["metadata"].get("deletionTimestamp"))
