@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.due import runs
+from .._pods.due import is_outdated, runs
 from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
@@ -102,7 +102,7 @@ class ObservedDatabase:
         record = self.store.read()
         as_dict = record.as_dict() if record else None
         observed: dict[str, Observation] = {}
-        self.unknown = {}
+        self.unknown, self.schemas = {}, Schemas(None, None)
         present = [name for name in self.run.declared if name in pods and not _is_pending(pods[name])]
         with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
             answers = dict(zip(present, pool.map(self._examine, present)))
@@ -116,7 +116,8 @@ class ObservedDatabase:
                     self.unknown[name] = str(result)
                     continue
                 told = schemas_in(result)
-                if told.database is not None:
+                # A pod of the image before tells what that one brings.
+                if told.database is not None and not is_outdated(pods[name], revision):
                     self.schemas = told
                 parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
                 if parsed is not None:
