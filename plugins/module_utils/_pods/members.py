@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import TimedOut
+from .._errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import read_databases
 from .._ovsdb.wire import Connection, TlsFiles
@@ -109,7 +109,7 @@ class MemberWatch(threading.Thread):
                     pause = 0.25
                     self._follow(connection)
             except Exception as e:  # a fault of ours, too: the thread has to go on
-                self.indexes, self._schema_asked = (), -_SCHEMA_EVERY
+                self.indexes, self.schema, self._schema_asked = (), None, -_SCHEMA_EVERY
                 problem = problem_of(expected(e))
                 self._tell(Answer(self.member, self._database, problems=(problem,), taken=time.time()))
             self._stopped.wait(pause)
@@ -128,16 +128,20 @@ class MemberWatch(threading.Thread):
         answer = Answer(self.member, self._database, **found, taken=time.time())
         if answer.server is not None and answer.server.log_index is not None:
             self.indexes = (*self.indexes[1 - _SAMPLES :], Sample(time.monotonic(), answer.server.log_index))
-            if answer.server.connected:
-                self._look_at_schema(connection)
         self._tell(answer)
+        if answer.server is not None and answer.server.connected:
+            self._look_at_schema(connection)
 
     def _look_at_schema(self, connection: Watch) -> None:
         if time.monotonic() - self._schema_asked < _SCHEMA_EVERY:
             return
-        before, self.schema = self.schema, version_in(json.dumps(connection.ask("get_schema", [self._database])))
         self._schema_asked = time.monotonic()
-        if self.schema != before:
+        try:
+            found = version_in(json.dumps(connection.ask("get_schema", [self._database])))
+        except OvnError:
+            return  # a busy server takes its time for this; whether it is well is seen by the next look
+        before, self.schema = self.schema, found
+        if found != before:
             self._changed()
 
     def _tell(self, answer: Answer) -> None:

@@ -117,7 +117,7 @@ class Observer:
     def _southbound_member(self) -> Endpoint | None:
         """Whom to ask about chassis: the first that takes part, so that it stays the same one."""
         for member in self.members["southbound"]:
-            if member.answer is not None and member.answer.server is not None and member.answer.server.connected:
+            if _takes_part(member.answer):
                 return member.endpoint
         return None
 
@@ -219,7 +219,7 @@ class Observer:
         """Of the database by any member that takes part, and of the image that this process runs in."""
         known = {}
         for name in DATABASES:
-            there = next((member.schema for member in self.members[name] if member.schema), None)
+            there = next((m.schema for m in self.members[name] if m.schema and _takes_part(m.answer)), None)
             known[name] = Schemas(there, of_image(name, self.settings.schemas))
         return known
 
@@ -253,6 +253,10 @@ class Observer:
             if summary != self._said:
                 self.log.say(summary)
             self._said = summary
+
+
+def _takes_part(answer: Answer | None) -> bool:
+    return answer is not None and answer.server is not None and answer.server.connected
 
 
 def _summary(status: t.Mapping[str, t.Any]) -> str:
