@@ -15,6 +15,13 @@ CONTAINER = "database"
 Object = t.Mapping[str, t.Any]
 
 
+class Left(t.NamedTuple):
+    """Something left to do."""
+
+    kind: str  # restart | missing
+    words: str
+
+
 def is_outdated(pod: Object, update_revision: str) -> bool:
     """Whether its StatefulSet would make this pod differently today."""
     revision = (pod["metadata"].get("labels") or {}).get("controller-revision-hash", "")
@@ -35,11 +42,16 @@ def is_seen(workload: Object) -> bool:
     return bool(status.get("observedGeneration", 0) >= workload["metadata"]["generation"])
 
 
-def is_available(deployment: Object) -> bool:
-    """Its controller has seen this version, and as many pods of it as declared are ready."""
+def is_replaced(deployment: Object) -> bool:
+    """Its controller has seen this version, and made as many pods of it as declared."""
     status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
-    enough = min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0)) >= wanted
-    return is_seen(deployment) and bool(enough)
+    return is_seen(deployment) and bool(status.get("updatedReplicas", 0) >= wanted)
+
+
+def is_available(deployment: Object) -> bool:
+    """As many pods of this version as declared are ready."""
+    status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
+    return is_replaced(deployment) and bool(status.get("availableReplicas", 0) >= wanted)
 
 
 def restarts_due(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> list[str]:
@@ -55,27 +67,31 @@ def left_to_do(
     members: t.Mapping[str, int],
     *,
     in_effect: bool,
-) -> list[str]:
-    """In words. `members`: how many pods each StatefulSet shall have in the end.
+) -> list[Left]:
+    """`members`: how many pods each StatefulSet shall have in the end.
 
     A pod that is away for a moment says nothing about a specification that was `in_effect` before; one of an old template does.
     """
-    left: list[str] = []
+    left: list[Left] = []
+
+    def missing(words: str) -> None:
+        left.append(Left("missing", words))
+
     for name, stateful_set in sorted(stateful_sets.items()):
         due = restarts_due(stateful_set, pods)
         if due:
-            left.append(f"A restart is due on {', '.join(due)}: its pod template has changed.")
+            left.append(Left("restart", f"A restart is due on {', '.join(due)}: its pod template has changed."))
         if stateful_set is None:
-            left.append(f"StatefulSet {name} does not exist.")
+            missing(f"StatefulSet {name} does not exist.")
         elif not is_seen(stateful_set):
-            left.append(f"The controller of StatefulSets has not looked at {name} yet.")
+            missing(f"The controller of StatefulSets has not looked at {name} yet.")
         elif stateful_set["spec"]["replicas"] < members[name]:
-            left.append(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")
+            missing(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")
         away = [one for one in _names(stateful_set) if one not in due and not (one in pods and runs(pods[one]))]
         if away and not in_effect:
-            left.append(f"Pod {', '.join(away)} does not run.")
-    if not in_effect and not (northd and is_available(northd)):
-        left.append("The pods of northd are not all replaced and available.")
+            missing(f"Pod {', '.join(away)} does not run.")
+    if northd is None or not is_replaced(northd) or not (in_effect or is_available(northd)):
+        missing("The pods of northd are not all replaced and available.")
     return left
 
 

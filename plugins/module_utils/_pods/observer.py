@@ -26,7 +26,7 @@ from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .chassis_count import ChassisWatch, Count
-from .due import left_to_do
+from .due import Left, left_to_do
 from .judge import Judge, Northd, leading_pod
 from .kube import Api, Mirror
 from .leader_labels import LABELS, active_northd, label_patches
@@ -199,7 +199,7 @@ class Observer:
         before, self._cluster_ids[name] = self._cluster_ids[name], cid
         return before != cid
 
-    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[str] | None:
+    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[Left] | None:
         """What is left to do for the specification of the last run; None while that is not known."""
         sets, deployments, pods = self.stateful_sets.objects, self.deployments.objects, self.pods.objects
         if sets is None or deployments is None or pods is None:

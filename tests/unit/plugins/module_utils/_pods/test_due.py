@@ -63,6 +63,9 @@ def pods(**changed: Object) -> dict[str, Object]:
         (stateful_set(), northd(available=2), pods(), False, ["The pods of northd"]),
         (stateful_set(), None, pods(), False, ["The pods of northd"]),
         (stateful_set(), northd(available=0), pods(), True, []),
+        (stateful_set(), northd(updated=1), pods(), True, ["The pods of northd"]),
+        (stateful_set(), northd(seen=1), pods(), True, ["The pods of northd"]),
+        (stateful_set(), None, pods(), True, ["The pods of northd"]),
     ],
     ids=[
         "nothing",
@@ -78,6 +81,9 @@ def pods(**changed: Object) -> dict[str, Object]:
         "northd is being replaced",
         "nobody has looked at northd",
         "northd is away for a moment",
+        "northd gets another image, of the same specification",
+        "its controller has not looked, of the same specification",
+        "somebody took northd away",
     ],
 )
 def test_left_to_do(
@@ -86,7 +92,8 @@ def test_left_to_do(
     left = left_to_do({SET: there}, deployment, found, {SET: 3}, in_effect=in_effect)
     assert len(left) == len(words)
     for told, expected in zip(left, words):
-        assert expected in told
+        assert expected in told.words
+        assert told.kind == ("restart" if "restart is due" in expected else "missing")
 
 
 @pytest.mark.parametrize(

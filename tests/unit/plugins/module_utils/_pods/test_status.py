@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_schema import CLUSTER_STATUS
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.due import Left
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.schema import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import (
     cluster_status,
@@ -23,7 +24,7 @@ if t.TYPE_CHECKING:
 
 ENDPOINTS = {"northbound": "tcp:nb:6641", "southbound": "tcp:sb:6642"}
 NORTHD: t.Sequence[str] = ("ovn-northd-a",)
-NOTHING: t.Sequence[str] = ()
+NOTHING: t.Sequence[Left] = ()
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -36,7 +37,7 @@ def status(
     northd: t.Sequence[str] | None = NORTHD,
     now: str = NOW,
     declared: int = 3,
-    left: t.Sequence[str] | None = NOTHING,
+    left: t.Sequence[Left] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
@@ -267,7 +268,7 @@ def test_northd(say: Say) -> None:
     assert conditions(nobody)["Ready"] == ("False", "NorthdNotReady")
 
 
-OUTDATED = "A restart is due on ovn-northbound-0: its pod template has changed."
+OUTDATED = Left("restart", "A restart is due on ovn-northbound-0: its pod template has changed.")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +279,8 @@ OUTDATED = "A restart is due on ovn-northbound-0: its pod template has changed."
         (2, 3, [OUTDATED], 2, ("False", "RestartsDue")),
         (None, 3, [OUTDATED], None, ("False", "RestartsDue")),
         (3, 3, [OUTDATED], 3, ("False", "RestartsDue")),
-        (2, 3, ["Pod ovn-northbound-2 does not run."], 2, ("False", "PodsMissing")),
+        (2, 3, [Left("missing", "Pod ovn-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
+        (2, 3, [Left("missing", "Pod restarts-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
         (2, 3, None, 2, ("Unknown", "NotObserved")),
         (3, 4, [], 3, ("False", "NotRolledOut")),
         (2, 4, [OUTDATED], 2, ("False", "NotRolledOut")),
@@ -290,13 +292,19 @@ OUTDATED = "A restart is due on ovn-northbound-0: its pod template has changed."
         "the first roll-out lacks one",
         "the same specification, but another launcher",
         "a pod is missing",
+        "a pod of a cluster with a telling name is missing",
         "nobody has looked",
         "the specification was changed since",
         "and the one before it was not finished",
     ],
 )
 def test_a_generation_is_observed_when_all_pods_have_it(
-    say: Say, before: int | None, declared: int, left: list[str] | None, observed: int | None, expected: tuple[str, str]
+    say: Say,
+    before: int | None,
+    declared: int,
+    left: list[Left] | None,
+    observed: int | None,
+    expected: tuple[str, str],
 ) -> None:
     good = assess(say.healthy(), 3)
     previous = {} if before is None else {"observedGeneration": before}
@@ -305,7 +313,7 @@ def test_a_generation_is_observed_when_all_pods_have_it(
     assert conditions(found)["UpToDate"] == expected
     assert conditions(found)["Ready"][0] == "True"  # old pods serve as well
     if left and expected[1] != "NotRolledOut":
-        assert words(found, "UpToDate") == " ".join(left)
+        assert words(found, "UpToDate") == " ".join(one.words for one in left)
     # What the observer goes on from: the generation whose objects are there.
     assert rolled_out(found) == 3
     assert status(good, good, previous=found, declared=declared, left=left) == found
