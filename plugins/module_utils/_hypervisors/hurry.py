@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._errors import OvnError
+from .._errors import OvnError, TimedOut, Unreachable
 from .._k8s import Cluster
 from .._objects import Done
 from .._pods.chassis_settings import DEFAULT
@@ -33,5 +33,7 @@ def hurry(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settin
         if DEFAULT in changed or pod["spec"].get("nodeName") in changed:
             try:
                 cluster.patch("v1", "Pod", pod["metadata"]["name"], wanted.namespace, patch)
-            except OvnError:  # it is only faster this way; the pod may just have gone
+            except (TimedOut, Unreachable):  # one limit of time is enough for what is only faster this way
+                return
+            except OvnError:  # the pod may just have gone
                 continue

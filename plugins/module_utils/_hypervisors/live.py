@@ -64,10 +64,12 @@ class Live:
         return found
 
 
-def note(addresses: dict[str, set[str]], node: str, ip: str | None) -> None:
-    """A new address takes the place of former ones: what a node had once may be another machine's today."""
+def note(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
+    """A new address takes the place of former ones: what a node had once may be another machine's today. `later` takes the place of none."""
     if ip and ip not in addresses.get(node, ()):
         addresses[node] = {ip}
+    elif not ip and later and not addresses.get(node):
+        addresses[node] = {later}
 
 
 def chassis_definition() -> Object:

@@ -130,7 +130,7 @@ class Hypervisors:
         for one in self.chassis:
             if one.ips is None:
                 ip = address_of(one, self.live.chassis.get(one.node.name), self.registry)
-                note(addresses, one.node.name, ip or (_TOLD_LATER if self._will_tell(one) else None))
+                note(addresses, one.node.name, ip, later=_TOLD_LATER if self._will_tell(one) else None)
         return settings_files(self.default, self.chassis, leaving, owner=self.live.owner, addresses=addresses)
 
     def _note(self, leaving: t.Mapping[str, str]) -> None:

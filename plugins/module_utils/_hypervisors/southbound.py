@@ -53,7 +53,7 @@ class Registry(t.NamedTuple):
             return "it has no row there"
         if chassis.ips is None:  # only the node knows them
             if row.owner != self.owner:
-                return "its row is of another host"
+                return "its row is of another host" if row.owner else "its row is not marked as ours yet"
             return None if row.encapsulations else "its row has no encapsulation"
         wanted = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
         return unregistered(Me(chassis.system_id, chassis.hostname, wanted), [row])

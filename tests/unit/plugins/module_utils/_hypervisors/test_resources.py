@@ -204,6 +204,26 @@ def test_noted_addresses(before: dict[str, set[str]], ip: str | None, after: dic
     assert before == after
 
 
+@pytest.mark.parametrize(
+    ("before", "ip", "after"),
+    [({}, None, {"later"}), ({"n1": {"192.0.2.1"}}, None, {"192.0.2.1"}), ({}, "192.0.2.1", {"192.0.2.1"})],
+    ids=["nothing is known", "it was noted before", "it is told now"],
+)
+def test_what_is_foreseen_takes_the_place_of_nothing_only(
+    before: dict[str, set[str]], ip: str | None, after: set[str]
+) -> None:
+    note(before, "n1", ip, later="later")
+    assert before["n1"] == after
+
+
+@pytest.mark.parametrize(
+    ("owner", "words"),
+    [("ours", None), ("", "its row is not marked as ours yet"), ("other", "its row is of another host")],
+)
+def test_a_row_that_is_not_ours_yet(owner: str, words: str | None) -> None:
+    assert registry(owner=owner)._replace(owner="ours").registered(UNKNOWN) == words
+
+
 def test_a_row_of_another_cluster_is_no_registration() -> None:
     assert registry(owner="ours")._replace(owner="ours").registered(UNKNOWN) is None
     assert registry(owner="other")._replace(owner="ours").registered(UNKNOWN) == "its row is of another host"
