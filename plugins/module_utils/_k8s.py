@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ._errors import InvalidInput, OvnError, Refused
+from ._errors import Conflict, InvalidInput, OvnError, Refused
 from ._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ._kubernetes.command import ExecResult
 from ._kubernetes.connection import Connection
@@ -102,7 +102,13 @@ class Cluster(Connection):
 
     def apply(self, manifest: Object, *, dry_run: bool = False, force: bool = False) -> Object:
         """Server-side apply, one PATCH: what the object is then."""
-        return self._write("apply", manifest, dry_run=dry_run, force=force)
+        try:
+            return self._write("apply", manifest, dry_run=dry_run, force=force)
+        except Conflict as e:
+            # What we patched once, a port for example, is our own by another operation: nobody has to be asked for it.
+            if force or e.details.get("managers") != [FIELD_MANAGER]:
+                raise
+            return self._write("apply", manifest, dry_run=dry_run, force=True)
 
     def apply_status(self, manifest: Object) -> Object:
         """The same for the status; this field manager's own status fields are never somebody else's."""
@@ -164,16 +170,18 @@ class Cluster(Connection):
         namespace: str | None = None,
         *,
         uid: str | None = None,
+        resource_version: str | None = None,
         propagation: str = "Background",
         grace: int | None = None,
     ) -> bool:
-        """Whether it was there; `Conflict` if another object has the name now."""
+        """Whether it was there; `Conflict` if another object has the name now, or it is of another version."""
         found = self._find(api_version, kind)
         if found is None:
             return False
         body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-        if uid is not None:
-            body["preconditions"] = {"uid": uid}
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        if given := {key: value for key, value in conditions.items() if value is not None}:
+            body["preconditions"] = given
         if grace is not None:
             body["gracePeriodSeconds"] = grace
         try:

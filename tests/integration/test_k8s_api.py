@@ -404,6 +404,8 @@ class TestVerbs:
         assert patched["data"] == {"y": "1"}
         with expect(Conflict, "UID"):
             cluster.delete("v1", "ConfigMap", "a", namespace, uid="another")
+        with expect(Conflict, "ResourceVersion"):
+            cluster.delete("v1", "ConfigMap", "a", namespace, resource_version=first["metadata"]["resourceVersion"])
         assert cluster.delete("v1", "ConfigMap", "a", namespace, uid=first["metadata"]["uid"]) is True
         assert cluster.delete("v1", "ConfigMap", "a", namespace) is False
         assert cluster.get("v1", "ConfigMap", "a", namespace) is None

@@ -47,7 +47,10 @@ def failure(http_status: int, body: str | bytes | None, doing: str, *, server: s
     status = parse_status(body)
     message = status.message or "no reason given"
     kind, text = _judge(http_status, status, message, server=server, credentials=credentials)
-    return kind(f"Cannot {doing}: {text}", http_status=http_status, reason=status.reason)
+    error = kind(f"Cannot {doing}: {text}", http_status=http_status, reason=status.reason)
+    if managers := sorted(_owners(status)):
+        error.details["managers"] = managers
+    return error
 
 
 def _judge(
@@ -110,12 +113,18 @@ def _forbidden(status: Status, message: str, credentials: str) -> str:
     return f'{message}. Give the user of {credentials} a role with the verb "{verb[1]}" on {where}.'
 
 
-def _conflict(status: Status, message: str) -> str:
+def _owners(status: Status) -> dict[str, list[str]]:
+    """Field managers that are in the way, each with its fields."""
     owners: dict[str, list[str]] = {}
     for cause in status.causes:
         if cause.get("reason") == "FieldManagerConflict":
             found = _MANAGER.search(cause.get("message", ""))
             owners.setdefault(found[1] if found else cause.get("message", ""), []).append(cause.get("field", ""))
+    return owners
+
+
+def _conflict(status: Status, message: str) -> str:
+    owners = _owners(status)
     if owners:
         told = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
         return f"another field manager owns what we want to set: {told}. Let it stop setting them, or take them over with force_conflicts."

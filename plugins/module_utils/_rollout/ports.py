@@ -54,8 +54,10 @@ def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool) ->
     done = []
     for clash in clashes:
         metadata = clash.manifest["metadata"]
-        patch = {"spec": {"ports": repaired(clash)}}
-        after = {**clash.live, "spec": {**clash.live["spec"], **patch["spec"]}}
+        ports = {"ports": repaired(clash)}
+        # With the version: what somebody else has set since then is a conflict again.
+        patch = {"metadata": {"resourceVersion": clash.live["metadata"]["resourceVersion"]}, "spec": ports}
+        after = {**clash.live, "spec": {**clash.live["spec"], **ports}}
         if not check_mode:
             after = cluster.patch("v1", "Service", metadata["name"], metadata["namespace"], patch)
         done.append(Done("Service", metadata["name"], metadata["namespace"], "changed", clash.live, after))

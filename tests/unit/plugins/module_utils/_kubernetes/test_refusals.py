@@ -129,3 +129,12 @@ def test_any_cut_of_a_status_is_an_error_of_ours() -> None:
 @pytest.mark.parametrize("body", [None, "", "[]", "{}", '"x"', b"\xff\xfe"])
 def test_what_is_no_status(body: str | bytes | None) -> None:
     assert not parse_status(body).is_status
+
+
+def test_managers_in_the_way_can_be_told_apart() -> None:
+    ours = {**MANAGER, "message": 'conflict with "c5c3.ovn" using v1', "field": ".data.y"}
+    assert told(409, status("conflicts", causes=[MANAGER, ours, ours])).details["managers"] == [
+        "c5c3.ovn",
+        "kubectl-edit",
+    ]
+    assert "managers" not in told(409, status("gone", "AlreadyExists")).details

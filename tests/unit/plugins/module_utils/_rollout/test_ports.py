@@ -13,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.ports import (
     Clash,
     find_clashes,
     refuse_clashes,
+    repair,
     repaired,
 )
 
@@ -75,3 +76,17 @@ def test_repaired_keeps_the_node_port_and_what_is_in_nobodys_way() -> None:
     live = service(port(7000, nodePort=30001), port(9000, "metrics"), gitops=7000)
     (clash,) = clashes(live, port(6641))
     assert repaired(clash) == [port(6641, nodePort=30001), port(9000, "metrics")]
+
+
+def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
+    live = service(port(7000), gitops=7000)
+    live["metadata"]["resourceVersion"] = "17"
+    sent: list[Object] = []
+
+    class FakeCluster:
+        def patch(self, *arguments: t.Any) -> Object:
+            sent.append(arguments[-1])
+            return live
+
+    repair(t.cast(t.Any, FakeCluster()), clashes(live, port(6641)), check_mode=False)
+    assert sent == [{"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}]
