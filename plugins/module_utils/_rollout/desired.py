@@ -142,10 +142,17 @@ def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
             there = live.index.get(key_of(manifest))
             if there:
                 manifest["spec"]["volumeClaimTemplates"] = [
-                    {key: value for key, value in template.items() if key != "status"}
+                    {key: value for key, value in _without_nulls(template).items() if key != "status"}
                     for template in copy.deepcopy(there["spec"]["volumeClaimTemplates"])
                 ]
     return manifests
+
+
+def _without_nulls(value: t.Any) -> t.Any:
+    """API servers before 1.34 tell `creationTimestamp: null` in these templates, which nobody has applied."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def is_config(manifest: Object) -> bool:
@@ -159,7 +166,8 @@ def template_changes(done: t.Sequence[Done], name: str) -> bool:
         d.kind == "StatefulSet"
         and d.name == name
         and d.action == "changed"
-        and (d.before or {})["spec"]["template"] != (d.after or {})["spec"]["template"]
+        and d.before is not None
+        and d.before["spec"]["template"] != (d.after or {})["spec"]["template"]
         for d in done
     )
 

@@ -138,8 +138,12 @@ def test_definitions_that_this_user_may_not_see_are_left_alone() -> None:
 
 
 def test_claim_templates_stay_as_they_are() -> None:
-    def stateful_set(size: str, **more: t.Any) -> dict[str, t.Any]:
-        template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}, **more}
+    def stateful_set(size: str, *nulls: str, **more: t.Any) -> dict[str, t.Any]:
+        template = {
+            "metadata": {"name": "data", **dict.fromkeys(nulls)},
+            "spec": {"resources": {"requests": {"storage": size}}},
+            **more,
+        }
         return {
             "apiVersion": "apps/v1",
             "kind": "StatefulSet",
@@ -152,7 +156,11 @@ def test_claim_templates_stay_as_they_are() -> None:
         "x",
         {},
         None,
-        {("apps/v1", "StatefulSet", "x", "ovn-northbound"): stateful_set("1Gi", status={"phase": "Pending"})},
+        {
+            ("apps/v1", "StatefulSet", "x", "ovn-northbound"): stateful_set(
+                "1Gi", "creationTimestamp", status={"phase": "Pending"}
+            )
+        },
     )
     (kept,) = keep_claims([stateful_set("2Gi")], live)
     assert kept == stateful_set("1Gi")
