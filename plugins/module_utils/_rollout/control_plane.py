@@ -285,7 +285,7 @@ class ControlPlane:
         self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]
         northd, observer = (self._deployment(name) for name in (northd_name(wanted.name), observer_name(wanted.name)))
         if wanted.wait:
-            northd = await_workloads(self.cluster, wanted, northd, self.deadline)
+            northd = await_workloads(self.cluster, wanted, northd, self.deadline, self.databases[DATABASES[0]].context.now)
             self.warnings += [words for words in [observer_trouble(self.cluster, wanted, observer)] if words]
         seen = Seen(self.databases, self.endpoints, northd, observer)
         self.resource = write_status(self.cluster, wanted, self.resource, seen, self.time)
