@@ -115,12 +115,12 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     cluster: FakeCluster, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
-    deadline = Deadline(600)
+    deadline = Deadline(20)
     with pytest.raises(TimedOut, match="pods of Deployment ovn-northd were available, and waiting does not") as caught:
         workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), None, deadline)
     assert words in str(caught.value)
     assert "run again" in str(caught.value)
-    assert deadline.elapsed < 60
+    assert not deadline.expired
 
 
 def test_a_refusal_is_believed_after_another_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
