@@ -69,7 +69,8 @@ def remove(
     live = look(cluster, name, namespace)
     leaving = doomed(live, delete_data=delete_data)
     if check_mode:
-        return [_gone(manifest, namespace) for manifest in leaving]
+        pods = ownerless(cluster.list("v1", "Pod", namespace, labels=_selector(name)))
+        return [_gone(manifest, namespace) for manifest in [*leaving, *pods]]
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over)
     done: list[Done] = []
@@ -79,10 +80,10 @@ def remove(
         for manifest in leaving:
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
-                _await_pods(cluster, name, namespace, deadline)  # a claim in use would only be marked
+                done += _await_pods(cluster, lease, namespace, deadline)  # a claim in use would only be marked
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
             done.append(_gone(manifest, namespace))
-        _await_pods(cluster, name, namespace, deadline)  # also those that an earlier run gave up on
+        done += _await_pods(cluster, lease, namespace, deadline)  # also those that an earlier run gave up on
     finally:
         lease.release()
     if done:
@@ -99,16 +100,31 @@ def kept(live: Live) -> list[str]:
     return [f"{key[1]} {key[3]}" for key, _manifest in _staying(live) if key[1] in _DATA or _is_record(live, key)]
 
 
-def _await_pods(cluster: Cluster, name: str, namespace: str, deadline: Deadline) -> None:
-    selector = (
-        f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
-    )
-    pods: list[t.Any] = cluster.list("v1", "Pod", namespace, labels=selector)
-    while pods:
+def ownerless(pods: t.Iterable[Object]) -> list[Object]:
+    """Pods that nobody ends: of a run that was killed when it made their StatefulSet anew."""
+    return [
+        pod for pod in pods if not pod["metadata"].get("ownerReferences") and "deletionTimestamp" not in pod["metadata"]
+    ]
+
+
+def _selector(name: str) -> str:
+    return f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
+
+
+def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline) -> list[Done]:
+    """Returns when all have ended; those that had to be deleted for it."""
+    name = lease.metadata["labels"]["app.kubernetes.io/instance"]
+    done: list[Done] = []
+    while pods := cluster.list("v1", "Pod", namespace, labels=_selector(name)):
+        for pod in ownerless(pods):
+            metadata = pod["metadata"]
+            lease.take(f"delete {metadata['name']}")
+            cluster.delete("v1", "Pod", metadata["name"], namespace, uid=metadata["uid"])
+            done.append(_gone({"kind": "Pod", **pod}, namespace))
         if deadline.expired:
             left = ", ".join(pod["metadata"]["name"] for pod in pods)
             raise TimedOut(
                 f"Pods {left} in namespace {namespace} did not end within {deadline.seconds:g} s. See kubectl describe of one; run again when they are gone."
             )
         time.sleep(0.5)
-        pods = cluster.list("v1", "Pod", namespace, labels=selector)
+    return done
