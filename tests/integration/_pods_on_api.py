@@ -109,7 +109,8 @@ class Kubelet(Controllers):
         name, replicas = stateful_set["metadata"]["name"], stateful_set["spec"]["replicas"]
         self.sets[name] = stateful_set
         for index in range(replicas):
-            if self.members[f"{name}-{index}"].process is None:
+            member = self.members.get(f"{name}-{index}")  # more than there are may be asked for
+            if member is not None and member.process is None:
                 self.run(f"{name}-{index}")
 
     def claim(self, pod: str) -> None:

@@ -19,8 +19,9 @@ from ansible.module_utils import basic
 from conftest import Ran, RunModule, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import members, settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, lease, members, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
 CID, OTHER_CID = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -386,6 +387,11 @@ def test_volumes_grow_in_one_run_and_pods_stay(plane: ControlPlane, kubelet: Kub
     options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
     plane(**options, spec=spec("1Gi"))
     pods, claims, sets = uids("Pod"), uids("PersistentVolumeClaim"), uids("StatefulSet")
+    both = spec("2Gi")
+    both["northbound"] = {**both["northbound"], "nodeSelector": {"disk": "fast"}}
+    seen = plane(check=True, **options, spec=both)["diff"]["after"][f"StatefulSet {plane.namespace}/ovn-northbound"]
+    assert seen["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "fast"}
+    assert seen["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi"
     predicted = plane(check=True, **options, spec=spec("2Gi"))
     grown = plane(**options, spec=spec("2Gi"))
     names = [f"PersistentVolumeClaim data-ovn-northbound-{index}" for index in range(3)]
@@ -411,6 +417,38 @@ def test_volumes_grow_in_one_run_and_pods_stay(plane: ControlPlane, kubelet: Kub
     assert touched(again) == {"StatefulSet ovn-northbound": "created"}
     assert plane.get("StatefulSet", "ovn-northbound")["spec"]["replicas"] == 3
     assert (uids("Pod"), again["northbound"]["verdict"]) == (pods, "healthy")
+
+
+@pytest.mark.parametrize("moment", ["before its Lease", "before the deletion"])
+def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
+    plane: ControlPlane, kubelet: Kubelet, storage_class: str, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """With as many replicas as were known before, the new one would end pods of members that nobody has told to leave."""
+
+    def spec(size: str) -> dict[str, t.Any]:
+        storage = {"size": size, "storageClass": storage_class}
+        return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": storage}}
+
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+    plane(**options, spec=spec("1Gi"))
+    for index in range(3):  # so that nothing but the template for new claims is of the old size
+        grown = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+        plane.patch("PersistentVolumeClaim", f"data-ovn-northbound-{index}", grown)
+    plane.patch("OVNCluster", "ovn", {"spec": {"northbound": {"storage": {"size": "2Gi"}}}})
+    before = plane.get("StatefulSet", "ovn-northbound")
+    owner, name = (control_plane, "words_of_template") if moment == "before the deletion" else (lease.RunLease, "take")
+    real = getattr(owner, name)
+
+    def slow(*arguments: t.Any) -> t.Any:
+        monkeypatch.setattr(owner, name, real)
+        plane.patch("StatefulSet", "ovn-northbound", {"spec": {"replicas": 5}}, manager="another")
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, slow)
+    ran = plane(**options, spec=None, may_fail=True)
+    after = plane.get("StatefulSet", "ovn-northbound")
+    assert (after["spec"]["replicas"], after["metadata"]["uid"]) == (5, before["metadata"]["uid"]), ran
+    assert any("StatefulSet ovn-northbound still makes claims of the old size" in one for one in warnings(ran)), ran
 
 
 def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
@@ -445,6 +483,22 @@ def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane,
     assert len(done["steps"]) == 3
     assert up_to_date(done)[0] == "True"
     assert done["cluster"]["status"]["observedGeneration"] == 2
+
+
+def test_the_status_is_told_although_northd_does_not_come(
+    plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: t.Any) -> t.NoReturn:
+        raise TimedOut("0 of 3 pods of Deployment ovn-northd were available. run again")
+
+    monkeypatch.setattr(control_plane, "await_workloads", never)
+    ran = plane(spec=WHOLE, may_fail=True, wait_timeout=120)
+    assert "Deployment ovn-northd" in ran["msg"]
+    found = plane.get("OVNCluster", "ovn")["status"]
+    assert found["endpoints"]["northbound"].startswith("tcp:ovn-northbound-0.")
+    conditions = {c["type"]: c["status"] for c in found["conditions"]}
+    assert (conditions["NorthboundReady"], conditions["UpToDate"]) == ("True", "False")
+    assert "observedGeneration" not in found
 
 
 def test_a_schema_that_is_older_than_that_of_the_image(
@@ -674,6 +728,25 @@ def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
     assert "nodePort" in conflict
     assert touched(plane.late(spec=declared, force_conflicts=True))["Service ovn-southbound-0"] == "changed"
     assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
+
+
+def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
+    """A repair and an apply are two owners of one field for the API server, though both are us."""
+
+    def nodes(kind: str = "NodePort", **more: t.Any) -> dict[str, t.Any]:
+        return {**SPEC, "southbound": {"replicas": 1, "service": {"type": kind, **more}}}
+
+    for _attempt in range(5):
+        plane.late(spec=nodes(), wait_timeout=3)
+    (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [{**port, "port": 7000}]}}, manager="somebody")
+    plane.late(spec=nodes(), force_conflicts=True)
+    other = port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1
+    assert touched(plane.late(spec=nodes(nodePorts=[other])))["Service ovn-southbound-0"] == "changed"
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [{**port, "nodePort": other}]
+    plane.late(spec=nodes("ClusterIP"))
+    there = plane.get("Service", "ovn-southbound-0")["spec"]
+    assert (there["type"], "nodePort" in there["ports"][0]) == ("ClusterIP", False)
 
 
 class Trouble:
@@ -998,6 +1071,46 @@ def test_absent_keeps_data_and_what_others_made(plane: ControlPlane) -> None:
     assert set(plane.ours()) == {"ConfigMap of-hypervisors"}
     assert not plane(state="absent", delete_data=True)["changed"]
     assert plane.get("ConfigMap", "theirs")
+
+
+def test_absent_ends_pods_without_an_owner(plane: ControlPlane) -> None:
+    """A run that makes a StatefulSet anew was killed in between: nobody else would end its pods."""
+    plane.begin()
+    plane.remove("StatefulSet", "ovn-northbound")
+    labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "northbound"}
+    spec = {"containers": [{"name": "database", "image": "none"}]}
+    plane.make("Pod", "ovn-northbound-0", labels=labels, spec=spec)
+    plane.make("Pod", "theirs", labels={"app.kubernetes.io/instance": "ovn"}, spec=spec)
+    predicted = plane(check=True, state="absent")
+    gone = plane(state="absent", wait_timeout=5)
+    assert touched(gone)["Pod ovn-northbound-0"] == "deleted"
+    assert actions(gone) == actions(predicted)
+    pods = json.loads(plane.server.request("GET", PLACES["Pod"].format(plane.namespace)))["items"]
+    assert [pod["metadata"]["name"] for pod in pods] == ["theirs"]
+    # Also those that an earlier run gave up on, when nothing else is left.
+    plane.make("Pod", "ovn-northbound-0", labels=labels, spec=spec)
+    assert touched(plane(state="absent")) == {"Pod ovn-northbound-0": "deleted"}
+    assert not plane(state="absent")["changed"]
+
+
+def test_a_stateful_set_on_its_way_out_is_made_when_it_is_gone(plane: ControlPlane, kubelet: Kubelet) -> None:
+    """A run was killed before the garbage collector had let the pods go."""
+    options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 120}
+    plane(**options)
+    path = f"{PLACES['StatefulSet'].format(plane.namespace)}/ovn-northbound"
+    uid = plane.get("StatefulSet", "ovn-northbound")["metadata"]["uid"]
+    plane.server.request("DELETE", path, {"propagationPolicy": "Orphan"})
+    assert plane(check=True, **options)["changed"]
+    collector = threading.Timer(3, kubelet.orphaned, (plane.namespace, "ovn-northbound"))
+    collector.start()
+    try:
+        again = plane(**options)
+    finally:
+        collector.join()
+    assert touched(again) == {"StatefulSet ovn-northbound": "created"}
+    there = plane.get("StatefulSet", "ovn-northbound")
+    assert (there["spec"]["replicas"], again["northbound"]["verdict"]) == (3, "healthy")
+    assert there["metadata"]["uid"] != uid
 
 
 def test_absent_without_anything(plane: ControlPlane) -> None:

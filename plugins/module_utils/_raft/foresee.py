@@ -22,6 +22,11 @@ _ROUNDS = 50
 
 def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> list[str]:
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
+    return play(run, observations, gate)[0]
+
+
+def play(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> tuple[list[str], dict[str, Observation]]:
+    """The same, and the world after the last of these steps."""
     world, reasons = dict(observations), list[str]()
     for _round in range(_ROUNDS):
         try:
@@ -29,17 +34,17 @@ def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> 
         except OvnError as e:
             if not reasons:
                 raise
-            return [*reasons, str(e)]  # this stops a later round, not the one that comes now
+            return [*reasons, str(e)], world  # this stops a later round, not the one that comes now
         if decided.record:
             world = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in world.items()}
         if decided.step is None:
-            return reasons
+            return reasons, world
         reasons.append(decided.step.reason)
         if decided.step.action == "wait" or _too_few(decided.step, world):
-            return reasons
+            return reasons, world
         world = _after(decided.step, world)
         gate = _open
-    return reasons
+    return reasons, world
 
 
 def _too_few(step: Step, world: t.Mapping[str, Observation]) -> bool:

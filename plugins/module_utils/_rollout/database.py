@@ -13,8 +13,9 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, Refused, TimedOut
-from .._raft.foresee import foresee
+from .._raft.foresee import play
 from .._raft.gates import gate_reason
+from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.step import Round, Run, Step
@@ -46,6 +47,7 @@ class DatabaseRollout(ObservedDatabase):
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
+        self._world: dict[str, Observation] = {}
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
@@ -53,9 +55,15 @@ class DatabaseRollout(ObservedDatabase):
         """Check mode: the whole ordered plan."""
         decided = plan_round(self.run, self.observe(), gate_reason)
         self.warnings += decided.warnings
-        self.steps += foresee(self.run, self.seen, gate_reason)
+        steps, self._world = play(self.run, self.seen, gate_reason)
+        self.steps += steps
         if decided.record and not self.steps:
             self.steps.append(f"write the state record of {self.run.database}")
+
+    @property
+    def will_be_whole(self) -> bool:
+        """Check mode: whether every declared member takes part when the plan is carried out."""
+        return all(name in self._world and self._world[name].connected for name in self.run.declared)
 
     def converge(self, deadline: Deadline) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one."""

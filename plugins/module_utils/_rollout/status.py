@@ -25,7 +25,7 @@ from .endpoints import Endpoints
 
 _NORTHD_SECONDS = 10.0
 _TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
-_ATTEMPTS = 5
+_ATTEMPTS, _PAUSE = 5, 0.2
 
 
 class Seen(t.NamedTuple):
@@ -37,8 +37,17 @@ class Seen(t.NamedTuple):
     observer: Object | None
 
 
-def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen: Seen, now: str) -> Object | None:
-    """Written only if it differs; the resource with its status."""
+def write_status(
+    cluster: Cluster,
+    wanted: Wanted,
+    resource: Object | None,
+    seen: Seen,
+    now: str,
+    *,
+    generation: int,
+    warn: t.Callable[[str], None],
+) -> Object | None:
+    """Written only if it differs; the resource with its status. `generation` of the specification is the one that was rolled out."""
     if resource is None:
         return None
     changed = [rollout for rollout in seen.databases.values() if rollout.changed]
@@ -46,11 +55,13 @@ def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen
         rollout.observe()
     northd = _active_northd(cluster, wanted, resource, seen)
     for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE)
         if changed or attempt:  # the observer has written, too, while we were busy
             resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
-        status = _status(resource, wanted, seen, northd, now)
+        status = _status(resource, seen, generation, northd, now)
         if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
-            break
+            return resource
         manifest = {
             "apiVersion": API_VERSION,
             "kind": "OVNCluster",
@@ -66,14 +77,18 @@ def write_status(cluster: Cluster, wanted: Wanted, resource: Object | None, seen
             return cluster.apply_status(manifest)
         except Conflict:
             continue
+    warn(
+        f"The status of OVNCluster {wanted.name} was not written: somebody else changed it each time. Run again, or let the observer write it."
+    )
     return resource
 
 
-def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | None, now: str) -> dict[str, t.Any]:
-    previous, generation = resource.get("status") or {}, resource["metadata"]["generation"]
+def _status(resource: Object, seen: Seen, generation: int, northd: list[str] | None, now: str) -> dict[str, t.Any]:
+    previous = resource.get("status") or {}
     pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
     return cluster_status(
         generation=generation,
+        declared=resource["metadata"]["generation"],
         previous=previous,
         verdicts={d: seen.databases[d].verdict() for d in DATABASES},
         endpoints={d: seen.endpoints.of(d) for d in DATABASES},
@@ -92,7 +107,7 @@ def _status(resource: Object, wanted: Wanted, seen: Seen, northd: list[str] | No
 
 
 def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: Seen) -> list[str] | None:
-    """Asked only if nobody else tells it: an observer that lives knows it better, and at any time."""
+    """Asked only if nobody else tells it: an observer that lives knows it better, and at any time. None if nobody could be asked."""
     conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
     if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):
         return None
@@ -101,8 +116,9 @@ def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: See
         try:
             answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
         except OvnError:
-            return []  # nobody has seen one alive
+            return None
         active = [pod for pod, said in answers.items() if said["state"] == "active"]
         if active or patience.expired:
-            return active
+            answered = any(said["state"] != "unreachable" for said in answers.values())
+            return active if answered or not answers else None
         time.sleep(0.5)

@@ -25,13 +25,13 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
     there = claim["spec"]["resources"]["requests"]["storage"]
     if parse_quantity(size) < parse_quantity(there):
         raise Refused(
-            f"PersistentVolumeClaim {name} has {there}, the specification says {size}. A volume does not shrink: declare {there} or more. Nothing was changed."
+            f"PersistentVolumeClaim {name} has {there}, the specification says {size}. A volume does not shrink: declare {there} or more."
         )
     current = claim["spec"].get("storageClassName")
     if storage_class is not None and current is not None and storage_class != current:
         raise Refused(
             f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. Data does not move by itself: declare "
-            f"{current}, or replace one member after the other with new claims. Nothing was changed."
+            f"{current}, or replace one member after the other with new claims."
         )
     if parse_quantity(size) == parse_quantity(there):
         return None
@@ -39,7 +39,7 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
 
 
 def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
-    """Claims that have to grow, each with its patch. All are checked before anything at all is changed."""
+    """Claims that have to grow, each with its patch; `Refused` if one of them cannot."""
     changes: list[tuple[Object, Object]] = []
     for database in DATABASES:
         spec = wanted.spec.database(database)
@@ -67,8 +67,20 @@ def is_bound(claim: Object) -> bool:
     return bool((claim.get("status") or {}).get("phase") == "Bound")
 
 
-def refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object]]) -> None:
-    """`Refused` if a claim has to grow whose storage class cannot: the API server would say so only after the OVNCluster was changed."""
+def check_claims(cluster: Cluster, wanted: Wanted, live: Live) -> None:
+    """`Refused`, before anything is changed, if a claim would have to shrink, to move, or to grow although its storage class cannot.
+
+    The API server would say so only after the OVNCluster was changed.
+    """
+    try:
+        _refuse_fixed_size(cluster, claim_changes(wanted, live))
+    except Refused as e:
+        if e.details.get("http_status"):
+            raise
+        raise Refused(f"{e} Nothing was changed.", **e.details) from e
+
+
+def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object]]) -> None:
     for name in sorted({claim["spec"].get("storageClassName") or "" for claim, _patch in changes} - {""}):
         try:
             storage_class = cluster.get("storage.k8s.io/v1", "StorageClass", name)
@@ -83,7 +95,7 @@ def refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object
             raise Refused(
                 f"{claims} would have to grow, but volumes of StorageClass {name} do not "
                 f"({'allowVolumeExpansion is not true' if storage_class else 'there is no such StorageClass'}). "
-                "Declare the size that they have. Nothing was changed."
+                "Declare the size that they have."
             )
 
 

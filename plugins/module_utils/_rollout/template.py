@@ -10,14 +10,14 @@ orphans for a moment, and the new one takes them as its own. A run that is kille
 from __future__ import annotations
 
 import time
-import typing as t
 
-from .._errors import TimedOut
+from .._errors import Conflict, OvnError, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object
 from .._manifests.quantity import parse_quantity
 
 _GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
+_ATTEMPTS, _PAUSE = 5, 0.1
 
 
 def claim_size(stateful_set: Object) -> str:
@@ -34,25 +34,71 @@ def words(name: str, size: str) -> str:
     return f"make the StatefulSet {name} anew, so that new claims get {size}: pods and claims stay"
 
 
-def foreseen(there: Object, manifests: t.Iterable[Object]) -> Object:
-    """The StatefulSet as it will be: `manifests` has it with the declared size."""
-    name = there["metadata"]["name"]
-    wanted = next(m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name)
-    return {**there, "spec": {**there["spec"], "volumeClaimTemplates": wanted["spec"]["volumeClaimTemplates"]}}
+def foreseen(there: Object, manifest: Object) -> Object:
+    """The StatefulSet as it will be: `manifest` has it with the declared size."""
+    return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
 
-def orphan(cluster: Cluster, stateful_set: Object) -> None:
-    """Take the StatefulSet away and leave its pods alone; returns when it is gone."""
+def rehearse(cluster: Cluster, manifest: Object) -> None:
+    """Whether the API server would accept the new one, before the old one goes: asked under a name that nobody has."""
+    metadata = manifest["metadata"]
+    try:
+        cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-anew"}}, dry_run=True)
+    except OvnError as e:
+        words = f"StatefulSet {metadata['name']} stays as it is, for the API server would not accept the one that replaces it. {e}"
+        raise type(e)(words, **e.details) from e
+
+
+def take_away(cluster: Cluster, known: Object, replicas: int) -> str:
+    """Take the StatefulSet away and leave its pods alone; returns when it is gone. Else why it stays: it is not as this run knows it.
+
+    A new one with fewer replicas would end pods of members that nobody has told to leave.
+    """
+    metadata = known["metadata"]
+    for _attempt in range(_ATTEMPTS):
+        there = cluster.get("apps/v1", "StatefulSet", metadata["name"], metadata["namespace"])
+        if there is None or there["metadata"]["uid"] != metadata["uid"] or is_leaving(there):
+            return "somebody else deleted it meanwhile"
+        if there["spec"]["replicas"] != replicas:
+            return f"somebody else scaled it from {replicas} to {there['spec']['replicas']} meanwhile"
+        try:
+            _orphan(cluster, there)
+        except Conflict:  # its controller has written the status, or somebody was faster
+            time.sleep(_PAUSE)
+            continue
+        await_gone(cluster, there)
+        return ""
+    return "somebody else changes it all the time"
+
+
+def _orphan(cluster: Cluster, there: Object) -> None:
+    metadata = there["metadata"]
+    cluster.delete(
+        "apps/v1",
+        "StatefulSet",
+        metadata["name"],
+        metadata["namespace"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        propagation="Orphan",
+    )
+
+
+def is_leaving(stateful_set: Object | None) -> bool:
+    """Whether it is deleted and only waits for what has to be done before: no change of it would stay."""
+    return stateful_set is not None and "deletionTimestamp" in stateful_set["metadata"]
+
+
+def await_gone(cluster: Cluster, stateful_set: Object) -> None:
     metadata = stateful_set["metadata"]
-    name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
-    cluster.delete("apps/v1", "StatefulSet", name, namespace, uid=uid, propagation="Orphan")
+    name, namespace = metadata["name"], metadata["namespace"]
     end = time.monotonic() + _GONE_SECONDS
     while (there := cluster.get("apps/v1", "StatefulSet", name, namespace)) is not None:
-        if there["metadata"]["uid"] != uid:
+        if there["metadata"]["uid"] != metadata["uid"]:
             return
         if time.monotonic() > end:
             raise TimedOut(
                 f"StatefulSet {name} in namespace {namespace} was deleted without its pods, but is still there after {_GONE_SECONDS:g} s. "
                 "The pods go on. See that the garbage collector of kube-controller-manager runs, then run again."
             )
-        time.sleep(0.1)
+        time.sleep(_PAUSE)

@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import database
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.observed import Context
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.record_store import RecordStore
@@ -171,6 +172,35 @@ def test_pods_exist_up_to_the_last_that_was_started(replicas: int, members: list
     one._make_room(Step("start", tuple(NAMES[index] for index in members), "join"))
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
+
+
+# --- check mode -------------------------------------------------------------------------------------------------------
+
+
+def up(name: str, **changes: t.Any) -> Observation:
+    listed = {sid(other)[:4] + other[-1]: address(other) for other in NAMES}
+    state = {"file_class": "member", "file_cid": CID, "file_sid": sid(name), "cid": CID, "sid": sid(name)}
+    shown = {**state, "running": True, "connected": True, "leader": name == NAMES[0], "listed": listed, **changes}
+    return Observation(name, record=record().as_dict(), **shown)
+
+
+OFF = {"running": False, "connected": False, "cid": None, "sid": None, "listed": {}}
+
+
+@pytest.mark.parametrize(
+    ("last", "whole"),
+    [(up(NAMES[2]), True), (up(NAMES[2], **OFF), True), (None, False)],
+    ids=["all take part", "the plan starts one", "one is away for good"],
+)
+def test_who_takes_part_when_the_plan_is_carried_out(
+    last: Observation | None, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "gate_reason", lambda *_: "")
+    one = rollout(FakeCluster(), record(), 3)
+    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
+    monkeypatch.setattr(one, "observe", lambda: one.seen)
+    one.foresee()
+    assert one.will_be_whole is whole
 
 
 # --- the record -------------------------------------------------------------------------------------------------------

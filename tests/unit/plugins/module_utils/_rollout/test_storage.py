@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import claim_change, is_bound
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.live import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import check_claims, claim_change, is_bound
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import is_stale
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 
 def claim(size: str, storage_class: str | None = "fast") -> dict[str, t.Any]:
@@ -37,8 +40,17 @@ def test_claim_change(there: str, size: str, storage_class: str | None, patch: d
     ids=["smaller", "another class"],
 )
 def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, words: str) -> None:
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(Refused, match=words) as late:
         claim_change(claim("10Gi"), size, storage_class)
+    assert "Nothing was changed" not in str(late.value)  # it may be told at the end of a run, too
+
+    there = {**claim("10Gi"), "apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    live = Live("ovn", "x", {}, None, {("v1", "PersistentVolumeClaim", "x", "data-ovn-northbound-0"): there})
+    storage = {"size": size, **({"storageClass": storage_class} if storage_class else {})}
+    spec = parse_spec({"northbound": {"storage": storage}}, name="ovn", namespace="x")
+    wanted = types.SimpleNamespace(name="ovn", spec=spec)
+    with pytest.raises(Refused, match=rf"{words}.* Nothing was changed\.$"):
+        check_claims(t.cast(t.Any, None), t.cast(t.Any, wanted), live)
 
 
 @pytest.mark.parametrize(("status", "bound"), [({}, False), ({"phase": "Pending"}, False), ({"phase": "Bound"}, True)])

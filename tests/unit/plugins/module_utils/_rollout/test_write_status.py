@@ -37,14 +37,20 @@ def rollout(database: str) -> t.Any:
 
 class FakeCluster:
     def __init__(self, conflicts: int = 0) -> None:
-        self.version, self.conflicts = 1, conflicts
+        self.version, self.generation, self.conflicts = 1, 4, conflicts
+        self.warnings: list[str] = []
+        self.told: Object = {}
         self.written: list[Object] = []
 
     def resource(self, **content: t.Any) -> Object:
-        return {"metadata": {"generation": 4, "resourceVersion": str(self.version)}, "spec": {}, **content}
+        return {
+            "metadata": {"generation": self.generation, "resourceVersion": str(self.version)},
+            "spec": {},
+            **content,
+        }
 
     def get(self, *_: t.Any) -> Object:
-        return self.resource()
+        return self.resource(status=self.told)
 
     def apply_status(self, manifest: Object) -> Object:
         if self.conflicts:
@@ -59,13 +65,25 @@ def write(cluster: FakeCluster, resource: Object | None = None, observer: Object
     databases = {database: rollout(database) for database in ("northbound", "southbound")}
     seen = status.Seen(t.cast(t.Any, databases), Endpoints(), AVAILABLE, observer)
     given = cluster.resource() if resource is None else resource
-    written = status.write_status(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), given, seen, "2026-01-01T00:00:00Z")
+    written = status.write_status(
+        t.cast(t.Any, cluster),
+        t.cast(t.Any, WANTED),
+        given,
+        seen,
+        "2026-01-01T00:00:00Z",
+        generation=4,
+        warn=cluster.warnings.append,
+    )
     assert written is not None
     return t.cast(Object, written["status"])
 
 
+def condition(found: Object, kind: str) -> tuple[str, str]:
+    return next((c["status"], c["reason"]) for c in found["conditions"] if c["type"] == kind)
+
+
 def ready(found: Object) -> tuple[str, str]:
-    return next((c["status"], c["reason"]) for c in found["conditions"] if c["type"] == "Ready")
+    return condition(found, "Ready")
 
 
 @pytest.fixture(autouse=True)
@@ -91,15 +109,47 @@ def test_the_same_is_written_once() -> None:
     assert len(cluster.written) == 1
 
 
-def test_ready_needs_a_northd_that_was_seen(northds: dict[str, Object], monkeypatch: pytest.MonkeyPatch) -> None:
-    northds["ovn-northd-b"] = {"state": "unreachable"}
-    assert ready(write(FakeCluster())) == ("False", "NorthdNotReady")
+def test_who_never_comes_to_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(status.time, "sleep", pauses.append)
+    cluster = FakeCluster(conflicts=99)
+    cluster.told = {"conditions": []}
+    assert write(cluster) == cluster.told
+    assert len(pauses) == 4
+    assert "status of OVNCluster ovn was not written" in cluster.warnings[0]
 
-    def away(*_: t.Any) -> t.NoReturn:
-        raise Unreachable("no API server")
 
-    monkeypatch.setattr(status, "ask_northds", away)
-    assert ready(write(FakeCluster())) == ("False", "NorthdNotReady")
+def test_a_specification_that_was_edited_during_the_run_is_not_rolled_out() -> None:
+    cluster = FakeCluster(conflicts=1)
+    given = cluster.resource()
+    cluster.generation = 5
+    found = write(cluster, given)
+    assert condition(found, "UpToDate") == ("False", "NotRolledOut")
+    assert found["observedGeneration"] == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ({"a": "standby", "b": "unreachable"}, ("False", "NorthdNotReady")),
+        ({"a": "unreachable", "b": "unreachable"}, ("Unknown", "NorthdNotReady")),
+        ({}, ("False", "NorthdNotReady")),
+        (None, ("Unknown", "NorthdNotReady")),
+    ],
+    ids=["one answers", "nobody answers", "no pods", "no API server"],
+)
+def test_ready_needs_a_northd_that_was_seen(
+    said: dict[str, str] | None, wanted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who could not be asked is not who says no."""
+
+    def ask(*_: t.Any) -> dict[str, Object]:
+        if said is None:
+            raise Unreachable("no API server")
+        return {pod: {"state": state} for pod, state in said.items()}
+
+    monkeypatch.setattr(status, "ask_northds", ask)
+    assert ready(write(FakeCluster())) == wanted
 
 
 def test_an_observer_that_lives_knows_it_better(northds: dict[str, Object]) -> None:
