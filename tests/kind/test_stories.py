@@ -303,9 +303,10 @@ def test_what_cannot_run_is_named(what: str, namespace: str) -> None:
 
 
 def central_spec() -> Object:
-    """A small control plane beside the large one."""
+    """A small control plane beside the large one, with a Secret of its own."""
+    large = (CENTRAL.get("ovncluster", NAME) or {})["spec"]
     return {
-        **(CENTRAL.get("ovncluster", NAME) or {})["spec"],
+        **{key: value for key, value in large.items() if key != "tls"},
         **{database: {"replicas": 1, "storage": {"size": "100Mi"}} for database in SCHEMAS},
         "northd": {"replicas": 1},
     }
