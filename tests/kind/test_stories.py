@@ -264,7 +264,7 @@ def test_uninstall_and_reinstall_over_kept_claims() -> None:
 BAD: dict[str, tuple[Object, str]] = {
     "image": (
         {"ovnImage": {"repository": "localhost/no-such-image", "tag": "1", "pullPolicy": "IfNotPresent"}},
-        r"Pod ovn-northbound-0 .*(ErrImagePull|ImagePullBackOff|Failed to pull image).*localhost/no-such-image:1",
+        r"[Pp]od ovn-northbound-0 .*(ErrImagePull|ImagePullBackOff|Failed to pull image).*localhost/no-such-image:1",
     ),
     "storage-class": (
         {"northbound": {"replicas": 1, "storage": {"size": "100Mi", "storageClass": "no-such-class"}}},
