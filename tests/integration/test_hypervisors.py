@@ -676,6 +676,10 @@ def test_the_address_of_a_namesake_is_never_noted(hypervisors: Hypervisors, raft
     hypervisors.pods_are_ready(1)
     sbctl(endpoint, "chassis-add", "worker-1", "geneve", "198.51.100.99")
     refused = hypervisors(wait=True, wait_timeout=2, may_fail=True, **options)
+    assert 'chassis "worker-1" of node worker-1: its row is not marked as ours yet' in refused["msg"]
+    sbctl(endpoint, "chassis-del", "worker-1")
+    register(endpoint, "worker-1", "198.51.100.99", "c5c3-ovn-owner=other")
+    refused = hypervisors(wait=True, wait_timeout=2, may_fail=True, **options)
     assert 'chassis "worker-1" of node worker-1: its row is of another host' in refused["msg"]
     assert not hypervisors.settings()["_addresses"]
     assert hypervisors.chassis() == {}
