@@ -267,6 +267,12 @@ def _result(run: Hypervisors | Absence) -> dict[str, t.Any]:
     return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
 
 
+def _told(run: Hypervisors | Absence) -> list[str]:
+    """What a failure says was done, in the words of `ovn_cluster`."""
+    changed = [one for one in merged(run.done) if one.action != "unchanged"]
+    return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
+
+
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     wanted = wanted_from(module.params, cluster.server)
     live = look(cluster, wanted.name, wanted.namespace)
@@ -278,7 +284,7 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     try:
         run.run()
     except OvnError as e:
-        e.details = {**_result(run), **e.details}
+        e.details = {**e.details, **_result(run), "done": _told(run)}
         raise
     finally:
         for warning in run.warnings:

@@ -378,7 +378,14 @@ def test_a_full_quota(hypervisors: Hypervisors, quota: t.Callable[[dict[str, str
         "Raise the ResourceQuota",
     ):
         assert words in refused["msg"]
-    assert f"DaemonSet {hypervisors.namespace}/ovs created" in refused["done"]
+    # All that was made before it: with the same manifests, and by the steps before.
+    assert refused["changed"]
+    assert actions(refused)["DaemonSet ovs"] == actions(refused)["ConfigMap ovn-chassis"] == "created"
+    assert f"ConfigMap {hypervisors.namespace}/ovn-chassis" in refused["diff"]["after"]
+    assert {
+        f"DaemonSet {hypervisors.namespace}/ovs created",
+        f"ConfigMap {hypervisors.namespace}/ovn-chassis created",
+    } <= {*refused["done"]}
     hypervisors.server.request("DELETE", f"/api/v1/namespaces/{hypervisors.namespace}/resourcequotas/little")
     finished = actions(hypervisors())
     assert (finished["DaemonSet ovs"], finished["DaemonSet ovn-controller"]) == ("unchanged", "created")

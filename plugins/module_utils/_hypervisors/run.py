@@ -105,12 +105,16 @@ class Hypervisors:
     # --- objects ---------------------------------------------------------------------------------------------------------
 
     def _converge(self, manifests: list[Object]) -> list[Done]:
-        done = converge(
-            self.cluster, manifests, self.live.index, check_mode=self.check_mode, force=self.wanted.force_conflicts
-        )
-        self.done += done
-        if not self.check_mode:
-            self.live.index.update({key_of(d.after): d.after for d in done if d.after is not None})
+        """One by one, so that a failure tells everything that was made before it."""
+        done: list[Done] = []
+        force = self.wanted.force_conflicts
+        try:
+            for manifest in manifests:
+                done += converge(self.cluster, [manifest], self.live.index, check_mode=self.check_mode, force=force)
+        finally:
+            self.done += done
+            if not self.check_mode:
+                self.live.index.update({key_of(d.after): d.after for d in done if d.after is not None})
         return done
 
     def _foundations(self) -> None:
