@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 Ports of Services that somebody else gave another number. The API server merges ports by number: applied beside the other one, ours would have
-its name twice, which is invalid and names nobody.
+its name twice, which is invalid and names nobody. And node ports that would move from one Service of ours to another.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._errors import Conflict
+from .._errors import Conflict, Refused
 from .._k8s import FIELD_MANAGER, Cluster
 from .._manifests.names import Object
 from .._objects import Done, Key, key_of
@@ -27,7 +27,9 @@ class Clash(t.NamedTuple):
     managers: list[str]
 
 
-def find_clashes(manifests: t.Iterable[Object], index: t.Mapping[Key, Object]) -> list[Clash]:
+def find_clashes(manifests: t.Sequence[Object], index: t.Mapping[Key, Object]) -> list[Clash]:
+    """`Refused` for what no repair can make right in one run."""
+    refuse_moves(manifests, index)
     found = []
     for manifest in manifests:
         live = index.get(key_of(manifest)) if manifest["kind"] == "Service" else None
@@ -35,6 +37,31 @@ def find_clashes(manifests: t.Iterable[Object], index: t.Mapping[Key, Object]) -
         if live and ports:
             found.append(Clash(manifest, live, ports, sorted(_managers(live, ports) - {FIELD_MANAGER})))
     return found
+
+
+def refuse_moves(manifests: t.Sequence[Object], index: t.Mapping[Key, Object]) -> None:
+    """A node port has one owner, and no request changes two Services. To free both first would take both members from their clients."""
+    holders = {
+        port["nodePort"]: key
+        for key, live in index.items()
+        if key[1] == "Service"
+        for port in live["spec"].get("ports") or ()
+        if port.get("nodePort")
+    }
+    moves = [
+        (port["nodePort"], _place(key_of(manifest)), _place(holders[port["nodePort"]]))
+        for manifest in manifests
+        if manifest["kind"] == "Service"
+        for port in manifest["spec"]["ports"]
+        if holders.get(port.get("nodePort"), key_of(manifest)) != key_of(manifest)
+    ]
+    if moves:
+        told = ", ".join(f"{number} for {wants} ({has} has it)" for number, wants, has in moves)
+        raise Refused(
+            f"Node ports cannot move from one Service to another in one run: {told}. Clients use the ports of all members, in any order, so leave each "
+            f"where it is. Or first give {', '.join(sorted({has for _number, _wants, has in moves}))} other ports that are free, run, then set these. "
+            "Nothing was changed."
+        )
 
 
 def refuse_clashes(clashes: t.Sequence[Clash]) -> None:
@@ -82,6 +109,10 @@ def _in_the_way(ours: t.Sequence[Object], live: t.Sequence[Object]) -> list[Obje
         if _key(port) not in keys
         and (not port.get("name") or port["name"] in names or port.get("nodePort") in node_ports)
     ]
+
+
+def _place(service: Key) -> str:
+    return f"{service[2]}/{service[3]}"
 
 
 def _key(port: Object) -> tuple[int, str]:

@@ -7,12 +7,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._objects import key_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.ports import (
     Clash,
     find_clashes,
     refuse_clashes,
+    refuse_moves,
     repair,
     repaired,
 )
@@ -90,3 +91,65 @@ def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
 
     repair(t.cast(t.Any, FakeCluster()), clashes(live, port(6641)), check_mode=False)
     assert sent == [{"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}]
+
+
+def member(index: int, *ports: Object, name: str = "ovn-northbound") -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"{name}-{index}", "namespace": "x"},
+        "spec": {"type": "NodePort", "ports": list(ports)},
+    }
+
+
+def members(*numbers: int | None, name: str = "ovn-northbound") -> list[Object]:
+    return [member(i, port(6641, **({"nodePort": n} if n else {})), name=name) for i, n in enumerate(numbers)]
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "words"),
+    [
+        (members(31001, 31002), members(31001, 31002), ""),
+        (members(31001, 31002), members(31003, 31002), ""),
+        (members(31001, 31002), members(None, None), ""),
+        ([], members(31001, 31002), ""),
+        (
+            members(31001, 31002, 31003),
+            members(31002, 31001, 31003),
+            "31002 for x/ovn-northbound-0 (x/ovn-northbound-1 has it), 31001 for x/ovn-northbound-1 (x/ovn-northbound-0 has it).",
+        ),
+        (members(31001, 31002), members(31002, 31003), "31002 for x/ovn-northbound-0 (x/ovn-northbound-1 has it)."),
+        (
+            members(31001, name="ovn-southbound"),
+            [*members(31001), *members(31002, name="ovn-southbound")],
+            "31001 for x/ovn-northbound-0 (x/ovn-southbound-0 has it).",
+        ),
+        ([member(0, port(6641), port(9000, "more", nodePort=31001))], members(31001), ""),
+        (
+            [*members(31001), member(1, port(6641, nodePort=31002), port(9000, "more", nodePort=31003))],
+            members(31003, 31002),
+            "31003 for x/ovn-northbound-0 (x/ovn-northbound-1 has it).",
+        ),
+    ],
+    ids=[
+        "as it is",
+        "a free one",
+        "any",
+        "nothing is there",
+        "swapped",
+        "moved on",
+        "from the other database",
+        "in another port of the same Service",
+        "in another port of another Service",
+    ],
+)
+def test_node_ports_that_another_service_of_ours_has(live: list[Object], wanted: list[Object], words: str) -> None:
+    """The API server would only say that a port is taken, after it has changed other Services."""
+    index = {key_of(one): one for one in live}
+    if not words:
+        refuse_moves(wanted, index)
+        return
+    with pytest.raises(Refused) as refused:
+        refuse_moves(wanted, index)
+    assert words in str(refused.value)
+    assert "Nothing was changed." in str(refused.value)
