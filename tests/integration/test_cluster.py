@@ -749,6 +749,22 @@ def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
     assert (there["type"], "nodePort" in there["ports"][0]) == ("ClusterIP", False)
 
 
+def test_node_ports_do_not_change_places(plane: ControlPlane) -> None:
+    """The API server's own refusal would come after Services were changed, and name nobody."""
+    nodes = {**SPEC, "southbound": {"service": {"type": "NodePort"}}}
+    for _attempt in range(5):
+        plane.late(spec=nodes, wait_timeout=3)
+    names = [f"ovn-southbound-{index}" for index in range(3)]
+    first, second, third = (plane.get("Service", name)["spec"]["ports"][0]["nodePort"] for name in names)
+    before = plane.ours()
+    for check in (True, False):
+        swapped = {**SPEC, "southbound": {"service": {"type": "NodePort", "nodePorts": [second, first, third]}}}
+        refused = plane(check=check, may_fail=True, spec=swapped)["msg"]
+        assert f"{second} for {plane.namespace}/ovn-southbound-0 ({plane.namespace}/ovn-southbound-1 has it)" in refused
+        assert "Nothing was changed" in refused
+    assert plane.ours() == before
+
+
 class Trouble:
     """What scheduler, kubelet and controllers write about one pod that does not run."""
 
