@@ -148,7 +148,10 @@ def _refusal(words: str, status: int, body: bytes) -> OvnError:
 
 
 class Mirror(threading.Thread):
-    """A copy of the objects at `path`, kept up to date by a watch. `objects` is replaced as a whole, so readers need no lock."""
+    """A copy of the objects at `path`, kept up to date by a watch. `objects` is replaced as a whole, so readers need no lock.
+
+    It never goes back: watch and `put` tell of the same writes in any order, and nobody would correct what was told last.
+    """
 
     def __init__(
         self,
@@ -163,6 +166,7 @@ class Mirror(threading.Thread):
         self._api, self._path, self._query = api, path, query
         self._changed, self._trouble = changed, trouble
         self._stopped = threading.Event()
+        self._turn = threading.Lock()  # to replace `objects`
 
     def stop(self) -> None:
         self._stopped.set()
@@ -196,19 +200,39 @@ class Mirror(threading.Thread):
                 version = item["metadata"]["resourceVersion"]
                 if event["type"] == "BOOKMARK":
                     continue
-                objects = dict(self.objects or {})
-                objects.pop(item["metadata"]["name"], None)
-                if event["type"] != "DELETED":
-                    objects[item["metadata"]["name"]] = item
-                self._replace(objects)
+                self._heard(event["type"], item)
+
+    def _heard(self, kind: str, item: Object) -> None:
+        name = item["metadata"]["name"]
+        with self._turn:
+            objects = dict(self.objects or {})
+            if kind == "DELETED":
+                objects.pop(name, None)
+            elif not _is_newer(objects.get(name), item):
+                objects[name] = item
+            changed = objects != self.objects
+            self.objects = objects
+        if changed:
+            self._changed()
 
     def put(self, item: Object) -> None:
         """What a write of ours returned, before the watch tells: nobody writes the same thing twice."""
         name = item["metadata"]["name"]
-        if self.objects is not None and name in self.objects:
-            self.objects = {**self.objects, name: item}
+        with self._turn:
+            if self.objects is not None and name in self.objects and not _is_newer(self.objects[name], item):
+                self.objects = {**self.objects, name: item}
 
     def _replace(self, objects: dict[str, Object]) -> None:
-        if objects != self.objects:
+        with self._turn:
+            changed = objects != self.objects
             self.objects = objects
+        if changed:
             self._changed()
+
+
+def _is_newer(known: Object | None, item: Object) -> bool:
+    """Whether `known` is a later version of the same object. Where versions are no numbers nobody can tell."""
+    if known is None or known["metadata"].get("uid") != item["metadata"].get("uid"):
+        return False
+    versions = [str(one["metadata"].get("resourceVersion", "")) for one in (known, item)]
+    return all(version.isdecimal() for version in versions) and int(versions[0]) > int(versions[1])

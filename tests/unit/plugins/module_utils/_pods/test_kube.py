@@ -105,6 +105,27 @@ def test_an_own_write_is_known_at_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("known", "told", "stays"),
+    [
+        (item("a", 12), item("a", 9), True),
+        (item("a", 9), item("a", 12), False),
+        (item("a", 12), {"metadata": {"name": "a", "resourceVersion": "9", "uid": "another"}}, False),
+        ({"metadata": {"name": "a", "resourceVersion": "x"}}, item("a", 9), False),
+    ],
+    ids=["older", "newer", "made anew", "versions that nobody can compare"],
+)
+def test_it_never_goes_back(known: dict[str, t.Any], told: dict[str, t.Any], stays: bool) -> None:
+    expected_objects = {"a": known if stays else told}
+    made, _changes, _troubles = mirror(FakeApi([listing(5, known)], [[]]))
+    made.put(told)
+    assert made.objects == expected_objects
+    made, _changes, _troubles = mirror(
+        FakeApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []])
+    )
+    assert made.objects == expected_objects
+
+
+@pytest.mark.parametrize(
     ("environment", "name"),
     [
         ({"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}, "https://10.96.0.1:443"),
