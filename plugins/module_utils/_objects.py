@@ -8,6 +8,7 @@ From live objects to desired ones: one PATCH for each that differs, none for one
 
 from __future__ import annotations
 
+import concurrent.futures
 import time
 import typing as t
 
@@ -28,6 +29,7 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 _NEVER_PRUNED = frozenset(
     {"CustomResourceDefinition", "Namespace", "OVNCluster", "PersistentVolume", "PersistentVolumeClaim", "Secret"}
 )
+_AT_ONCE = 4  # requests: each needs a connection of its own
 _SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
 
 
@@ -50,12 +52,10 @@ def key_of(manifest: Object) -> Key:
 def live_index(
     cluster: Cluster, kinds: t.Iterable[tuple[str, str]], namespace: str | None, labels: str
 ) -> dict[Key, Object]:
-    """The objects of these kinds, in one request a kind."""
-    return {
-        key_of(item): item
-        for api_version, kind in kinds
-        for item in cluster.list(api_version, kind, namespace, labels=labels)
-    }
+    """The objects of these kinds, in one request a kind, some at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        lists = pool.map(lambda kind: cluster.list(*kind, namespace, labels=labels), kinds)
+        return {key_of(item): item for items in lists for item in items}
 
 
 def converge(
