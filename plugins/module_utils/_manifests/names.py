@@ -36,7 +36,6 @@ class Ports:
 
 
 PORTS: dict[Database, Ports] = {"northbound": Ports(6641, 6643), "southbound": Ports(6642, 6644)}
-FILES: dict[Database, str] = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 
 
 def labels(name: str, component: Component | None = None) -> dict[str, str]:

@@ -12,10 +12,10 @@ member is restarted.
 
 from __future__ import annotations
 
+from .._ovsdb.server import STEMS
 from . import pods
 from .context import Context
 from .names import (
-    FILES,
     MOST_MEMBERS,
     PORTS,
     Database,
@@ -102,7 +102,7 @@ def _member(context: Context, database: Database, mounts: list[Object]) -> Objec
         "OVN_DATABASE": database,
         "OVN_LOCAL_ADDRESS": f"{scheme}:$(OVN_MEMBER).{name}.{context.namespace}.svc.{context.cluster_domain}:{ports.raft}",
         "OVN_RECORD_DIR": _RECORD,
-        "OVN_DB_FILE": f"{_DATA}/{FILES[database]}.db",
+        "OVN_DB_FILE": f"{_DATA}/{STEMS[database]}.db",
         "OVN_RUN_DIR": pods.RUN,
         "OVN_STATE_DIR": f"{pods.RUN}/launcher",
         # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
