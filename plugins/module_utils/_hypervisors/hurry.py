@@ -13,6 +13,7 @@ import typing as t
 
 from .._errors import OvnError, TimedOut, Unreachable
 from .._k8s import Cluster
+from .._kubernetes.moment import format_moment
 from .._objects import Done
 from .._pods.chassis_settings import DEFAULT
 from .settings import Chassis
@@ -24,7 +25,7 @@ def hurry(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settin
     """Touch the pods of the agents that `settings` changes something for."""
     before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    stamp = format_moment(datetime.datetime.now(datetime.timezone.utc))
     patch = {"metadata": {"annotations": {"ovn.c5c3.io/settings": stamp}}}
     labels = f"{our_pods(wanted.name)},app.kubernetes.io/component=controller"
     if not changed & {DEFAULT, *(one.node.name for one in chassis)}:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from .._kubernetes.moment import format_moment, parse_moment
 from .._manifests.names import API_VERSION, GROUP, MANAGER, Object, labels
 from .._pods.chassis_settings import Settings
 from .settings import Chassis
@@ -152,12 +153,12 @@ def chassis_status(previous: Object, seen: Seen, *, generation: int, now: dateti
         for kind, judged in (("Ready", _ready(seen)), ("OVSConnected", _connected(seen)))
     ]
     registered = seen.registered or (seen.registered is None and seen.pods == "")
-    since = previous.get("registeredAt") or (_text(now) if registered else None)
+    since = previous.get("registeredAt") or (format_moment(now) if registered else None)
     if since:
         status["registeredAt"] = since
     beat = previous.get("lastHeartbeat")
-    if seen.heartbeat and (not beat or seen.heartbeat - _time(beat) >= _STALE):
-        beat = _text(seen.heartbeat)
+    if seen.heartbeat and (not beat or seen.heartbeat - parse_moment(beat) >= _STALE):
+        beat = format_moment(seen.heartbeat)
     if beat:
         status["lastHeartbeat"] = beat
     return status
@@ -196,14 +197,6 @@ def _condition(
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since or _text(now),
+        "lastTransitionTime": since or format_moment(now),
         "observedGeneration": generation,
     }
-
-
-def _text(moment: datetime.datetime) -> str:
-    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _time(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))

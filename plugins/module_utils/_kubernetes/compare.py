@@ -8,12 +8,12 @@ Whether a live object already is what we would apply. The API server adds defaul
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import typing as t
 
 from .._manifests.quantity import parse_quantity
+from .moment import seconds
 
 APPLIED = "ovn.c5c3.io/applied"
 Object = dict[str, t.Any]
@@ -131,10 +131,6 @@ def was_created(answer: Object, field_manager: str) -> bool:
     entries = metadata.get("managedFields") or []
     return all(
         entry.get("manager") == field_manager
-        and abs(_seconds(entry.get("time")) - _seconds(metadata.get("creationTimestamp"))) <= 1  # they are rounded
+        and abs(seconds(entry.get("time")) - seconds(metadata.get("creationTimestamp"))) <= 1  # they are rounded
         for entry in entries
     )
-
-
-def _seconds(moment: str | None) -> float:
-    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() if moment else 0.0

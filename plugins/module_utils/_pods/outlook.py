@@ -10,11 +10,11 @@ What was said before anybody waited counts for nothing: events live for an hour,
 
 from __future__ import annotations
 
-import datetime
 import math
 import typing as t
 
-from .trouble import container_troubles, event_troubles
+from .._kubernetes.moment import seconds
+from .trouble import container_troubles, containers, event_troubles, unscheduled
 
 # Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
@@ -66,9 +66,9 @@ def outlook(
         late = now - seconds(gone) > PATIENCE
         return Outlook(words or f"Pod {name} does not end: its node does not answer", late)
     own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
-    unscheduled = _unscheduled(pod)
-    if unscheduled is not None:
-        return Outlook(words, _gets_no_node(name, unscheduled, own, events, now))
+    condition = unscheduled(pod)
+    if condition is not None:
+        return Outlook(words, _gets_no_node(name, condition, own, events, now))
     return Outlook(words, _starts_never(pod, own, now) or _mounts_never(pod, own, now, since))
 
 
@@ -106,11 +106,6 @@ def _count(event: Object) -> int:
     return int((event.get("series") or {}).get("count") or event.get("count") or 1)
 
 
-def _unscheduled(pod: Object) -> Object | None:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
-
-
 def _gets_no_node(
     name: str, condition: Object, own: t.Sequence[Object], events: t.Sequence[Object], now: float
 ) -> bool:
@@ -135,12 +130,11 @@ def _has_no_volume(pod: str, events: t.Sequence[Object], now: float) -> bool:
 
 
 def _starts_never(pod: Object, own: t.Sequence[Object], now: float) -> bool:
-    status = pod.get("status") or {}
     failed = [event for event in own if event.get("reason") == "Failed"]
     # A pod may be old when its trouble begins: its volume came late.
     begun = min(map(_first, failed), default=seconds(pod["metadata"].get("creationTimestamp")))
     pulls = sum(_count(event) for event in failed if event.get("message", "").startswith("Failed to pull image"))
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+    for container in containers(pod):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason", "")
         if reason in _NEVER or (reason in _FAILING and now - begun > PATIENCE):
             return True
@@ -175,13 +169,5 @@ def _attaches(event: Object) -> bool:
 
 
 def _started(pod: Object) -> bool:
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    return any("running" in (c.get("state") or {}) for c in containers)
-
-
-def seconds(moment: str | None) -> float:
-    """Since 1970; a moment that is not told is long ago."""
-    if not moment:
-        return 0.0
-    stamp = moment.rstrip("Z").partition(".")[0]
-    return datetime.datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc).timestamp()
+    told = (pod.get("status") or {}).get("containerStatuses") or []
+    return any("running" in (c.get("state") or {}) for c in told)

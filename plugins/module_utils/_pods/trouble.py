@@ -10,15 +10,28 @@ from __future__ import annotations
 
 import typing as t
 
+Object = t.Mapping[str, t.Any]
 
-def container_troubles(pod: t.Mapping[str, t.Any]) -> list[str]:
-    """What keeps the containers of one pod from running."""
+
+def unscheduled(pod: Object) -> Object | None:
+    """The condition that says that no node takes the pod."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
+
+
+def containers(pod: Object) -> list[Object]:
+    """What its kubelet says of each, in the order in which they start."""
     status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def container_troubles(pod: Object) -> list[str]:
+    """What keeps the containers of one pod from running."""
     name, found = pod["metadata"]["name"], []
-    for condition in status.get("conditions") or ():
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            found.append(f"Pod {name} has no node: {condition.get('message', condition.get('reason', ''))}")
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+    condition = unscheduled(pod)
+    if condition is not None:
+        found.append(f"Pod {name} has no node: {condition.get('message', condition.get('reason', ''))}")
+    for container in containers(pod):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
             words = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
@@ -26,7 +39,7 @@ def container_troubles(pod: t.Mapping[str, t.Any]) -> list[str]:
     return found
 
 
-def event_troubles(events: t.Iterable[t.Mapping[str, t.Any]], owner: str, names: t.Collection[str]) -> list[str]:
+def event_troubles(events: t.Iterable[Object], owner: str, names: t.Collection[str]) -> list[str]:
     """The last warning about each object that concerns `owner`: itself, its pods and their claims."""
     newest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for event in events:

@@ -18,6 +18,7 @@ import typing as t
 
 from .._errors import Conflict, OvnError, Refused
 from .._k8s import Cluster
+from .._kubernetes.moment import format_moment, parse_moment
 
 _API = "coordination.k8s.io/v1"
 # Short, so that a killed run keeps nobody out for long; renewed meanwhile, so that a long wait does not lose it.
@@ -27,20 +28,14 @@ _RENEWED_EVERY = 20.0
 
 def identity(now: datetime.datetime) -> str:
     """Who runs: time, host and process."""
-    return f"{now.strftime('%Y-%m-%dT%H:%M:%SZ')} on {platform.node()} process {os.getpid()}"
-
-
-def parse_time(text: str) -> datetime.datetime:
-    """A time as the API server writes it, with or without fractions of a second."""
-    stamp = text.rstrip("Z").partition(".")[0]
-    return datetime.datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
+    return f"{format_moment(now)} on {platform.node()} process {os.getpid()}"
 
 
 def seconds_left(spec: t.Mapping[str, t.Any], now: datetime.datetime) -> float:
     """How long a Lease still counts; not positive if it is free or void."""
     if not spec.get("holderIdentity") or not spec.get("renewTime"):
         return 0.0
-    end = parse_time(spec["renewTime"]) + datetime.timedelta(seconds=spec.get("leaseDurationSeconds") or _SECONDS)
+    end = parse_moment(spec["renewTime"]) + datetime.timedelta(seconds=spec.get("leaseDurationSeconds") or _SECONDS)
     return (end - now).total_seconds()
 
 
@@ -73,7 +68,7 @@ class RunLease:
             "kind": "Lease",
             "metadata": {**self.metadata, "name": f"{self.name}-clock"},
         }
-        return parse_time(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
+        return parse_moment(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
     def take(self, step: str) -> bool:
         """Take or renew it; whether it is new. `Refused` names who has it."""

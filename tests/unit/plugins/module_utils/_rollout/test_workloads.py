@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.outlook import seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import workloads
 
 Object = dict[str, t.Any]
