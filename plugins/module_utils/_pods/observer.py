@@ -73,6 +73,7 @@ class Observer:
         self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
         self._northd = Northd()
         self._said = ""
+        self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._asked_record: dict[str, float] = {}
 
@@ -220,7 +221,7 @@ class Observer:
         known = {}
         for name in DATABASES:
             there = next((m.schema for m in self.members[name] if m.schema and _takes_part(m.answer)), None)
-            known[name] = Schemas(there, of_image(name, self.settings.schemas))
+            known[name] = Schemas(there, self._image_schemas[name])
         return known
 
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:

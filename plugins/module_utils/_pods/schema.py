@@ -16,7 +16,7 @@ import typing as t
 
 FOLDER = "/usr/share/ovn"
 FILES = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
-_TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
+TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 _VERSION = re.compile(r"^\d+(?:\.\d+)*$")
 
 
@@ -31,7 +31,7 @@ def schema_gap(database: str, schemas: Schemas) -> str:
     """What the difference means and what to do about it, empty if there is none or nobody knows."""
     if schemas.database is None or schemas.image is None or schemas.database == schemas.image:
         return ""
-    words = f"The {_TITLES[database]} database has schema {schemas.database}, its image brings {schemas.image}."
+    words = f"The {TITLES[database]} database has schema {schemas.database}, its image brings {schemas.image}."
     if _numbers(schemas.database) > _numbers(schemas.image):
         return (
             f"{words} The image is older than the content: declare an image of the version that converted it, or newer."

@@ -19,7 +19,7 @@ from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .due import Left
 from .leader_labels import leader_of
-from .schema import Schemas, schema_gap
+from .schema import TITLES, Schemas, schema_gap
 
 DATABASES = ("northbound", "southbound")
 UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
@@ -34,7 +34,6 @@ _REASONS = {
     "forming": "Forming",
     "unreachable": "Unreachable",
 }
-_TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 _UUID_LENGTH = 36
 _LONGEST = 1000  # of a message
 
@@ -112,7 +111,7 @@ def _database(name: str, verdict: Verdict) -> _Finding:
     )
     problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
     return _Finding(
-        f"{_TITLES[name]}Ready",
+        f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
         " ".join([words, *dict.fromkeys(problems)])[:_LONGEST],
@@ -175,7 +174,7 @@ def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | No
     gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
     if gaps:
         return _Finding(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
-    words = ", ".join(f"{_TITLES[name]} {schemas[name].database}" for name in DATABASES)
+    words = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
     return _Finding(SCHEMA, "True", "AsImage", f"{words}.")
 
 

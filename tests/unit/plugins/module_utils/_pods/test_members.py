@@ -84,7 +84,7 @@ def test_only_members_that_take_part_tell_the_schema(first: ServerView | None, f
 
     there = [member("6.0.0", first), member("7.0.0", view())]
     observer = types.SimpleNamespace(
-        members={"northbound": there, "southbound": []}, settings=types.SimpleNamespace(schemas="/nowhere")
+        members={"northbound": there, "southbound": []}, _image_schemas={"northbound": None, "southbound": None}
     )
     known = Observer._schemas(t.cast(t.Any, observer))
     assert (known["northbound"].database, known["southbound"].database) == (found, None)
