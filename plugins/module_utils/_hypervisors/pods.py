@@ -13,6 +13,7 @@ import typing as t
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.names import Object
+from .._pods.due import is_leaving
 from .._pods.trouble import container_troubles, event_troubles
 from .nodes import Node
 
@@ -44,7 +45,7 @@ def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str,
         component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
         place = _node_of(pod)
         # A pod that is being replaced must not hide the new one.
-        if (place, component) not in places or not pod["metadata"].get("deletionTimestamp"):
+        if (place, component) not in places or not is_leaving(pod):
             places[place, component] = pod
     troubles = {}
     for node in nodes:

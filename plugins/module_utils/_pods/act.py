@@ -20,9 +20,10 @@ from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .due import CONTAINER, is_outdated, runs
+from .due import CONTAINER, is_leaving, is_outdated, runs, update_revision
 from .examine import Seen, examine_command, parse_seen
 from .joining import Wait
+from .listing import list_events, list_pods
 from .outlook import Outlook, outlook
 from .waited import Waited
 
@@ -67,9 +68,7 @@ class PodMembers:
     # --- looking ---------------------------------------------------------------------------------------------------------
 
     def pods(self) -> dict[str, Pod]:
-        labels = f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={self.database}"
-        found = self.cluster.list("v1", "Pod", self.namespace, labels=labels)
-        return {pod["metadata"]["name"]: pod for pod in found}
+        return list_pods(self.cluster, self.namespace, self.name, self.database)
 
     def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]:
         """What the pods say, all asked at once; those that cannot be asked are missing."""
@@ -94,10 +93,7 @@ class PodMembers:
     def outlooks(self, members: t.Sequence[str], pods: t.Mapping[str, Pod]) -> dict[str, Outlook]:
         """Of pods that do not run."""
         self.waited.look(members, pods)
-        try:
-            events = self.cluster.list("v1", "Event", self.namespace)
-        except OvnError:
-            events = []  # not everybody may read them
+        events = list_events(self.cluster, self.namespace)
         owner = f"{self.name}-{self.database}"
         now, waited = self.now(), self.waited
         return {m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m))) for m in members}
@@ -124,12 +120,15 @@ class PodMembers:
     def stuck(self, members: t.Sequence[str]) -> dict[str, Pod]:
         """Pods that do not run and would be made differently today: no controller replaces them by itself."""
         pods = self.pods()
-        idle = {m: pods[m] for m in members if m in pods and not _ran(pods[m])}
-        owner = (
-            self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace) if idle else None
-        )
-        revision = ((owner or {}).get("status") or {}).get("updateRevision", "")
-        return {m: pod for m, pod in idle.items() if is_outdated(pod, revision)}
+        return self.outdated({m: pods[m] for m in members if m in pods and not _ran(pods[m])})
+
+    def outdated(self, pods: t.Mapping[str, Pod]) -> dict[str, Pod]:
+        """Those of them that would be made differently today."""
+        if not pods:
+            return {}
+        owner = self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace)
+        revision = update_revision(owner)
+        return {member: pod for member, pod in pods.items() if is_outdated(pod, revision)}
 
     def renew(self, stuck: t.Mapping[str, Pod]) -> list[str]:
         """Delete them, unless they are others by now; no server ever ran in them."""
@@ -256,4 +255,4 @@ def _ran(pod: Pod) -> bool:
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     states = [c.get("state") or {} for c in containers if c["name"] == CONTAINER]
     started = any("running" in state or "terminated" in state for state in states)
-    return started or "deletionTimestamp" in pod["metadata"] or any(c.get("restartCount") for c in containers)
+    return started or is_leaving(pod) or any(c.get("restartCount") for c in containers)

@@ -20,6 +20,7 @@ from .._raft.ask import Asked, problem_of
 from .._raft.record import parse_record
 from .due import CONTAINER, runs
 from .examine import examine_command, parse_seen
+from .listing import list_events, list_pods
 from .trouble import container_troubles, event_troubles
 
 if t.TYPE_CHECKING:
@@ -31,8 +32,7 @@ Pod = dict[str, t.Any]
 def ask_pods(cluster: Cluster, namespace: str, name: str, database: str, timeout: float) -> Asked:
     """Everybody at the same time, `timeout` seconds each."""
     owner = f"{name}-{database}"
-    labels = f"app.kubernetes.io/instance={name},app.kubernetes.io/component={database}"
-    pods: dict[str, Pod] = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
+    pods = list_pods(cluster, namespace, name, database)
     stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
     text = ((stored or {}).get("data") or {}).get("record.json")
     record = parse_record(text) if text else None
@@ -70,10 +70,7 @@ def _what_kubernetes_says(
     """Why these pods do not run, the latest word about each."""
     if not members:
         return {}
-    try:
-        events = cluster.list("v1", "Event", namespace)
-    except OvnError:
-        events = []  # not everybody may read them, and the answers count without
+    events = list_events(cluster, namespace)
     told: dict[str, str] = {}
     for member in members:
         troubles = container_troubles(pods[member]) if member in pods else event_troubles(events, owner, [owner])

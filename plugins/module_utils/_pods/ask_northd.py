@@ -15,6 +15,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._manifests.names import selector
 from .._ovsdb.wire import ask_all
+from .due import is_leaving
 from .trouble import container_troubles
 
 if t.TYPE_CHECKING:
@@ -67,11 +68,7 @@ def parse_northd(result: ExecResult) -> Northd:
 def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float) -> dict[str, Northd]:
     """By pod, everybody at the same time. Pods that are on their way out do not count."""
     labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
-    pods = [
-        pod
-        for pod in cluster.list("v1", "Pod", namespace, labels=labels)
-        if not pod["metadata"].get("deletionTimestamp")
-    ]
+    pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_leaving(pod)]
 
     def one(pod: dict[str, t.Any]) -> Northd:
         if (pod.get("status") or {}).get("phase") != "Running":

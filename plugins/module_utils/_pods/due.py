@@ -28,9 +28,19 @@ def is_outdated(pod: Object, update_revision: str) -> bool:
     return bool(revision and update_revision and revision != update_revision)
 
 
+def update_revision(stateful_set: Object | None) -> str:
+    """The template of today, as `is_outdated` wants it; empty while its controller has not told."""
+    return str(((stateful_set or {}).get("status") or {}).get("updateRevision", ""))
+
+
+def is_leaving(found: Object | None) -> bool:
+    """Whether it is deleted and only waits for what has to be done before: no change of it would stay."""
+    return found is not None and bool(found["metadata"].get("deletionTimestamp"))
+
+
 def runs(pod: Object) -> bool:
     """Whether the container of the database runs and the pod is not on its way out."""
-    if pod["metadata"].get("deletionTimestamp"):
+    if is_leaving(pod):
         return False
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
@@ -56,7 +66,7 @@ def is_available(deployment: Object) -> bool:
 
 def restarts_due(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> list[str]:
     """The pods that would be made differently today: each of them waits for a run that replaces it."""
-    revision = ((stateful_set or {}).get("status") or {}).get("updateRevision", "")
+    revision = update_revision(stateful_set)
     return [name for name in _names(stateful_set) if name in pods and is_outdated(pods[name], revision)]
 
 

@@ -20,7 +20,7 @@ from .._raft.answer import Answer, Problem, silent
 from .._raft.ask import problem_of, told_by_server
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
-from .due import is_outdated
+from .due import is_leaving, is_outdated
 from .schema import Schemas
 
 if t.TYPE_CHECKING:
@@ -150,7 +150,7 @@ def parse_examination(
 
     `result` is None if the command could not be run, `record` is the one that counts, not what the pod sees of it.
     """
-    if result is None or pod["metadata"].get("deletionTimestamp"):
+    if result is None or is_leaving(pod):
         return None
     seen = parse_seen(database, member, result, taken)
     if seen.problem:
@@ -176,7 +176,7 @@ def parse_examination(
 
 def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
     """Why `parse_examination` did not tell what the member is."""
-    if pod["metadata"].get("deletionTimestamp"):
+    if is_leaving(pod):
         return "its pod is on its way out"
     return parse_seen(database, member, result).problem
 

@@ -15,7 +15,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import Conflict, Refused
 from .._raft.record import Record
-from .due import is_outdated, runs
+from .due import is_leaving, runs
 from .examine import Seen
 
 if t.TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Wait:
         self.idle: float | None = None  # since when the launcher waits although it sees this record
 
     def over(self, pod: Pod | None, seen: Seen | None) -> bool:
+        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins anew each time never sees that it does not end."""
         if pod is None:
             self.last = "it has no pod"
             return False
@@ -52,7 +53,7 @@ class Wait:
             self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
         if seen is None:
             self.last = "its pod does not run yet"
-            if not runs(pod) and not _leaves(pod) and self._outdated(pod):
+            if not runs(pod) and not is_leaving(pod) and self.members.outdated({self.member: pod}):
                 self._recycle()
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
@@ -63,7 +64,7 @@ class Wait:
             self.idle = None
         elif (seen.revision or 0) < self.record.revision:
             self.last = f"its pod does not see revision {self.record.revision} of the record yet"
-            if not _leaves(pod):
+            if not is_leaving(pod):
                 self._bring_record(now)
         else:
             self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
@@ -87,18 +88,8 @@ class Wait:
         if now - self.idle > _PATIENCE:
             raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
 
-    def _outdated(self, pod: Pod) -> bool:
-        owner = f"{self.members.name}-{self.members.database}"
-        found = self.members.cluster.get("apps/v1", "StatefulSet", owner, self.members.namespace)
-        return is_outdated(pod, ((found or {}).get("status") or {}).get("updateRevision", ""))
-
     def _recycle(self) -> None:
         """No server runs in it, so a new pod costs nothing."""
         with contextlib.suppress(Conflict):  # there is a new one already
             self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
         self.since = time.monotonic()
-
-
-def _leaves(pod: Pod) -> bool:
-    """Deleting it once more changes nothing, and whoever begins anew each time never sees that it does not end."""
-    return bool(pod["metadata"].get("deletionTimestamp"))

@@ -17,6 +17,7 @@ from .._errors import TimedOut
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, Object, labels, lease_name, record_name
 from .._objects import Done, Key
+from .._pods.due import is_leaving
 from .lease import RunLease, identity
 from .live import Live, look
 
@@ -48,7 +49,7 @@ def doomed(live: Live, *, delete_data: bool) -> list[Object]:
 
 def _staying(live: Live) -> list[tuple[Key, Object]]:
     """All but what is on its way out already: a claim may be for a while, after its last pod."""
-    return [(key, m) for key, m in sorted(live.index.items()) if "deletionTimestamp" not in m["metadata"]]
+    return [(key, m) for key, m in sorted(live.index.items()) if not is_leaving(m)]
 
 
 def _is_record(live: Live, key: Key) -> bool:
@@ -102,9 +103,7 @@ def kept(live: Live) -> list[str]:
 
 def ownerless(pods: t.Iterable[Object]) -> list[Object]:
     """Pods that nobody ends: of a run that was killed when it made their StatefulSet anew."""
-    return [
-        pod for pod in pods if not pod["metadata"].get("ownerReferences") and "deletionTimestamp" not in pod["metadata"]
-    ]
+    return [pod for pod in pods if not pod["metadata"].get("ownerReferences") and not is_leaving(pod)]
 
 
 def _selector(name: str) -> str:

@@ -28,7 +28,6 @@ from .endpoints import Place, find_endpoints
 from .live import Live
 from .members import run_of
 from .objects import DeclaredObjects
-from .observed import Context
 from .ports import repair
 from .settings import converge_settings
 from .status import Seen, write_status
@@ -70,12 +69,9 @@ class ControlPlane(DeclaredObjects):
             names = {one.name for one in repaired}
             manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
         done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
-        context = Context(
-            self.cluster, self.wanted.namespace, self.wanted.name, self.lease, self.check_mode, self.wanted.wait
-        )
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
-                context,
+                self.context,
                 run_of(self.wanted, d, self.identity, self.time),
                 self.stores[d],
                 functools.partial(self._scale, d),
@@ -174,9 +170,7 @@ class ControlPlane(DeclaredObjects):
         northd, observer = (self._deployment(name) for name in (northd_name(wanted.name), observer_name(wanted.name)))
         if wanted.wait:
             try:
-                northd = await_workloads(
-                    self.cluster, wanted, northd, self.deadline, self.databases[DATABASES[0]].context.now
-                )
+                northd = await_workloads(self.cluster, wanted, northd, self.deadline, self.context.now)
             except OvnError:
                 with contextlib.suppress(OvnError):  # what stopped the run is more important
                     northd = self.cluster.get("apps/v1", "Deployment", northd_name(wanted.name), wanted.namespace)

@@ -63,7 +63,7 @@ class DatabaseRollout(ObservedDatabase):
     @property
     def will_be_whole(self) -> bool:
         """Check mode: whether every declared member takes part when the plan is carried out."""
-        return all(name in self._world and self._world[name].connected for name in self.run.declared)
+        return not self._apart(self._world)
 
     def converge(self, deadline: Deadline) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one."""

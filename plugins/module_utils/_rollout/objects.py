@@ -15,6 +15,7 @@ from .._deadline import Deadline
 from .._errors import Refused
 from .._k8s import Cluster
 from .._kubernetes.compare import is_applied
+from .._kubernetes.moment import format_moment
 from .._launcher import SCRIPT
 from .._manifests.central import central_manifests
 from .._manifests.names import (
@@ -26,6 +27,7 @@ from .._manifests.names import (
 )
 from .._objects import Done, Key, converge, key_of
 from .._pods.archive import build_archive
+from .._pods.due import is_leaving
 from .._raft.record import Record
 from .._raft.standing import refuse_by_record
 from .._raft.step import PODS
@@ -35,10 +37,11 @@ from .endpoints import Endpoints
 from .lease import RunLease, identity
 from .live import Live, look, refuse_neighbors
 from .members import first_replicas, run_of
+from .observed import Context
 from .ports import Clash, find_clashes, refuse_clashes
 from .record_store import RecordStore
 from .storage import check_claims, claim_changes
-from .template import await_gone, is_leaving, is_stale
+from .template import await_gone, is_stale
 
 
 class DeclaredObjects:
@@ -64,11 +67,12 @@ class DeclaredObjects:
         self.generation = 0 if live.resource is None else live.resource["metadata"]["generation"]
         now = datetime.datetime.now(datetime.timezone.utc)
         self.identity = identity(now)
-        self.time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.time = format_moment(now)
         name, namespace = wanted.name, wanted.namespace
         self.lease = RunLease(
             cluster, lease_name(name), namespace, labels(name), self.identity, take_over=wanted.break_lock
         )
+        self.context = Context(cluster, namespace, name, self.lease, check_mode, wanted.wait)
 
     def _check(self) -> None:
         """What is refused before anything is changed: by records, by volumes that would have to shrink or move, by neighbors."""

@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.due import is_outdated, runs
+from .._pods.due import is_outdated, runs, update_revision
 from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
@@ -94,10 +94,9 @@ class ObservedDatabase:
     def observe(self) -> dict[str, Observation]:
         """Every member at the same time. Who could not be examined is missing, never "absent"."""
         cluster, namespace = self.context.cluster, self.context.namespace
-        labels = f"app.kubernetes.io/instance={self.context.name},app.kubernetes.io/component={self.run.database}"
-        pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
+        pods = self.members.pods()
         self.pods, self.set = pods, self.stateful_set()
-        revision = ((self.set or {}).get("status") or {}).get("updateRevision", "")
+        revision = update_revision(self.set)
         claims: set[str] | None = None
         record = self.store.read()
         as_dict = record.as_dict() if record else None
@@ -170,7 +169,7 @@ class ObservedDatabase:
 
     def absentees(self) -> str:
         """Who does not take part although nothing can be done about it now, and why; empty if all do."""
-        away = [name for name in self.run.declared if not (name in self.seen and self.seen[name].connected)]
+        away = self._apart(self.seen)
         if not away:
             return ""
         return f"{self.run.database}: {', '.join(away)} does not take part. {self._trouble()} Run again when its pod runs.".replace(
@@ -180,8 +179,11 @@ class ObservedDatabase:
     @property
     def is_whole(self) -> bool:
         """Every declared member has its pod and takes part: nothing else is going on."""
-        everybody = all(name in self.seen and self.seen[name].connected for name in self.run.declared)
-        return everybody and self.replicas == len(self.run.declared)
+        return not self._apart(self.seen) and self.replicas == len(self.run.declared)
+
+    def _apart(self, world: t.Mapping[str, Observation]) -> list[str]:
+        """Declared members that do not take part in this world."""
+        return [name for name in self.run.declared if not (name in world and world[name].connected)]
 
     @property
     def leader(self) -> Observation | None:

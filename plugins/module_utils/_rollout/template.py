@@ -15,6 +15,7 @@ from .._errors import Conflict, OvnError, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object
 from .._manifests.quantity import parse_quantity
+from .._pods.due import is_leaving
 
 _GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
 _ATTEMPTS, _PAUSE = 5, 0.1
@@ -82,11 +83,6 @@ def _orphan(cluster: Cluster, there: Object) -> None:
         resource_version=metadata["resourceVersion"],
         propagation="Orphan",
     )
-
-
-def is_leaving(stateful_set: Object | None) -> bool:
-    """Whether it is deleted and only waits for what has to be done before: no change of it would stay."""
-    return stateful_set is not None and "deletionTimestamp" in stateful_set["metadata"]
 
 
 def await_gone(cluster: Cluster, stateful_set: Object) -> None:

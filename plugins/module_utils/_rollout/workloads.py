@@ -16,7 +16,8 @@ from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object, northd_name, observer_name
-from .._pods.due import is_available
+from .._pods.due import is_available, is_leaving
+from .._pods.listing import list_events
 from .._pods.outlook import PATIENCE, outlook
 from .._pods.waited import ASKED_ANNOTATION
 from .desired import Wanted
@@ -114,13 +115,10 @@ class _Hopes:
     def _pods_stay_away(self, newest: Object) -> str:
         if time.monotonic() - self._begun <= PATIENCE:
             return ""
-        try:
-            events = self.cluster.list("v1", "Event", self.namespace)
-        except OvnError:
-            events = []  # not everybody may read them
+        events = list_events(self.cluster, self.namespace)
         owner = newest["metadata"]["name"]
         for pod in _pods(self.cluster, self.namespace, newest):
-            if not pod["metadata"].get("deletionTimestamp"):
+            if not is_leaving(pod):
                 seen = outlook(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
                 if seen.hopeless:
                     return seen.words
