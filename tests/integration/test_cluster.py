@@ -653,23 +653,29 @@ def test_a_full_quota_of_objects_is_named_and_the_next_run_goes_on(plane: Contro
     assert sum(name.startswith("Service ") for name in plane.ours()) == 10
 
 
-def test_the_api_server_goes_away_midway(plane: ControlPlane) -> None:
-    """It ends once the first objects are there, and comes back later: the message says which server and what was asked."""
-    gone = threading.Event()
+def run_while(plane: ControlPlane, trouble: t.Callable[[], None], end: t.Callable[[], None], **options: t.Any) -> Ran:
+    """A run that `trouble` comes over once the first objects are there. It has an `end` after the run."""
+    came = threading.Event()
 
-    def go() -> None:
+    def come() -> None:
         until(lambda: "ServiceAccount ovn-northbound" in plane.ours(), "the first objects", timeout=60)
-        plane.server.kill()
-        gone.set()
+        trouble()
+        came.set()
 
-    thread = threading.Thread(target=go)
+    thread = threading.Thread(target=come)
     thread.start()
     try:
-        refused = plane(may_fail=True, wait_timeout=60)
+        ran = plane(may_fail=True, **options)
     finally:
         thread.join()
-        plane.server.restart()
-    assert gone.is_set()
+        end()
+    assert came.is_set()
+    return ran
+
+
+def test_the_api_server_goes_away_midway(plane: ControlPlane) -> None:
+    """It ends once the first objects are there, and comes back later: the message says which server and what was asked."""
+    refused = run_while(plane, plane.server.kill, plane.server.restart, wait_timeout=60)
     assert refused.failed
     assert plane.server.url in refused["msg"] or plane.server.kubeconfig in refused["msg"]
     assert "Cannot " in refused["msg"]
@@ -912,21 +918,7 @@ def test_volumes_do_not_shrink_but_grow(plane: ControlPlane) -> None:
 
 def test_the_api_server_freezes_midway(plane: ControlPlane) -> None:
     """Once the first objects are there, it accepts connections and says nothing. The next run finishes what was begun."""
-    frozen = threading.Event()
-
-    def freeze() -> None:
-        until(lambda: "ServiceAccount ovn-northbound" in plane.ours(), "the first objects", timeout=60)
-        plane.server.freeze()
-        frozen.set()
-
-    thread = threading.Thread(target=freeze)
-    thread.start()
-    try:
-        refused = plane(may_fail=True)
-        thread.join()
-    finally:
-        thread.join()
-        plane.server.thaw()
+    refused = run_while(plane, plane.server.freeze, plane.server.thaw)
     assert refused.failed
     assert plane.server.url in refused["msg"]
     assert "no answer" in refused["msg"] or "within" in refused["msg"], refused["msg"]

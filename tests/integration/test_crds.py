@@ -12,12 +12,12 @@ import urllib.request
 
 import pytest
 from _apiserver import ADMIN_TOKEN
+from _manifests import manifests_of
 from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import contains
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.check import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
@@ -233,12 +233,10 @@ SPECS: list[tuple[str, dict[str, t.Any]]] = [
 @pytest.mark.parametrize("raw", [row[1] for row in SPECS], ids=[row[0] for row in SPECS])
 def test_manifests_read_as_they_were_sent(cluster: Cluster, namespace: str, raw: dict[str, t.Any]) -> None:
     owner = cluster.apply(ovn_cluster(namespace, raw))
-    spec = parse_spec(raw, name="prod", namespace=namespace)
-    manifests = central_manifests(
-        spec,
+    manifests = manifests_of(
+        raw,
         name="prod",
         namespace=namespace,
-        cluster_domain="cluster.local",
         owner=owner,
         launcher="#!/bin/sh\n",
         archive=b"PK",

@@ -18,15 +18,14 @@ import typing as t
 import pytest
 from _agent import NODE, Agent
 from _apiserver import ADMIN_TOKEN, ApiServer
+from _manifests import manifests_of
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION
 from ansible_collections.c5c3.ovn.plugins.module_utils._objects import converge, live_index
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 NETWORK = f"100.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
 CHASSIS = f"{NETWORK}.21"
@@ -106,17 +105,7 @@ def node(server: ApiServer, name: str, ip: str, **labels: str) -> None:
 
 def control_plane(site: Inventory, spec: Object) -> None:
     """What tells clients where it is; nobody runs its pods here."""
-    parsed = parse_spec(spec, name="ovn", namespace=site.namespace)
-    manifests = central_manifests(
-        parsed,
-        name="ovn",
-        namespace=site.namespace,
-        cluster_domain="cluster.local",
-        owner=None,
-        launcher="",
-        archive=b"",
-        replicas={"northbound": 3, "southbound": 3},
-    )
+    manifests = manifests_of(spec, name="ovn", namespace=site.namespace)
     metadata = {"name": "ovn", "namespace": site.namespace}
     resource = {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": spec}
     services = [manifest for manifest in manifests if manifest["kind"] == "Service"]

@@ -11,15 +11,14 @@ import typing as t
 import urllib.error
 
 import pytest
+from _manifests import manifests_of
 from conftest import Daemon, Member, RaftCluster, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import DATABASES, pod_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member as Recorded
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -96,16 +95,7 @@ class World:
 
     def _rights(self) -> None:
         """The ServiceAccount and its Role as they are rolled out."""
-        manifests = central_manifests(
-            parse_spec({}, name=NAME, namespace=self.namespace),
-            name=NAME,
-            namespace=self.namespace,
-            cluster_domain="cluster.local",
-            owner=None,
-            launcher="",
-            archive=b"",
-            replicas={"northbound": 3, "southbound": 3},
-        )
+        manifests = manifests_of({}, name=NAME, namespace=self.namespace)
         rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{self.namespace}"
         paths = {"ServiceAccount": f"{self.core}/serviceaccounts", "Role": f"{rbac}/roles"}
         paths["RoleBinding"] = f"{rbac}/rolebindings"

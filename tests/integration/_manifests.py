@@ -1,0 +1,21 @@
+"""Manifests of a control plane, for tests that care about a few of them only."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+
+
+def manifests_of(raw: dict[str, t.Any], *, name: str, namespace: str, **others: t.Any) -> list[dict[str, t.Any]]:
+    """`raw` is the specification; `others`: what else `central_manifests` takes."""
+    given = {
+        "cluster_domain": "cluster.local",
+        "owner": None,
+        "launcher": "",
+        "archive": b"",
+        "replicas": {"northbound": 3, "southbound": 3},
+        **others,
+    }
+    return central_manifests(parse_spec(raw, name=name, namespace=namespace), name=name, namespace=namespace, **given)
