@@ -1,0 +1,181 @@
+"""The guests of the role ovn_ping go, also when some of them do not answer.
+
+An API server without kubelets: a stand-in for kubectl leads to Open vSwitch daemons of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import sys
+import typing as t
+
+import pytest
+from _apiserver import ApiServer
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, RunModule, RunPlaybook, run
+
+NODES = ("node-1", "node-2")
+NAME = "c5c3-ping"
+# Each pod has a network, and in /run only the sockets of its Open vSwitch.
+KUBECTL = """#!{python}
+import os, sys
+words = sys.argv[1:]
+pod, command = words[words.index("exec") + 2], words[words.index("--") + 1:]
+if os.path.exists("{folder}/" + pod + ".down"):
+    sys.exit("Error from server: error dialing backend: dial tcp 192.0.2.21:10250: i/o timeout")
+network, sockets = open("{folder}/" + pod + ".up").read().split()
+script = "mount -t tmpfs none /run && mkdir /run/openvswitch && mount --bind " + sockets + ' /run/openvswitch && exec "$@"'
+os.execvp("nsenter", ["nsenter", "--net=" + network, "unshare", "--mount", "sh", "-c", script, "sh", *command])
+"""
+
+
+class Site:
+    """A cluster with a guest on each of two nodes, and the Northbound database with their switch."""
+
+    def __init__(self, folder: pathlib.Path, server: ApiServer, namespace: str, socket: str) -> None:
+        self.folder, self.server, self.namespace, self.socket = folder, server, namespace, socket
+        self.vswitches: dict[str, Vswitch] = {}
+
+    def guest(self, node: str, vswitch: Vswitch) -> None:
+        vswitch.start()
+        vswitch.start_vswitchd()
+        vswitch.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev")
+        vswitch.vsctl("add-port", "br-int", NAME, "--", "set", "Port", NAME, "external_ids:c5c3-ovn-test-port=true")
+        pod = f"{NAME}-{node}"
+        (self.folder / f"{pod}.up").write_text(f"/run/netns/{vswitch.namespace} {vswitch.directory}")
+        labels = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "ping"}
+        spec = {
+            "nodeName": node,
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "guest", "image": "none"}],
+        }
+        place = f"/api/v1/namespaces/{self.namespace}/pods"
+        self.server.request("POST", place, {"metadata": {"name": pod, "labels": labels}, "spec": spec})
+        self.server.request("PATCH", f"{place}/{pod}/status", {"status": {"phase": "Running"}})
+        self.vswitches[node] = vswitch
+
+    def answers(self, node: str, answers: bool) -> None:
+        down = self.folder / f"{NAME}-{node}.down"
+        if answers:
+            down.unlink()
+        else:
+            down.touch()
+
+    def left(self) -> tuple[str, list[str], list[str]]:
+        """The switch, pods, and nodes with a port."""
+        nbctl = ("ovn-nbctl", f"--db={self.socket}", "--timeout=20", "--bare", "--columns=name")
+        pods = json.loads(self.server.request("GET", f"/api/v1/namespaces/{self.namespace}/pods"))["items"]
+        ports = [node for node, vswitch in self.vswitches.items() if NAME in vswitch.bridges()["br-int"]]
+        return run(*nbctl, "list", "Logical_Switch").strip(), [p["spec"]["nodeName"] for p in pods], ports
+
+    def inventory(self, hypervisors: dict[str, t.Any], central: dict[str, t.Any]) -> str:
+        file = self.folder / "hosts.yml"
+        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        groups = {"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}}
+        file.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
+        return str(file)
+
+    @property
+    def cluster(self) -> dict[str, t.Any]:
+        return {
+            "ovn_backend": "kubernetes",
+            "ovn_kubeconfig": self.server.kubeconfig,
+            "ovn_namespace": self.namespace,
+        }
+
+    @property
+    def removal(self) -> list[dict[str, t.Any]]:
+        variables = {"ovn_ping_state": "absent", "ovn_ping_northbound_endpoints": [self.socket]}
+        role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": variables}
+        return [{"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role]}]
+
+
+@pytest.fixture
+def site(
+    short_dir: pathlib.Path,
+    api_server: ApiServer,
+    namespace: str,
+    raft_cluster: MakeCluster,
+    run_module: RunModule,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Site:
+    (socket,) = raft_cluster(1, "northbound").sockets
+    port = {"name": "p", "mac": "02:00:00:00:00:01", "ip": "198.18.128.1"}
+    run_module("ovn_test_network", {"name": NAME, "northbound": [socket], "ports": [port]})
+    (short_dir / "kubectl").write_text(KUBECTL.format(python=sys.executable, folder=short_dir))
+    (short_dir / "kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{short_dir}:{os.environ['PATH']}")
+    return Site(short_dir, api_server, namespace, socket)
+
+
+def failure(run_playbook: RunPlaybook, site: Site, inventory: str, **variables: t.Any) -> str:
+    with pytest.raises(pytest.fail.Exception) as failed:
+        run_playbook(site.removal, "-e", json.dumps(variables), inventory=inventory)
+    return re.sub(r"\s+", " ", str(failed.value))
+
+
+def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook, short_dir: pathlib.Path) -> None:
+    """The guests of the others go; who is left is named, and the run that finds the node again finishes."""
+    require_vswitch()
+    vswitches = [Vswitch(short_dir, node) for node in NODES]
+    try:
+        for node, vswitch in zip(NODES, vswitches):
+            site.guest(node, vswitch)
+        inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+
+        for node in NODES:
+            site.answers(node, False)
+        failed = failure(run_playbook, site, inventory)
+        for words in ("node-1: Error from server: error dialing backend", "node-2: Error", "The logical switch: Error"):
+            assert words in failed
+        assert site.left() == (NAME, list(NODES), list(NODES))
+
+        site.answers("node-2", True)  # it also has to take away the switch, instead of the first one
+        failed = failure(run_playbook, site, inventory)
+        assert "node-1: Error from server: error dialing backend: dial tcp 192.0.2.21:10250: i/o timeout" in failed
+        assert "node-2: Error" not in failed
+        assert "The logical switch:" not in failed
+        assert "ovn_ping_state=absent" in failed
+        assert site.left() == ("", ["node-1"], ["node-1"])
+
+        # Without a guest nobody could take away the switch.
+        site.answers("node-1", True)
+        nobody = ["tcp:127.0.0.1:1"]
+        assert "The logical switch: " in failure(run_playbook, site, inventory, ovn_ping_northbound_endpoints=nobody)
+        assert site.left() == ("", ["node-1"], [])
+
+        assert "failed=0 " in run_playbook(site.removal, inventory=inventory)
+        assert site.left() == ("", [], [])
+        assert "changed=0 " in run_playbook(site.removal, inventory=inventory)
+    finally:
+        for vswitch in vswitches:
+            vswitch.stop()
+
+
+@pytest.fixture
+def databases(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
+    """The machine with the Northbound database, where nobody needs a password to become root."""
+    monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
+    sudo = site.folder / "sudo"
+    sudo.write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    sudo.chmod(0o755)
+    return {"db1": {"ansible_become_exe": str(sudo), "ansible_become_flags": ""}}
+
+
+def test_a_machine_that_is_down(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
+    """It is the only one, and the switch goes nevertheless."""
+    down = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    failed = failure(run_playbook, site, site.inventory({"compute1": down}, databases))
+    assert re.search(r"The guest of compute1: .*Connection refused", failed)
+    assert site.left() == ("", [], [])
+
+
+def test_what_a_failed_test_leaves(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
+    """The host has failed before, so for Ansible it is no host of the play any more."""
+    inventory = site.inventory({"compute1": {"ansible_python_interpreter": "/nowhere/python3"}}, databases)
+    failed = failure(run_playbook, site, inventory, ovn_ping_state="present", ovn_ping_cleanup=True)
+    assert re.search(r"The guest of compute1: .*/nowhere/python3", failed)
+    assert site.left() == ("", [], [])
