@@ -76,8 +76,9 @@ def remove(
     lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over)
     done: list[Done] = []
     try:
-        if leaving:
-            lease.take("take everything away")
+        if leaving and lease.take("take everything away"):
+            # Another run may have made something until a moment ago.
+            leaving = doomed(look(cluster, name, namespace), delete_data=delete_data)
         for manifest in leaving:
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
@@ -85,10 +86,9 @@ def remove(
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
             done.append(_gone(manifest, namespace))
         done += _await_pods(cluster, lease, namespace, deadline)  # also those that an earlier run gave up on
+        lease.remove()
     finally:
         lease.release()
-    if done:
-        cluster.delete("coordination.k8s.io/v1", "Lease", lease_name(name), namespace)  # of runs that are over
     return done
 
 

@@ -113,12 +113,33 @@ class RunLease:
 
     def release(self) -> None:
         """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it becomes void by itself."""
-        if self.held is None:
+        held = self._end()
+        if held is None:
             return
-        self._over.set()
-        with self._turn:
-            held, self.held = self.held, None
         with contextlib.suppress(OvnError):
             body = self._body("", self.server_time(), None)
             body["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
             self.cluster.replace(body)
+
+    def remove(self) -> None:
+        """Give it back for good if it is ours: there is nothing left that runs would change. Nobody can have taken it meanwhile."""
+        held = self._end()
+        if held is None:
+            return
+        metadata = held["metadata"]
+        with contextlib.suppress(OvnError):
+            self.cluster.delete(
+                _API,
+                "Lease",
+                self.name,
+                self.namespace,
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+
+    def _end(self) -> dict[str, t.Any] | None:
+        """No longer renewed; as it was written last, None if it is not ours."""
+        self._over.set()
+        with self._turn:
+            held, self.held = self.held, None
+        return held
