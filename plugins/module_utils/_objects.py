@@ -54,7 +54,7 @@ def live_index(
 ) -> dict[Key, Object]:
     """The objects of these kinds, in one request a kind, some at the same time."""
     with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        lists = pool.map(lambda kind: cluster.list(*kind, namespace, labels=labels), kinds)
+        lists = pool.map(lambda one: cluster.list(one[0], one[1], namespace, labels=labels), kinds)
         return {key_of(item): item for items in lists for item in items}
 
 

@@ -119,9 +119,7 @@ def test_it_never_goes_back(known: dict[str, t.Any], told: dict[str, t.Any], sta
     made, _changes, _troubles = mirror(FakeApi([listing(5, known)], [[]]))
     made.put(told)
     assert made.objects == expected_objects
-    made, _changes, _troubles = mirror(
-        FakeApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []])
-    )
+    made, _changes, _troubles = mirror(FakeApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []]))
     assert made.objects == expected_objects
 
 
