@@ -20,6 +20,7 @@ class FakePod:
     def __init__(self, member: Member, revision: str, waiting: str = "") -> None:
         self.member, self.revision = member, revision
         self.uid = str(uuid.uuid4())
+        self.version = 1
         self.annotations: dict[str, str] = {}
         self.waiting = waiting
         if not waiting:
@@ -30,6 +31,7 @@ class FakePod:
         state: dict[str, t.Any] = {"waiting": {"reason": self.waiting}} if self.waiting else {"running": {}}
         status = {"containerStatuses": [{"name": "database", "state": state}]}
         metadata = {"name": self.member.id, "uid": self.uid, "labels": labels, "annotations": self.annotations}
+        metadata["resourceVersion"] = str(self.version)
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
 
 
@@ -77,17 +79,27 @@ class FakeCluster:
             raise Refused("not found", http_status=404)
         self.calls.append(f"patch {name}")
         self.pods[name].annotations.update(patch["metadata"]["annotations"])
+        self.pods[name].version += 1
         if name not in self.deaf:
             self._mount(name)
         return self.pods[name].manifest()
 
-    def delete(self, api_version: str, kind: str, name: str, namespace: str, *, uid: str | None = None) -> bool:
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+    ) -> bool:
         with self.lock:
             pod = self.pods.get(name)
             if pod is None:
                 return False
-            if uid not in (None, pod.uid):
-                raise Conflict("another uid")
+            if uid not in (None, pod.uid) or resource_version not in (None, str(pod.version)):
+                raise Conflict("another uid or version")
             self.calls.append(f"delete {name}")
             if not pod.waiting and pod.member.call("stop").returncode != 0:
                 raise AssertionError(f"{name} did not stop")

@@ -8,7 +8,6 @@ One step of a plan on members that are pods. It decides nothing: the plan does, 
 
 from __future__ import annotations
 
-import contextlib
 import time
 import typing as t
 
@@ -20,7 +19,7 @@ from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .due import CONTAINER, is_leaving, is_outdated, runs, update_revision
+from .due import CONTAINER, is_outdated, runs, update_revision
 from .examine import Seen, examine_command, parse_seen
 from .joining import Wait
 from .listing import list_events, list_pods
@@ -117,11 +116,6 @@ class PodMembers:
                     "Put it right, then run again."
                 )
 
-    def stuck(self, members: t.Sequence[str]) -> dict[str, Pod]:
-        """Pods that do not run and would be made differently today: no controller replaces them by itself."""
-        pods = self.pods()
-        return self.outdated({m: pods[m] for m in members if m in pods and not _ran(pods[m])})
-
     def outdated(self, pods: t.Mapping[str, Pod]) -> dict[str, Pod]:
         """Those of them that would be made differently today."""
         if not pods:
@@ -130,14 +124,17 @@ class PodMembers:
         revision = update_revision(owner)
         return {member: pod for member, pod in pods.items() if is_outdated(pod, revision)}
 
-    def renew(self, stuck: t.Mapping[str, Pod]) -> list[str]:
-        """Delete them, unless they are others by now; no server ever ran in them."""
-        renewed = []
-        for member, pod in stuck.items():
-            with contextlib.suppress(Conflict):  # it is another one by now
-                if self.cluster.delete("v1", "Pod", member, self.namespace, uid=pod["metadata"]["uid"]):
-                    renewed.append(member)
-        return renewed
+    def delete_idle(self, pod: Pod) -> bool:
+        """Delete a pod in which nothing runs, unless anything has changed since it was listed: a server in it may serve by now."""
+        metadata = pod["metadata"]
+        try:
+            return self.cluster.delete(
+                *("v1", "Pod", metadata["name"], self.namespace),
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except Conflict:
+            return False
 
     # --- the record in the pods ------------------------------------------------------------------------------------------
 
@@ -248,11 +245,3 @@ class PodMembers:
         before = now()
         while not deadline.expired and now() == before:
             time.sleep(min(0.3, deadline.left()))
-
-
-def _ran(pod: Pod) -> bool:
-    """Whether the pod is on its way out, or its database ever ran or may run at this moment."""
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    states = [c.get("state") or {} for c in containers if c["name"] == CONTAINER]
-    started = any("running" in state or "terminated" in state for state in states)
-    return started or is_leaving(pod) or any(c.get("restartCount") for c in containers)

@@ -15,7 +15,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import Conflict, Refused
 from .._raft.record import Record
-from .due import is_leaving, runs
+from .due import has_started, is_leaving
 from .examine import Seen
 
 if t.TYPE_CHECKING:
@@ -53,8 +53,9 @@ class Wait:
             self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
         if seen is None:
             self.last = "its pod does not run yet"
-            if not runs(pod) and not is_leaving(pod) and self.members.outdated({self.member: pod}):
-                self._recycle()
+            # One that crashed starts again by itself, and may serve then.
+            if not has_started(pod) and self.members.outdated({self.member: pod}):
+                self.members.delete_idle(pod)
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
             return True
@@ -89,7 +90,10 @@ class Wait:
             raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
 
     def _recycle(self) -> None:
-        """No server runs in it, so a new pod costs nothing."""
+        """No server runs in it, so a new pod costs nothing. That is asked once more: while the others were asked, the record may have come."""
+        seen = self.members.see([self.member], self.deadline).get(self.member)
+        if seen is None or seen.running or (seen.revision or 0) >= self.record.revision:
+            return
         with contextlib.suppress(Conflict):  # there is a new one already
             self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
         self.since = time.monotonic()

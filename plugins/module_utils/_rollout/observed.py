@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.due import is_outdated, runs, update_revision
+from .._pods.due import has_started, is_outdated, runs, update_revision
 from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
@@ -199,9 +199,7 @@ class ObservedDatabase:
             self.members.waited.forget(set(wanted) - set(waiting))
             if not waiting:
                 return
-            for name in self._renew_stuck(waiting):
-                self._away[name] = now
-            coming = self._coming(waiting, now)
+            coming = self._renew_stuck(waiting) or self._coming(waiting, now)
             if not coming or deadline.expired:
                 return
             self.members.wait_for_pods(coming, deadline.within(5))
@@ -225,15 +223,21 @@ class ObservedDatabase:
         return coming
 
     def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
-        """A pod that never started, for want of an image for example, is made anew when its template has been put right."""
-        stuck = self.members.stuck(waiting)
+        """Pods that never started, for want of an image for example, are made anew. Those that have changed meanwhile are looked at again."""
+        stuck = self._stuck(waiting)
         if not stuck:
             return []
         self.context.lease.take(f"make {', '.join(stuck)} anew")
-        renewed = self.members.renew(stuck)
-        for name in renewed:
-            self._note(f"make the pod {name} anew: its template has changed, and it never started")
-        return renewed
+        for name, why in stuck.items():
+            if self.members.delete_idle(self.pods[name]):
+                self._away[name] = time.monotonic()
+                self._note(f"make the pod {name} anew: {why}")
+        return list(stuck)
+
+    def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
+        """Pods to make anew, and why. No controller replaces them by itself."""
+        idle = {name: self.pods[name] for name in waiting if name in self.pods and not has_started(self.pods[name])}
+        return dict.fromkeys(self.members.outdated(idle), "its template has changed, and it never started")
 
     def _note(self, words: str) -> None:
         if words not in self.steps:
