@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One run per control plane: a Lease (coordination.k8s.io), shared by playbooks and operators. It is a courtesy; safety rests on gates,
+One run at a time: a Lease (coordination.k8s.io), shared by playbooks and operators. It is a courtesy; safety of a control plane rests on gates,
 resource versions and the one-shot permit.
 """
 
@@ -43,9 +43,18 @@ class RunLease:
     """Taken when there is something to do, renewed by each step, given back at the end."""
 
     def __init__(
-        self, cluster: Cluster, name: str, namespace: str, labels: dict[str, str], holder: str, *, take_over: bool
+        self,
+        cluster: Cluster,
+        name: str,
+        namespace: str,
+        labels: dict[str, str],
+        holder: str,
+        *,
+        take_over: bool,
+        what: str = "this control plane",
     ) -> None:
-        self.cluster, self.holder, self.take_over = cluster, holder, take_over
+        """`what` it guards, in words."""
+        self.cluster, self.holder, self.take_over, self.what = cluster, holder, take_over, what
         self.name, self.namespace = name, namespace
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
@@ -85,7 +94,7 @@ class RunLease:
         if live is not None and left > 0 and not self.take_over:
             doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
             raise Refused(
-                f'Another run works on this control plane: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
+                f'Another run works on {self.what}: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
                 f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true."
             )
         self._write(self._body(step, now, self.holder), live)
