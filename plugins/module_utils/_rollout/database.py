@@ -9,10 +9,13 @@ One Raft database whose members are pods: observe all of them, plan one round, w
 from __future__ import annotations
 
 import contextlib
+import time
 import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, Refused, TimedOut
+from .._kubernetes.moment import seconds
+from .._pods.due import CONTAINER
 from .._raft.foresee import play
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
@@ -23,6 +26,10 @@ from .observed import Context, ObservedDatabase
 from .record_store import RecordStore
 
 _DISRUPTIVE = ("stop", "restart", "kick")
+# Seconds after its start in which a server is expected to find the others: a cluster's DNS keeps "no such name" for up to 30 s, and so does the
+# server's own resolver; then there may be an election.
+_FINDS_OTHERS = 90.0
+_LOOKS_EVERY = 1.0
 
 
 class Scale(t.Protocol):
@@ -83,6 +90,8 @@ class DatabaseRollout(ObservedDatabase):
             step = decided.step
             record = self._held_back(decided.record, step) if decided.record else None
             if record is None and step is None:
+                if self._finds_others(deadline):
+                    return True
                 self.warnings += decided.warnings
                 return False
             what = step.reason if step else f"write the state record of {self.run.database}"
@@ -96,6 +105,16 @@ class DatabaseRollout(ObservedDatabase):
                 self._write(record, step)
             if step is not None:
                 self._take(step, deadline)
+        return True
+
+    def _finds_others(self, deadline: Deadline) -> bool:
+        """Waits a moment if a server that has just started does not take part yet; False if there is none."""
+        if not self.context.wait or deadline.expired:
+            return False
+        servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
+        if not any(self.context.now() - _started_at(self.pods[name]) < _FINDS_OTHERS for name in servers):
+            return False
+        time.sleep(min(_LOOKS_EVERY, deadline.left()))
         return True
 
     def _plan(self) -> Round:
@@ -150,6 +169,13 @@ class DatabaseRollout(ObservedDatabase):
         if needed > self.replicas:
             self.scale(needed)
             self.replicas = needed
+
+
+def _started_at(pod: t.Mapping[str, t.Any]) -> float:
+    """When the container of the database did, in seconds since 1970; long ago if it does not run."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    running = [(one.get("state") or {}).get("running") or {} for one in containers if one["name"] == CONTAINER]
+    return max((seconds(one.get("startedAt")) for one in running), default=0.0)
 
 
 def raise_together(failures: t.Sequence[BaseException]) -> None:

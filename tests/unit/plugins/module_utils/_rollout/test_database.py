@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import database
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.observed import Context
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.record_store import RecordStore
 
+NOW = 1_800_000_000.0
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
 NAMES = [f"ovn-northbound-{index}" for index in range(3)]
 SKELETON = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ovn-northbound-record", "namespace": "x"}}
@@ -172,6 +175,45 @@ def test_pods_exist_up_to_the_last_that_was_started(replicas: int, members: list
     one._make_room(Step("start", tuple(NAMES[index] for index in members), "join"))
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
+
+
+def started(seconds_ago: float) -> dict[str, t.Any]:
+    moment = datetime.datetime.fromtimestamp(NOW - seconds_ago, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    container = {"name": "database", "state": {"running": {"startedAt": moment}}}
+    return {"metadata": {"name": NAMES[2]}, "status": {"containerStatuses": [container]}}
+
+
+@pytest.mark.parametrize(
+    ("last", "ago", "wait", "limit", "waits"),
+    [
+        ({"connected": False}, 5, True, 300, True),
+        ({"connected": False}, 5, False, 300, False),
+        ({"connected": False}, 5, True, 0, False),
+        ({"connected": False}, 600, True, 300, False),
+        ({"connected": False, "running": False}, 5, True, 300, False),
+        ({}, 5, True, 300, False),
+    ],
+    ids=["just started", "nobody waits", "the time is up", "started long ago", "no server runs", "it takes part"],
+)
+def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
+    last: dict[str, t.Any], ago: float, wait: bool, limit: float, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs, nothing is left to do, and the run would end with a member that does not take part yet."""
+    one = rollout(FakeCluster(), record(), 3)
+    one.context.wait = wait
+    monkeypatch.setattr(one.context, "now", lambda: NOW)
+    looks: list[Observation] = []
+
+    def look(_deadline: Deadline) -> None:
+        looks.append(up(NAMES[2], **(last if len(looks) < 2 else {})))
+        one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), looks[-1])}
+        one.pods = {NAMES[2]: started(ago)}
+
+    monkeypatch.setattr(one, "await_examined", look)
+    monkeypatch.setattr(one, "_plan", lambda: Round())
+    monkeypatch.setattr(database.time, "sleep", lambda _seconds: None)
+    one.converge(Deadline(limit))
+    assert len(looks) == (3 if waits else 1)
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------
