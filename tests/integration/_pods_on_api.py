@@ -53,6 +53,12 @@ class Controllers:
         place = self.path("/apis/apps/v1", namespace, "statefulsets", name)
         self.server.request("PATCH", place, {"metadata": {"finalizers": []}})
 
+    def unprotected(self, namespace: str, name: str) -> None:
+        """A claim that was deleted goes when no pod with a node uses it."""
+        with contextlib.suppress(OSError):  # it is gone
+            place = self.path("/api/v1", namespace, "persistentvolumeclaims", name)
+            self.server.request("PATCH", place, {"metadata": {"finalizers": []}})
+
     def nudged(self, namespace: str, name: str) -> None:
         """A StatefulSet was touched: its controller tries again to make pods."""
 
@@ -68,6 +74,7 @@ class Kubelet(Controllers):
         super().__init__(server)
         self.namespace = namespace
         self.sets: dict[str, Object] = {}
+        self.no_volumes: set[str] = set()  # storage classes that nobody provides
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-pods-"))
         (self.root / "ovn-raft-launcher").write_text(SCRIPT)
@@ -110,17 +117,30 @@ class Kubelet(Controllers):
         self.sets[name] = stateful_set
         for index in range(replicas):
             member = self.members.get(f"{name}-{index}")  # more than there are may be asked for
-            if member is not None and member.process is None:
+            if member is not None and member.process is None and not self._exists("pods", f"{name}-{index}"):
                 self.run(f"{name}-{index}")
 
+    def orphaned(self, namespace: str, name: str) -> None:
+        super().orphaned(namespace, name)
+        self.sets.pop(name, None)  # until there is another one, nobody makes pods and claims
+
+    def _exists(self, kind: str, name: str) -> bool:
+        try:
+            self.server.request("GET", self._path(kind, name))
+        except OSError:
+            return False
+        return True
+
     def claim(self, pod: str) -> None:
-        """What the StatefulSet says of claims, with a volume at once; one that is there stays as it is."""
+        """What the StatefulSet says of claims, with a volume at once if its class has any; one that is there stays as it is."""
         (template,) = self.sets[pod.rpartition("-")[0]]["spec"]["volumeClaimTemplates"]
         name = f"data-{pod}"
         try:
             manifest = {"metadata": {**template["metadata"], "name": name}, "spec": template["spec"]}
             self.server.request("POST", self._path("persistentvolumeclaims"), manifest)
         except OSError:  # it is there
+            return
+        if template["spec"].get("storageClassName") in self.no_volumes:
             return
         self.server.request(
             "PATCH", self._path("persistentvolumeclaims", f"{name}/status"), {"status": {"phase": "Bound"}}
@@ -133,7 +153,8 @@ class Kubelet(Controllers):
             self.server.request("DELETE", place, {"gracePeriodSeconds": 0})
         if self.members[pod].process is not None:
             self.members[pod].terminate()
-        self.run(pod)
+        if pod.rpartition("-")[0] in self.sets:
+            self.run(pod)
 
     def run(self, pod: str) -> None:
         stateful_set = self.sets[pod.rpartition("-")[0]]
@@ -147,6 +168,13 @@ class Kubelet(Controllers):
         }
         self.claim(pod)
         self.server.request("POST", self._path("pods"), manifest)
+        claim = json.loads(self.server.request("GET", self._path("persistentvolumeclaims", f"data-{pod}")))
+        if (claim.get("status") or {}).get("phase") != "Bound":
+            message = "pod has unbound immediate PersistentVolumeClaims"
+            no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+            no_node["lastTransitionTime"] = "2026-01-01T00:00:00Z"  # long enough ago for whoever waits
+            self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [no_node]}})
+            return
         self.mount(pod)
         self.members[pod].start(OVN_WAIT="1")
         running = {
@@ -209,6 +237,8 @@ class ClusterWithControllers(Cluster):
         there = super().delete(api_version, kind, name, namespace, **options)
         if there and kind == "StatefulSet" and options.get("propagation") == "Orphan":
             self.controllers.orphaned(namespace or "", name)
+        if there and kind == "PersistentVolumeClaim":
+            self.controllers.unprotected(namespace or "", name)
         return there
 
 

@@ -451,6 +451,40 @@ def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
     assert any("StatefulSet ovn-northbound still makes claims of the old size" in one for one in warnings(ran)), ran
 
 
+@pytest.mark.parametrize("right", ["another class", "the default class"])
+def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
+    plane: ControlPlane, kubelet: Kubelet, storage_class: str, right: str
+) -> None:
+    """Claims without a volume hold nothing: they, their pods and the StatefulSet are made anew, and everything else is as if it were the first run."""
+    kubelet.no_volumes = {"no-such-class"}
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+
+    def spec(**storage: str) -> dict[str, t.Any]:
+        return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": storage}}
+
+    first = plane(spec=spec(storageClass="no-such-class"), wait=False, wait_timeout=8, may_fail=True)
+    assert first.failed
+    assert "ovn-northbound-0" in first["msg"]
+    old = plane.get("PersistentVolumeClaim", "data-ovn-northbound-0")["metadata"]["uid"]
+    corrected = spec(storageClass=storage_class) if right == "another class" else spec()
+    predicted = plane(check=True, **options, spec=corrected)
+    ran = plane(**options, spec=corrected)
+    for name in ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0"):
+        assert touched(ran)[name] == "deleted"
+    assert touched(ran)["StatefulSet ovn-northbound"] == "changed"
+    assert touched(ran) == touched(predicted)
+    assert ran["steps"][:2] == predicted["steps"][:2]
+    assert "join ovn-northbound-2 to northbound" in predicted["steps"]
+    assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
+    wanted = storage_class if right == "another class" else None
+    for index in range(3):
+        claim = plane.get("PersistentVolumeClaim", f"data-ovn-northbound-{index}")
+        assert (claim["spec"].get("storageClassName"), claim["metadata"]["uid"] != old) == (wanted, True)
+    (template,) = plane.get("StatefulSet", "ovn-northbound")["spec"]["volumeClaimTemplates"]
+    assert template["spec"].get("storageClassName") == wanted
+    assert not plane(**options, spec=corrected)["changed"]
+
+
 def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
     options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
 
@@ -564,12 +598,19 @@ QUOTA = 'create Pod ovn-northbound-0 in StatefulSet ovn-northbound failed error:
 
 
 def no_image(plane: ControlPlane, database: str) -> None:
-    Trouble(plane, f"ovn-{database}-0").waiting("ImagePullBackOff", IMAGE)
+    """Its kubelet pauses, so the run has it made anew, and the new one fares no better."""
+
+    def waits(_controllers: object, _namespace: str, name: str) -> None:
+        Trouble(plane, f"{name}-0").waiting("ImagePullBackOff", IMAGE)
+
+    waits(None, "", f"ovn-{database}")
+    plane.monkeypatch.setattr(Controllers, "nudged", waits)
 
 
 def no_class(plane: ControlPlane, database: str) -> None:
-    Trouble(plane, f"ovn-{database}-0").unscheduled("pod has unbound immediate PersistentVolumeClaims", seconds=60)
-    event(plane, "PersistentVolumeClaim", f"data-ovn-{database}-0", "ProvisioningFailed", CLASS)
+    """Since long before the run, and told again in it."""
+    Trouble(plane, f"ovn-{database}-0").unscheduled("pod has unbound immediate PersistentVolumeClaims", seconds=600)
+    event(plane, "PersistentVolumeClaim", f"data-ovn-{database}-0", "ProvisioningFailed", CLASS, seconds=-10)
 
 
 def no_quota(plane: ControlPlane, database: str) -> None:

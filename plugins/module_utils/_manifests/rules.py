@@ -18,7 +18,6 @@ from .names import DATABASES, MOST_MEMBERS, database_name, member_name
 
 ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
 NO_SHRINK = "a volume can grow, but never shrink"
-SAME_CLASS = "the storage class of existing volumes cannot be changed"
 SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
 ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"
 PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"

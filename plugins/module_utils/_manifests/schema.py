@@ -41,7 +41,6 @@ from .rules import (
     ODD,
     ONE_PORT_EACH,
     PORTS_NEED_TYPE,
-    SAME_CLASS,
     SAME_TLS,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
@@ -75,14 +74,11 @@ def _database(title: str) -> Schema:
                         },
                     ),
                     "storageClass": text(
-                        "Name of the storage class; the cluster's default if not given.", minLength=1, maxLength=253
+                        "Name of the storage class; the cluster's default if not given. Volumes that exist keep theirs: a run refuses to move them.",
+                        minLength=1,
+                        maxLength=253,
                     ),
                 },
-                rule(
-                    "has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",
-                    SAME_CLASS,
-                    ".storageClass",
-                ),
                 given=True,
             ),
             "resources": resources("a member"),

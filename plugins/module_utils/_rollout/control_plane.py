@@ -11,6 +11,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import functools
+import typing as t
 
 from .._errors import OvnError
 from .._manifests.names import (
@@ -21,7 +22,10 @@ from .._manifests.names import (
     observer_name,
 )
 from .._objects import Done, key_of, prune
+from .._pods.due import is_leaving
 from .._pods.schema import schema_gap
+from .anew import find_claims, member_of, take_claims
+from .anew import words as words_of_claims
 from .database import DatabaseRollout, raise_together
 from .desired import is_config, is_later, keep_claims, template_changes
 from .endpoints import Place, find_endpoints
@@ -31,8 +35,8 @@ from .objects import DeclaredObjects
 from .ports import repair
 from .settings import converge_settings
 from .status import Seen, write_status
-from .storage import grow_claims, unbound_claims
-from .template import foreseen, is_stale, rehearse, take_away
+from .storage import claim_changes, grow_claims, unbound_claims
+from .template import foreseen, kept_words, rehearse, stale, take_away
 from .template import words as words_of_template
 from .workloads import await_workloads, observer_trouble
 
@@ -48,6 +52,7 @@ class ControlPlane(DeclaredObjects):
             self._let_go()
             self._foundations(self.live)
             self._objects(self.live)
+            self._empty_claims()
             self._rounds()
             self._settings()
             self._templates()
@@ -81,6 +86,40 @@ class ControlPlane(DeclaredObjects):
                 template_changed=self.check_mode and template_changes(done, f"{self.wanted.name}-{d}"),
             )
 
+    def _empty_claims(self) -> None:
+        """Members that wait for a volume of another class than the declared one would wait for ever. No pod that runs is touched."""
+        for d, claims in self.empty.items():
+            if not claims:
+                continue
+            name, there = self.databases[d].set_name, self._stateful_set(d)
+            differs = stale(there, self.wanted.spec.database(d).storage)
+            if there is None or not differs:
+                self._take_claims(d, claims)
+            elif why := self._renew(d, there, words_of_template(name, differs), claims):
+                self.warnings.append(kept_words(name, differs, why))
+        if any(self.empty.values()) and not self.check_mode:
+            self.live.claims_again(self.cluster)
+            claim_changes(self.wanted, self.live)  # refuses one that got its volume at the last moment
+            left = [c for claims in find_claims(self.cluster, self.wanted, self.live).values() for c in claims]
+            if names := ", ".join(c["metadata"]["name"] for c in left if not is_leaving(c)):
+                self.warnings.append(f"{names} could not be made anew with the declared storage class. Run again.")
+
+    def _take_claims(self, database: Database, claims: t.Sequence[Object]) -> None:
+        if not claims:
+            return
+        what = words_of_claims(claims)
+        if not self.check_mode:
+            self.lease.take(what)
+        gone = take_claims(
+            self.cluster, self.wanted, database, claims, check_mode=self.check_mode, note=self.done.append
+        )
+        if gone:
+            self.steps.append(words_of_claims(gone))
+        for claim in gone:
+            self.live.index.pop(key_of({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}), None)
+        if self.check_mode:
+            self.databases[database].gone |= {member_of(claim) for claim in gone}
+
     # --- databases -------------------------------------------------------------------------------------------------------
 
     def _rounds(self) -> None:
@@ -104,14 +143,14 @@ class ControlPlane(DeclaredObjects):
     def _templates(self) -> None:
         """When everything else is done: new claims get the declared size, too, and those that were made meanwhile have it."""
         for d, rollout in self.databases.items():
-            size, name = self.wanted.spec.database(d).storage.size, rollout.set_name
-            there = self._stateful_set(d)
-            if there is None or not is_stale(there, size):
+            name, there = rollout.set_name, self._stateful_set(d)
+            differs = stale(there, self.wanted.spec.database(d).storage)
+            if there is None or not differs:
                 continue
             whole = rollout.will_be_whole if self.check_mode else rollout.is_whole
-            why = self._renew(d, there, words_of_template(name, size)) if whole else "not all members take part"
-            if why:
-                self.warnings.append(f"StatefulSet {name} still makes claims of the old size: {why}. Run again.")
+            what = f"{words_of_template(name, differs)}: pods and claims stay"
+            if why := self._renew(d, there, what) if whole else "not all members take part":
+                self.warnings.append(kept_words(name, differs, why))
         if self.steps and not self.check_mode:
             self.live.claims_again(self.cluster)
             grow_claims(self.cluster, self.wanted, self.live, check_mode=False, note=self.done.append)
@@ -121,8 +160,8 @@ class ControlPlane(DeclaredObjects):
                 f"{', '.join(late)} has no volume yet, so it keeps its size for now. Run again when its pod runs."
             )
 
-    def _renew(self, database: Database, there: Object, what: str) -> str:
-        """Why not, empty if it was done."""
+    def _renew(self, database: Database, there: Object, what: str, claims: t.Sequence[Object] = ()) -> str:
+        """Why not, empty if it was done. While there is no StatefulSet, nobody makes these claims as they were."""
         name, namespace = there["metadata"]["name"], self.wanted.namespace
         manifests = self._manifests(self.replicas)
         manifest = next(m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name)
@@ -132,6 +171,8 @@ class ControlPlane(DeclaredObjects):
             after = foreseen(last or there, manifest)
             self.steps.append(what)
             self.done.append(Done("StatefulSet", name, namespace, "changed", there, after))
+            self.live.index[key_of(there)] = after
+            self._take_claims(database, claims)
             return ""
         if self.lease.take(what):  # else it was taken before everything was looked at
             return "another run may have acted meanwhile"
@@ -140,10 +181,13 @@ class ControlPlane(DeclaredObjects):
             self.steps.remove(what)
             return why
         self.live.index.pop(key_of(there))
-        self._scale(database, self.replicas[database])
-        made = self.done.pop()
+        try:
+            self._take_claims(database, claims)
+        finally:
+            self._scale(database, self.replicas[database])
+            made = self.done.pop()
+            self.done.append(made._replace(action="changed", before=there))
         self.live.stateful_set(self.cluster, database)
-        self.done.append(made._replace(action="changed", before=there))
         return ""
 
     # --- the rest --------------------------------------------------------------------------------------------------------

@@ -54,13 +54,17 @@ class DatabaseRollout(ObservedDatabase):
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
+        self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
         self._world: dict[str, Observation] = {}
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
     def foresee(self) -> None:
         """Check mode: the whole ordered plan."""
-        decided = plan_round(self.run, self.observe(), gate_reason)
+        seen, record = self.observe(), self.store.read()
+        for name in self.gone & set(self.run.declared):
+            seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
+        decided = plan_round(self.run, seen, gate_reason)
         self.warnings += decided.warnings
         steps, self._world = play(self.run, self.seen, gate_reason)
         self.steps += steps

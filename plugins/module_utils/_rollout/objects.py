@@ -31,6 +31,7 @@ from .._pods.due import is_leaving
 from .._raft.record import Record
 from .._raft.standing import refuse_by_record
 from .._raft.step import PODS
+from .anew import find_claims
 from .database import DatabaseRollout
 from .desired import Wanted, is_config, keep_claims
 from .endpoints import Endpoints
@@ -41,7 +42,7 @@ from .observed import Context
 from .ports import Clash, find_clashes, refuse_clashes
 from .record_store import RecordStore
 from .storage import check_claims, claim_changes
-from .template import await_gone, is_stale
+from .template import await_gone, stale
 
 
 class DeclaredObjects:
@@ -59,6 +60,7 @@ class DeclaredObjects:
         self.records: dict[Database, Record | None] = {}
         self.replicas: dict[Database, int] = {}
         self.clashes: list[Clash] = []
+        self.empty: dict[Database, list[Object]] = {}  # claims that have to be made anew
         self.endpoints = Endpoints()
         self.archive = build_archive()
         self.owner: Object | None = None
@@ -86,17 +88,18 @@ class DeclaredObjects:
             if not wanted.bootstrap and self.records[d] is None and not self.replicas[d]:
                 raise Refused(f"{d} does not exist yet, and {PODS.bootstrap} Nothing was created.")
         check_claims(self.cluster, wanted, live)
+        self.empty = find_claims(self.cluster, wanted, live)
         self.clashes = find_clashes(self._manifests(self.replicas), live.index)
         if not wanted.force_conflicts:
             refuse_clashes(self.clashes)
 
     def _pending(self) -> bool:
         """Whether any object differs from what is declared."""
-        if claim_changes(self.wanted, self.live):
+        if claim_changes(self.wanted, self.live) or any(self.empty.values()):
             return True
         for d in DATABASES:
             there = self._stateful_set(d)
-            if is_leaving(there) or is_stale(there, self.wanted.spec.database(d).storage.size):
+            if is_leaving(there) or stale(there, self.wanted.spec.database(d).storage):
                 return True
         self.owner = self.live.resource
         manifests = [*self.wanted.foundations(self.live), *self._manifests(self.replicas)]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Claims that exist: they grow when the specification says so, and never shrink or move.
+Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (anew.py has those without).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typing as t
 
 from .._errors import Refused
 from .._k8s import Cluster
-from .._manifests.names import DATABASES, Object, claim_name
+from .._manifests.names import DATABASES, MANAGER, Database, Object, claim_name
 from .._manifests.quantity import parse_quantity
 from .._objects import Done
 from .desired import Wanted
@@ -28,10 +28,15 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
             f"PersistentVolumeClaim {name} has {there}, the specification says {size}. A volume does not shrink: declare {there} or more."
         )
     current = claim["spec"].get("storageClassName")
-    if storage_class is not None and current is not None and storage_class != current:
+    if storage_class is not None and current is not None and storage_class != current and not is_empty(claim):
+        what = (
+            f"Data does not move to another class: declare {current}"
+            if is_bound(claim)
+            else f"Somebody made it by hand or gave it something to be filled from: declare {current}, or delete it and its pod"
+        )
         raise Refused(
-            f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. Data does not move by itself: declare "
-            f"{current}, or replace one member after the other with new claims."
+            f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. {what}. Without storageClass "
+            "claims that are there stay as they are, and new ones get the cluster's default."
         )
     if parse_quantity(size) == parse_quantity(there):
         return None
@@ -43,12 +48,16 @@ def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
     changes: list[tuple[Object, Object]] = []
     for database in DATABASES:
         spec = wanted.spec.database(database)
-        for index in range(live.claims(database)):
-            claim = live.get("v1", "PersistentVolumeClaim", claim_name(wanted.name, database, index))
-            patch = claim and claim_change(claim, spec.storage.size, spec.storage.storage_class)
-            if claim and patch and is_bound(claim):  # the API server changes none without a volume
+        for claim in claims_of(wanted, live, database):
+            patch = claim_change(claim, spec.storage.size, spec.storage.storage_class)
+            if patch and is_bound(claim):  # the API server changes none without a volume
                 changes.append((claim, patch))
     return changes
+
+
+def claims_of(wanted: Wanted, live: Live, database: Database) -> list[Object]:
+    names = [claim_name(wanted.name, database, index) for index in range(live.claims(database))]
+    return [claim for name in names if (claim := live.get("v1", "PersistentVolumeClaim", name)) is not None]
 
 
 def unbound_claims(wanted: Wanted, live: Live) -> list[str]:
@@ -56,15 +65,21 @@ def unbound_claims(wanted: Wanted, live: Live) -> list[str]:
     found = []
     for database in DATABASES:
         spec = wanted.spec.database(database)
-        for index in range(live.claims(database)):
-            claim = live.get("v1", "PersistentVolumeClaim", claim_name(wanted.name, database, index))
-            if claim and not is_bound(claim) and claim_change(claim, spec.storage.size, spec.storage.storage_class):
+        for claim in claims_of(wanted, live, database):
+            if not is_bound(claim) and claim_change(claim, spec.storage.size, spec.storage.storage_class):
                 found.append(claim["metadata"]["name"])
     return found
 
 
 def is_bound(claim: Object) -> bool:
     return bool((claim.get("status") or {}).get("phase") == "Bound")
+
+
+def is_empty(claim: Object) -> bool:
+    """Whether nothing can be lost with it: our StatefulSet made it, it never had a volume, and nothing is to be copied into one."""
+    spec, ours = claim["spec"], (claim["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
+    filled = any(spec.get(field) for field in ("volumeName", "dataSource", "dataSourceRef"))
+    return ours and not filled and not is_bound(claim)
 
 
 def check_claims(cluster: Cluster, wanted: Wanted, live: Live) -> None:

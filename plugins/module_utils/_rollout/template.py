@@ -3,40 +3,50 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The size that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is made anew, without its pods and claims: they are
-orphans for a moment, and the new one takes them as its own. A run that is killed in between leaves running pods, and the next one makes it.
+The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is made anew, without its pods
+and claims: they are orphans for a moment, and the new one takes them as its own. A run that is killed in between leaves running pods, and the next
+one makes it.
 """
 
 from __future__ import annotations
 
 import time
+import typing as t
 
 from .._errors import Conflict, OvnError, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object
 from .._manifests.quantity import parse_quantity
 from .._pods.due import is_leaving
+from .._spec import Storage
 
 _GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
 _ATTEMPTS, _PAUSE = 5, 0.1
 
 
-def claim_size(stateful_set: Object) -> str:
-    """What a new claim gets."""
-    (template,) = stateful_set["spec"]["volumeClaimTemplates"]
-    return str(template["spec"]["resources"]["requests"]["storage"])
+def stale(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
+    """What a new claim would not get as declared, each with words for what it shall get."""
+    if stateful_set is None:
+        return {}
+    found, (template,) = dict[str, str](), stateful_set["spec"]["volumeClaimTemplates"]
+    if parse_quantity(template["spec"]["resources"]["requests"]["storage"]) != parse_quantity(storage.size):
+        found["size"] = storage.size
+    if template["spec"].get("storageClassName") != storage.storage_class:
+        declared = storage.storage_class
+        found["storage class"] = f"storage class {declared}" if declared else "the cluster's default storage class"
+    return found
 
 
-def is_stale(stateful_set: Object | None, size: str) -> bool:
-    return stateful_set is not None and parse_quantity(claim_size(stateful_set)) != parse_quantity(size)
+def words(name: str, differs: t.Mapping[str, str]) -> str:
+    return f"make the StatefulSet {name} anew, so that new claims get {' and '.join(differs.values())}"
 
 
-def words(name: str, size: str) -> str:
-    return f"make the StatefulSet {name} anew, so that new claims get {size}: pods and claims stay"
+def kept_words(name: str, differs: t.Mapping[str, str], why: str) -> str:
+    return f"StatefulSet {name} still makes claims of the old {' and '.join(differs)}: {why}. Run again."
 
 
 def foreseen(there: Object, manifest: Object) -> Object:
-    """The StatefulSet as it will be: `manifest` has it with the declared size."""
+    """The StatefulSet as it will be: `manifest` has it with the declared storage."""
     return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
 

@@ -9,16 +9,24 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.live import Live
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import check_claims, claim_change, is_bound
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import is_stale
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.storage import (
+    check_claims,
+    claim_change,
+    is_bound,
+    is_empty,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import kept_words, stale, words
+from ansible_collections.c5c3.ovn.plugins.module_utils._spec import Storage, parse_spec
+
+MANAGED = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
 
 
 def claim(size: str, storage_class: str | None = "fast") -> dict[str, t.Any]:
     spec: dict[str, t.Any] = {"resources": {"requests": {"storage": size}}}
     if storage_class:
         spec["storageClassName"] = storage_class
-    return {"metadata": {"name": "data-ovn-northbound-0"}, "spec": spec}
+    metadata = {"name": "data-ovn-northbound-0", "labels": MANAGED}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Bound"}}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +44,7 @@ def test_claim_change(there: str, size: str, storage_class: str | None, patch: d
 
 @pytest.mark.parametrize(
     ("size", "storage_class", "words"),
-    [("5Gi", None, "A volume does not shrink"), ("10Gi", "slow", "Data does not move by itself")],
+    [("5Gi", None, "A volume does not shrink"), ("10Gi", "slow", "Data does not move to another class: declare fast")],
     ids=["smaller", "another class"],
 )
 def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, words: str) -> None:
@@ -58,13 +66,58 @@ def test_a_claim_has_a_volume_when_it_is_bound(status: dict[str, t.Any], bound: 
     assert is_bound({**claim("1Gi"), "status": status}) is bound
 
 
-def stateful_set(size: str) -> dict[str, t.Any]:
-    return {"spec": {"volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": size}}}}]}}
+PENDING = {"status": {"phase": "Pending"}}
 
 
 @pytest.mark.parametrize(
-    ("there", "size", "stale"),
-    [(None, "1Gi", False), (stateful_set("1Gi"), "1024Mi", False), (stateful_set("1Gi"), "2Gi", True)],
+    ("changes", "empty"),
+    [
+        (PENDING, True),
+        ({"status": {}}, True),
+        ({}, False),
+        ({**PENDING, "spec": {**claim("1Gi")["spec"], "volumeName": "pv"}}, False),
+        ({**PENDING, "spec": {**claim("1Gi")["spec"], "dataSource": {"kind": "VolumeSnapshot"}}}, False),
+        ({**PENDING, "metadata": {"name": "data-ovn-northbound-0"}}, False),
+    ],
+    ids=["pending", "just made", "bound", "a volume is chosen", "filled from a snapshot", "made by hand"],
 )
-def test_a_template_of_another_size_is_stale(there: dict[str, t.Any] | None, size: str, stale: bool) -> None:
-    assert is_stale(there, size) is stale
+def test_only_a_claim_of_ours_without_a_volume_is_empty(changes: dict[str, t.Any], empty: bool) -> None:
+    there = {**claim("1Gi"), **changes}
+    assert is_empty(there) is empty
+    if empty:
+        assert claim_change(there, "1Gi", "slow") is None
+        return
+    with pytest.raises(Refused, match=r"has storage class fast, the specification says slow\."):
+        claim_change(there, "1Gi", "slow")
+
+
+def stateful_set(size: str, storage_class: str | None = None) -> dict[str, t.Any]:
+    spec: dict[str, t.Any] = {"resources": {"requests": {"storage": size}}}
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    return {"spec": {"volumeClaimTemplates": [{"spec": spec}]}}
+
+
+@pytest.mark.parametrize(
+    ("there", "storage", "differs"),
+    [
+        (None, Storage("1Gi", None), {}),
+        (stateful_set("1Gi"), Storage("1024Mi", None), {}),
+        (stateful_set("1Gi"), Storage("2Gi", None), {"size": "2Gi"}),
+        (stateful_set("1Gi", "a"), Storage("1Gi", "a"), {}),
+        (stateful_set("1Gi", "a"), Storage("1Gi", "b"), {"storage class": "storage class b"}),
+        (stateful_set("1Gi"), Storage("1Gi", "b"), {"storage class": "storage class b"}),
+        (stateful_set("1Gi", "a"), Storage("1Gi", None), {"storage class": "the cluster's default storage class"}),
+    ],
+)
+def test_a_template_for_other_storage_is_stale(
+    there: dict[str, t.Any] | None, storage: Storage, differs: dict[str, str]
+) -> None:
+    assert stale(there, storage) == differs
+
+
+def test_what_differs_is_told() -> None:
+    differs = stale(stateful_set("1Gi", "a"), Storage("2Gi", "b"))
+    assert words("x", differs) == "make the StatefulSet x anew, so that new claims get 2Gi and storage class b"
+    kept = "StatefulSet x still makes claims of the old size and storage class: why. Run again."
+    assert kept_words("x", differs, "why") == kept
