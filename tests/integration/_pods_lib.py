@@ -30,7 +30,13 @@ class FakePod:
         labels = {"controller-revision-hash": self.revision}
         state: dict[str, t.Any] = {"waiting": {"reason": self.waiting}} if self.waiting else {"running": {}}
         status = {"containerStatuses": [{"name": "database", "state": state}]}
-        metadata = {"name": self.member.id, "uid": self.uid, "labels": labels, "annotations": self.annotations}
+        metadata = {
+            "name": self.member.id,
+            "namespace": "ns",
+            "uid": self.uid,
+            "labels": labels,
+            "annotations": self.annotations,
+        }
         metadata["resourceVersion"] = str(self.version)
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
 

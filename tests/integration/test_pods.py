@@ -17,6 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, T
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods import act, joining
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.act import PodMembers
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import EXAMINE, parse_examination
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.idle import delete_idle
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
@@ -165,7 +166,7 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     world.cluster.revision, world.cluster.waiting = "r3", ""
     stuck = next(name for name, pod in world.cluster.pods.items() if pod.waiting)
     assert stuck in world.members.outdated(world.members.pods())
-    assert world.members.delete_idle(world.members.pods()[stuck])
+    assert delete_idle(t.cast(_k8s.Cluster, world.cluster), world.members.pods()[stuck])
     assert len(world.converge()) == 2
     assert {pod.revision for pod in world.cluster.pods.values()} == {"r3"}
 

@@ -12,7 +12,7 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
@@ -89,13 +89,18 @@ class PodMembers:
             if all(member in pods and runs(pods[member]) for member in members) or deadline.expired:
                 return
 
-    def outlooks(self, members: t.Sequence[str], pods: t.Mapping[str, Pod]) -> dict[str, Outlook]:
+    def outlooks(
+        self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
+    ) -> dict[str, Outlook]:
         """Of pods that do not run."""
         self.waited.look(members, pods)
         events = list_events(self.cluster, self.namespace)
         owner = f"{self.name}-{self.database}"
         now, waited = self.now(), self.waited
-        return {m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m))) for m in members}
+        return {
+            m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m)), needed=m not in unneeded)
+            for m in members
+        }
 
     def _refuse_hopeless(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
         """An error if one of these, which are waited for, will not come by itself."""
@@ -123,18 +128,6 @@ class PodMembers:
         owner = self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace)
         revision = update_revision(owner)
         return {member: pod for member, pod in pods.items() if is_outdated(pod, revision)}
-
-    def delete_idle(self, pod: Pod) -> bool:
-        """Delete a pod in which nothing runs, unless anything has changed since it was listed: a server in it may serve by now."""
-        metadata = pod["metadata"]
-        try:
-            return self.cluster.delete(
-                *("v1", "Pod", metadata["name"], self.namespace),
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
-            )
-        except Conflict:
-            return False
 
     # --- the record in the pods ------------------------------------------------------------------------------------------
 

@@ -46,14 +46,6 @@ def runs(pod: Object) -> bool:
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
 
 
-def has_started(pod: Object) -> bool:
-    """Whether anything ever ran in it or may run at this moment, or the pod is on its way out."""
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    states = [c.get("state") or {} for c in containers]
-    started = any("running" in state or "terminated" in state for state in states)
-    return started or is_leaving(pod) or any(c.get("restartCount") for c in containers)
-
-
 def is_seen(workload: Object) -> bool:
     """Whether its controller has looked at this version of it."""
     status = workload.get("status") or {}

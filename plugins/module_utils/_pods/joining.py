@@ -15,8 +15,9 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import Conflict, Refused
 from .._raft.record import Record
-from .due import has_started, is_leaving
+from .due import is_leaving
 from .examine import Seen
+from .idle import delete_idle, has_started
 
 if t.TYPE_CHECKING:
     from .act import PodMembers
@@ -55,7 +56,7 @@ class Wait:
             self.last = "its pod does not run yet"
             # One that crashed starts again by itself, and may serve then.
             if not has_started(pod) and self.members.outdated({self.member: pod}):
-                self.members.delete_idle(pod)
+                delete_idle(self.members.cluster, pod)
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
             return True

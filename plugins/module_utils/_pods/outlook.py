@@ -5,7 +5,8 @@
 
 Whether a pod that does not run will do so by itself. What passes - a volume that is being made, a registry that hiccups - is waited for. Pure.
 
-What was said before anybody waited counts for nothing: events live for an hour, and who reads them may just have put right what they tell.
+What was said before anybody waited counts for nothing where the pod is needed: events live for an hour, and who reads them may just have put
+right what they tell. Where nobody needs it now, nobody waits for Kubernetes to say it again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ PATIENCE = 20.0
 # What a controller answers when it is asked for a pod it answers at once; its events are stamped with whole seconds.
 _ANSWER = 3.0
 _UNBOUND_PATIENCE = 120.0  # a volume is made by somebody else's machines
+_CRASH_PATIENCE = 60.0  # of what crashed before; the kubelet may pause for longer
 _PROVISIONER_TRIES = 60.0  # it tries again that often at least
 _MOUNT_PATIENCE = 60.0
 _ATTACH_PATIENCE = 400.0  # a node that died keeps its volumes for about six minutes
@@ -31,8 +33,17 @@ _PULLS = 2
 _UNBOUND = "unbound immediate PersistentVolumeClaims"
 _SUMMARY = "Unable to attach or mount volumes"  # of a kubelet that waits, whatever for
 _NODE_COMES = frozenset({"TriggeredScaleUp", "Nominated"})  # by an autoscaler
-_NEVER = frozenset({"InvalidImageName", "ErrImageNeverPull"})
-_FAILING = frozenset({"ImagePullBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_IN_THE_MAKING = frozenset({"Provisioning", "ExternalProvisioning"})
+_NEVER = "InvalidImageName"
+_FAILING = frozenset(
+    {
+        "ErrImageNeverPull",
+        "ImagePullBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+    }
+)
 
 Object = t.Mapping[str, t.Any]
 
@@ -45,11 +56,19 @@ class Outlook(t.NamedTuple):
 
 
 def outlook(
-    name: str, owner: str, pod: Object | None, events: t.Sequence[Object], now: float, since: float | None
+    name: str,
+    owner: str,
+    pod: Object | None,
+    events: t.Sequence[Object],
+    now: float,
+    since: float | None,
+    *,
+    needed: bool = True,
 ) -> Outlook:
     """Moments are seconds since 1970 by the clock of the API server.
 
     `since` that moment this pod is waited for; of a pod that is missing: since its owner's controller was asked to try again, None if it was not.
+    `needed`: the others do not serve without it, or something is to be done with it.
     """
     if pod is None:
         refused = [
@@ -66,10 +85,11 @@ def outlook(
         late = now - seconds(gone) > PATIENCE
         return Outlook(words or f"Pod {name} does not end: its node does not answer", late)
     own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
+    begun = since if needed and since is not None else 0.0
     condition = unscheduled(pod)
     if condition is not None:
-        return Outlook(words, _gets_no_node(name, condition, own, events, now))
-    return Outlook(words, _starts_never(pod, own, now) or _mounts_never(pod, own, now, since))
+        return Outlook(words, _gets_no_node(name, condition, own, events, now, begun))
+    return Outlook(words, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
 
 
 def _uid(event: Object) -> str:
@@ -107,43 +127,56 @@ def _count(event: Object) -> int:
 
 
 def _gets_no_node(
-    name: str, condition: Object, own: t.Sequence[Object], events: t.Sequence[Object], now: float
+    name: str, condition: Object, own: t.Sequence[Object], events: t.Sequence[Object], now: float, begun: float
 ) -> bool:
     patience = PATIENCE
-    if _UNBOUND in condition.get("message", "") and not _has_no_volume(name, events, now):
-        patience = _UNBOUND_PATIENCE
+    if _UNBOUND in condition.get("message", ""):
+        patience = _volume_patience(name, events, now, begun)
     ordered = any(event.get("reason") in _NODE_COMES for event in own)
-    return now - seconds(condition.get("lastTransitionTime")) > patience and not ordered
+    return now - max(seconds(condition.get("lastTransitionTime")), begun) > patience and not ordered
 
 
-def _has_no_volume(pod: str, events: t.Sequence[Object], now: float) -> bool:
-    """Whether somebody was asked for its volume and could not make it, or nobody can be asked."""
+def _volume_patience(pod: str, events: t.Sequence[Object], now: float, begun: float) -> float:
+    """Shorter if somebody was asked for its volume and could not make it, or nobody can be asked."""
+    refused, made = 0.0, 0.0
     for event in events:
         about, reason = event.get("involvedObject") or {}, event.get("reason")
-        refused = reason == "ProvisioningFailed" or (
+        if not (about.get("kind") == "PersistentVolumeClaim" and about.get("name", "").endswith(f"-{pod}")):
+            continue
+        if reason in _IN_THE_MAKING:
+            made = max(made, _last(event))
+        if reason == "ProvisioningFailed" or (
             reason == "FailedBinding" and "no storage class is set" in event.get("message", "")
-        )
-        claim = about.get("kind") == "PersistentVolumeClaim" and about.get("name", "").endswith(f"-{pod}")
-        if refused and claim and now - _last(event) <= _PROVISIONER_TRIES:
-            return True
-    return False
+        ):
+            refused = max(refused, _last(event))
+    if refused >= max(math.floor(begun), now - _PROVISIONER_TRIES):
+        return PATIENCE
+    # What was refused before is tried again until then.
+    return _PROVISIONER_TRIES if begun and refused > made else _UNBOUND_PATIENCE
 
 
-def _starts_never(pod: Object, own: t.Sequence[Object], now: float) -> bool:
+def _starts_never(pod: Object, own: t.Sequence[Object], now: float, begun: float) -> bool:
     failed = [event for event in own if event.get("reason") == "Failed"]
     # A pod may be old when its trouble begins: its volume came late.
-    begun = min(map(_first, failed), default=seconds(pod["metadata"].get("creationTimestamp")))
-    pulls = sum(_count(event) for event in failed if event.get("message", "").startswith("Failed to pull image"))
+    first = max(min(map(_first, failed), default=seconds(pod["metadata"].get("creationTimestamp"))), begun)
+    pulls = [event for event in failed if event.get("message", "").startswith("Failed to pull image")]
+    pulled = max(map(_last, pulls), default=0.0) >= begun and sum(map(_count, pulls)) >= _PULLS
     for container in containers(pod):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason", "")
-        if reason in _NEVER or (reason in _FAILING and now - begun > PATIENCE):
+        if reason == _NEVER or (reason in _FAILING and now - first > PATIENCE):
             return True
-        if reason in ("ErrImagePull", "ImagePullBackOff") and pulls >= _PULLS:
+        if reason in ("ErrImagePull", "ImagePullBackOff") and pulled:
             return True
-        crashes = reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= _CRASHES
-        if crashes and _last_run(container) < _SHORT_RUN:
+        if reason == "CrashLoopBackOff" and _crashes(container, now, begun):
             return True
     return False
+
+
+def _crashes(container: Object, now: float, begun: float) -> bool:
+    """Again and again, each time at once."""
+    told = container.get("restartCount", 0) >= _CRASHES and _last_run(container) < _SHORT_RUN
+    ended = seconds(((container.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
+    return told and (ended >= begun or now - begun > _CRASH_PATIENCE)
 
 
 def _last_run(container: Object) -> float:

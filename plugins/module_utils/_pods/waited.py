@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 ASKED_ANNOTATION = "ovn.c5c3.io/asked"
 # Who makes pods did so by now, if nobody refuses them.
 _NUDGE_AFTER = 2.0
-_PAUSE = 30.0  # between two looks of one wait there is less
+_PAUSE = 60.0  # between two looks of one wait there is less, also while a frozen node lets everybody wait
 
 Object = t.Mapping[str, t.Any]
 

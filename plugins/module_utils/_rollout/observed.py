@@ -18,8 +18,9 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
-from .._pods.due import has_started, is_outdated, runs, update_revision
+from .._pods.due import is_outdated, runs, update_revision
 from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
+from .._pods.idle import backs_off, delete_idle, has_started
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
 from .._raft.observation import Observation
@@ -31,7 +32,7 @@ from .record_store import RecordStore
 from .trouble import describe
 
 _EXEC_SECONDS = 25  # the command asks several times, each with its own limit
-_EXAMINED_SECONDS = 60  # for volumes and images; a pod that hangs longer is told as unknown
+_EXAMINED_SECONDS = 60  # for a pod that runs, or that nobody needs; one that hangs longer is told as unknown
 # A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
 _AGAIN_SECONDS = 3
 
@@ -74,6 +75,9 @@ class ObservedDatabase:
         self.set: dict[str, t.Any] | None = None
         self.seen: dict[str, Observation] = {}
         self._away: dict[str, float] = {}  # since when members cannot be examined
+        self._met: set[str] = (
+            set()
+        )  # members that were away at an earlier look: what their pods wait for now began in this run
         self.schemas = Schemas(None, None)
         self.unknown: dict[str, str] = {}  # member to why it could not be examined
         self.steps: list[str] = []
@@ -215,21 +219,31 @@ class ObservedDatabase:
         running = [name for name in waiting if name in self.pods and runs(self.pods[name])]
         limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
         coming = [name for name in running if away[name] < limit]
-        idle = [name for name in waiting if name not in running and away[name] < _EXAMINED_SECONDS]
+        unneeded = {name for name in waiting if not self._is_needed(name)}
+        idle = [
+            name for name in waiting if name not in running and (name not in unneeded or away[name] < _EXAMINED_SECONDS)
+        ]
         if idle and self.context.wait:
-            for name, outlook in self.members.outlooks(idle, self.pods).items():
+            for name, outlook in self.members.outlooks(idle, self.pods, unneeded).items():
                 if not outlook.hopeless:
                     coming.append(name)
         return coming
 
+    def _is_needed(self, name: str) -> bool:
+        """Whether the others do not serve without it, or it never took part: then it is waited for as long as that can help."""
+        record = self.store.read()
+        member = record.members.get(name) if record is not None else None
+        return not self._serves or member is None or member.state != "confirmed"
+
     def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
         """Pods that never started, for want of an image for example, are made anew. Those that have changed meanwhile are looked at again."""
         stuck = self._stuck(waiting)
+        self._met.update(waiting)
         if not stuck:
             return []
         self.context.lease.take(f"make {', '.join(stuck)} anew")
         for name, why in stuck.items():
-            if self.members.delete_idle(self.pods[name]):
+            if delete_idle(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
                 self._note(f"make the pod {name} anew: {why}")
         return list(stuck)
@@ -237,7 +251,12 @@ class ObservedDatabase:
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to make anew, and why. No controller replaces them by itself."""
         idle = {name: self.pods[name] for name in waiting if name in self.pods and not has_started(self.pods[name])}
-        return dict.fromkeys(self.members.outdated(idle), "its template has changed, and it never started")
+        due = dict.fromkeys(self.members.outdated(idle), "its template has changed, and it never started")
+        for name, pod in idle.items():
+            # The image may be there by now, and nobody waits for a kubelet that pauses.
+            if backs_off(pod) and self.context.wait and name not in self._met and self._is_needed(name):
+                due.setdefault(name, "its image is pulled again at once, and it never started")
+        return due
 
     def _note(self, words: str) -> None:
         if words not in self.steps:

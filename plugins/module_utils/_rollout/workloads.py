@@ -17,6 +17,7 @@ from .._errors import OvnError, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object, northd_name, observer_name
 from .._pods.due import is_available, is_leaving
+from .._pods.idle import backs_off, delete_idle, has_started
 from .._pods.listing import list_events
 from .._pods.outlook import PATIENCE, outlook
 from .._pods.waited import ASKED_ANNOTATION
@@ -85,6 +86,7 @@ class _Hopes:
         self._begun = time.monotonic()
         self._since: float | None = None
         self._asked: float | None = None
+        self._hurried = False
 
     def lost(self) -> str:
         """What keeps the pods away for good, empty if they may come."""
@@ -93,7 +95,17 @@ class _Hopes:
         newest = _newest(self.cluster, self.namespace, self.name)
         if newest is None:
             return ""
+        if not self._hurried:
+            self._hurried = True
+            self._hurry(newest)
         return self._refused(newest) or self._pods_stay_away(newest)
+
+    def _hurry(self, newest: Object) -> None:
+        """Pods whose kubelets pause before they pull the image again are made anew, once: it may be there by now."""
+        for pod in _pods(self.cluster, self.namespace, newest):
+            if backs_off(pod) and not has_started(pod):
+                with contextlib.suppress(OvnError):  # then they come later
+                    delete_idle(self.cluster, pod)
 
     def _refused(self, newest: Object) -> str:
         """Its controller pauses up to a quarter of an hour after a refusal, so it is asked to try again before it is believed."""

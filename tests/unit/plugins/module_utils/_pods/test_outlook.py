@@ -77,6 +77,9 @@ def series(at: float) -> Object:
 
 IMAGE, CREATING = pod(**waits("ErrImagePull")), pod(**waits("ContainerCreating"))
 
+BACKS_OFF, UNMADE = pod(**waits("ImagePullBackOff")), pod(**unscheduled(UNBOUND))
+PULLS = [event("Failed", PULL, 1, 300, count=5)]
+
 
 class Case(t.NamedTuple):
     about: str
@@ -86,6 +89,7 @@ class Case(t.NamedTuple):
     hopeless: bool
     words: str
     since: float | None = 0  # waited for, of a pod that is missing: the controller was asked
+    needed: bool = True
 
 
 CASES = [
@@ -100,6 +104,9 @@ CASES = [
         True,
         "has no node",
     ),
+    Case("no node, before the run", pod(**unscheduled()), [], 605, False, "has no node", 600),
+    Case("no node, before the run and in it", pod(**unscheduled()), [], 625, True, "has no node", 600),
+    Case("no node, and nobody needs the pod", pod(**unscheduled()), [], 605, True, "has no node", 600, False),
     Case("its volume is in the making", pod(**unscheduled(UNBOUND)), [], 90, False, "unbound immediate"),
     Case("nobody makes its volume", pod(**unscheduled(UNBOUND)), [], 130, True, "unbound immediate"),
     Case(
@@ -117,6 +124,29 @@ CASES = [
         30,
         True,
         "unbound immediate",
+    ),
+    Case("no storage class, before the run", UNMADE, [claim("ProvisioningFailed", CLASS, 588)], 605, False, CLASS, 600),
+    Case("no storage class, in the run", UNMADE, [claim("ProvisioningFailed", CLASS, 603)], 625, True, CLASS, 600),
+    Case("no storage class, long before", UNMADE, [claim("ProvisioningFailed", CLASS, 99)], 655, False, CLASS, 600),
+    Case("no storage class, and no new try", UNMADE, [claim("ProvisioningFailed", CLASS, 99)], 665, True, CLASS, 600),
+    Case(
+        "no storage class, and nobody needs the pod",
+        UNMADE,
+        [claim("ProvisioningFailed", CLASS, 588)],
+        605,
+        True,
+        CLASS,
+        600,
+        False,
+    ),
+    Case(
+        "its volume is in the making at last",
+        UNMADE,
+        [claim("ProvisioningFailed", CLASS, 588), claim("ExternalProvisioning", "waits for a volume", 601)],
+        665,
+        False,
+        CLASS,
+        600,
     ),
     Case(
         "there is a storage class by now",
@@ -154,9 +184,17 @@ CASES = [
         False,
         "ErrImagePull",
     ),
+    Case("no image, before the run", BACKS_OFF, PULLS, 505, False, "ImagePullBackOff", 500),
+    Case("no image, before the run and where nobody needs the pod", BACKS_OFF, PULLS, 505, True, "Back", 500, False),
+    Case("no image, before the run and after two attempts' time", BACKS_OFF, PULLS, 525, True, "Back", 500),
+    Case("a pull fails in the run", BACKS_OFF, [event("Failed", PULL, 1, 504, count=6)], 505, True, "Back", 500),
+    Case("an image that nobody pulls may come by hand", pod(**waits("ErrImageNeverPull")), [], 505, False, "Err", 500),
+    Case("an image that nobody pulls", pod(**waits("ErrImageNeverPull")), [], 530, True, "ErrImageNeverPull", 500),
     Case("no name of an image", pod(**waits("InvalidImageName")), [], 1, True, "InvalidImageName"),
     Case("crashed once", pod(**waits("CrashLoopBackOff", 1)), [], 300, False, "CrashLoopBackOff"),
     Case("crashes at once again and again", pod(**waits("CrashLoopBackOff", 3)), [], 300, True, "CrashLoopBackOff"),
+    Case("crashed before the run", pod(**waits("CrashLoopBackOff", 3)), [], 505, False, "CrashLoop", 500),
+    Case("crashed before the run, and pauses", pod(**waits("CrashLoopBackOff", 3)), [], 570, True, "CrashLoop", 500),
     Case("killed after a long life", pod(**waits("CrashLoopBackOff", 9, 80)), [], 300, False, "CrashLoopBackOff"),
     Case("is being made", CREATING, [], 300, False, ""),
     Case("a Secret that may come", CREATING, [event("FailedMount", SECRET)], 30, False, '"ovn-tls" not found'),
@@ -212,6 +250,6 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.about for case in CASES])
 def test_outlook(case: Case) -> None:
     since = None if case.since is None else START + case.since
-    found = outlook(NAME, OWNER, case.there, case.events, START + case.after, since)
+    found = outlook(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
     assert found.hopeless is case.hopeless
     assert (case.words in found.words) if case.words else found.words == ""

@@ -41,6 +41,7 @@ class World:
         ([(None, 0), (None, 5)], 105, 1),
         ([(None, 0), (None, 5), (None, 5), (None, 5)], 105, 1),
         ([("a", 0), ("a", 20)], 100, 0),
+        ([("a", 0), ("a", 40)], 100, 0),
         ([("a", 0), ("b", 20)], 120, 0),
         ([("a", 0), (None, 30)], None, 0),
         ([("a", 0), (None, 20), (None, 5)], 125, 1),
@@ -53,6 +54,7 @@ class World:
         "its controller is asked",
         "it is asked once",
         "a pod that does not run",
+        "one that is looked at late, for others did not answer",
         "its successor",
         "its pod went away late",
         "its pod went away late and has no successor",
@@ -77,7 +79,7 @@ def test_the_controller_is_asked_without_touching_the_template() -> None:
     ]
 
 
-@pytest.mark.parametrize("pause", [5, 60], ids=["nobody has to wait for it meanwhile", "nobody looks meanwhile"])
+@pytest.mark.parametrize("pause", [5, 90], ids=["nobody has to wait for it meanwhile", "nobody looks meanwhile"])
 def test_a_new_wait_asks_again(pause: float) -> None:
     world = World()
     world.look(None, 0)

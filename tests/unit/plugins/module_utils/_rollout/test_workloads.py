@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods import outlook
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import workloads
 
 Object = dict[str, t.Any]
@@ -47,6 +48,7 @@ class FakeCluster:
         self.seen, self.puts_right = list(seen), puts_right
         self.objects = {"Pod": list(pods), "Event": list(events), "ReplicaSet": list(sets)}
         self.patches: list[t.Any] = []
+        self.deleted: list[t.Any] = []
 
     def watch(self, *_: t.Any, **__: t.Any) -> t.Iterator[tuple[str, Object]]:
         yield "ADDED", self.seen[0]
@@ -55,6 +57,10 @@ class FakeCluster:
 
     def list(self, _api: str, kind: str, _namespace: str) -> list[Object]:
         return self.objects[kind]
+
+    def delete(self, *what: t.Any, **conditions: str) -> bool:
+        self.deleted.append((*what, conditions))
+        return True
 
     def patch(self, *what: t.Any) -> None:
         self.patches.append(what)
@@ -66,16 +72,18 @@ def wait(cluster: FakeCluster, seconds: float, seen: Object | None = None) -> Ob
     return workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), seen, Deadline(seconds))
 
 
-def pod(reason: str, revision: int = 10) -> Object:
+def pod(reason: str, revision: int = 10, restarts: int = 0) -> Object:
     state = {"waiting": {"reason": reason, "message": "no such image"}}
     return {
         "metadata": {
             "name": f"ovn-northd-{revision}-a",
+            "namespace": "x",
             "uid": "p",
+            "resourceVersion": "7",
             "creationTimestamp": "2026-01-01T00:00:00Z",
             "ownerReferences": [{"kind": "ReplicaSet", "uid": f"uid-{revision}"}],
         },
-        "status": {"containerStatuses": [{"name": "northd", "state": state}]},
+        "status": {"containerStatuses": [{"name": "northd", "state": state, "restartCount": restarts}]},
     }
 
 
@@ -115,6 +123,7 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     cluster: FakeCluster, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
+    monkeypatch.setattr(outlook, "PATIENCE", 0)
     deadline = Deadline(20)
     with pytest.raises(TimedOut, match="pods of Deployment ovn-northd were available, and waiting does not") as caught:
         workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), None, deadline)
@@ -143,6 +152,24 @@ def test_a_refusal_is_believed_after_another_attempt(monkeypatch: pytest.MonkeyP
 def test_troubles_of_an_older_template_do_not_count(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
     assert wait(cluster, 30) == deployment(3)
+
+
+@pytest.mark.parametrize(
+    ("there", "deletions"),
+    [
+        (pod("ImagePullBackOff"), 1),
+        (pod("ContainerCreating"), 0),
+        (pod("ImagePullBackOff", 9), 0),
+        (pod("ImagePullBackOff", restarts=1), 0),
+    ],
+    ids=["its kubelet pauses", "is being made", "of an older template", "it ran before"],
+)
+def test_a_pod_whose_kubelet_pauses_is_made_anew_once(there: Object, deletions: int) -> None:
+    """The image may be there by now, and the kubelet would look in five minutes."""
+    cluster = FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[there])
+    assert wait(cluster, 30) == deployment(3)
+    expected = ("v1", "Pod", there["metadata"]["name"], "x", {"uid": "p", "resource_version": "7"})
+    assert cluster.deleted == [expected] * deletions
 
 
 def test_an_age_is_told_by_the_clock_of_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
