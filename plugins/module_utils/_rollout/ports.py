@@ -15,7 +15,7 @@ import typing as t
 from .._errors import Conflict, Refused
 from .._k8s import FIELD_MANAGER, Cluster
 from .._manifests.names import Object
-from .._objects import Done, Key, key_of
+from .._objects import Done, Key, Note, key_of
 
 
 class Clash(t.NamedTuple):
@@ -77,7 +77,7 @@ def refuse_clashes(clashes: t.Sequence[Clash]) -> None:
             )
 
 
-def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool) -> list[Done]:
+def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool, note: Note) -> list[Done]:
     done = []
     for clash in clashes:
         metadata = clash.manifest["metadata"]
@@ -88,6 +88,7 @@ def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool) ->
         if not check_mode:
             after = cluster.patch("v1", "Service", metadata["name"], metadata["namespace"], patch)
         done.append(Done("Service", metadata["name"], metadata["namespace"], "changed", clash.live, after))
+        note(done[-1])
     return done
 
 

@@ -89,7 +89,9 @@ def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
             sent.append(arguments[-1])
             return live
 
-    repair(t.cast(t.Any, FakeCluster()), clashes(live, port(6641)), check_mode=False)
+    noted: list[t.Any] = []
+    done = repair(t.cast(t.Any, FakeCluster()), clashes(live, port(6641)), check_mode=False, note=noted.append)
+    assert done == noted
     assert sent == [{"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}]
 
 
