@@ -44,6 +44,9 @@ class Done(t.NamedTuple):
     after: Object | None
 
 
+Note = t.Callable[[Done], object]
+
+
 def key_of(manifest: Object) -> Key:
     metadata = manifest["metadata"]
     return manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"]
@@ -65,16 +68,24 @@ def converge(
     *,
     check_mode: bool,
     force: bool = False,
+    note: Note | None = None,
 ) -> list[Done]:
-    """Apply what differs, in the given order. The error of one object tells what was done before it."""
+    """Apply what differs, in the given order. The error of one object tells what was done before it, `note` hears of each at once."""
     done: list[Done] = []
     for manifest in desired:
         try:
-            done.append(_converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force))
+            one = _converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force)
         except OvnError as e:
             e.details.setdefault("done", [_told(one) for one in done if one.action != "unchanged"])
             raise
+        _add(one, done, note)
     return done
+
+
+def _add(one: Done, done: list[Done], note: Note | None) -> None:
+    done.append(one)
+    if note is not None:
+        note(one)
 
 
 def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, check_mode: bool, force: bool) -> Done:
@@ -118,18 +129,23 @@ def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) ->
 
 
 def prune(
-    cluster: Cluster, desired: t.Iterable[Object], live: t.Mapping[Key, Object], *, check_mode: bool
+    cluster: Cluster,
+    desired: t.Iterable[Object],
+    live: t.Mapping[Key, Object],
+    *,
+    check_mode: bool,
+    note: Note | None = None,
 ) -> list[Done]:
     """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
     wanted = {key_of(manifest) for manifest in desired}
-    done = []
+    done: list[Done] = []
     for key, item in live.items():
         if key in wanted or not _may_be_pruned(key, item):
             continue
         api_version, kind, namespace, name = key
         uid = item["metadata"].get("uid")
         if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
-            done.append(Done(kind, name, namespace, "deleted", item, None))
+            _add(Done(kind, name, namespace, "deleted", item, None), done, note)
     return done
 
 

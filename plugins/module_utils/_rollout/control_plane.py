@@ -64,11 +64,11 @@ class ControlPlane(DeclaredObjects):
     # --- objects ---------------------------------------------------------------------------------------------------------
 
     def _objects(self, live: Live) -> None:
-        self.done += [store.ensure(check_mode=self.check_mode) for store in self.stores.values()]
+        for store in self.stores.values():
+            self.done.append(store.ensure(check_mode=self.check_mode))
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
-        repaired = repair(self.cluster, self.clashes, check_mode=self.check_mode)
-        self.done += repaired
+        repaired = repair(self.cluster, self.clashes, check_mode=self.check_mode, note=self.done.append)
         live.index.update({key_of(one.after): one.after for one in repaired if one.after})
         if self.check_mode:  # a dry run would still see the ports that are in the way
             names = {one.name for one in repaired}
@@ -203,12 +203,12 @@ class ControlPlane(DeclaredObjects):
         config["data"].update(OvnNorth=self.endpoints.northbound, OvnSouth=self.endpoints.southbound)
         self._apply([config], live)
         unwanted = prune(self.cluster, manifests, live.index, check_mode=True)
-        if unwanted and not self.check_mode:
-            self.lease.take("remove what is not declared any more")
-            unwanted = prune(self.cluster, manifests, live.index, check_mode=False)
-        self.done += unwanted
         if self.check_mode:
+            self.done += unwanted
             return
+        if unwanted:
+            self.lease.take("remove what is not declared any more")
+            prune(self.cluster, manifests, live.index, check_mode=False, note=self.done.append)
         self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]
         self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]
         northd, observer = (self._deployment(name) for name in (northd_name(wanted.name), observer_name(wanted.name)))

@@ -137,18 +137,13 @@ class DeclaredObjects:
         self.owner = self.resource if (self.resource or {}).get("metadata", {}).get("uid") else None
 
     def _apply(self, manifests: list[Object], live: Live) -> list[Done]:
-        done = converge(
-            self.cluster,
-            manifests,
-            live.index,
-            check_mode=self.check_mode,
-            force=self.wanted.force_conflicts,
-        )
-        self.done += done
-        for one in done:
+        def note(one: Done) -> None:
+            self.done.append(one)
             if one.action != "unchanged" and not self.check_mode:
                 live.forget(one.kind, one.name)
-        return done
+
+        force = self.wanted.force_conflicts
+        return converge(self.cluster, manifests, live.index, check_mode=self.check_mode, force=force, note=note)
 
     def _manifests(self, replicas: t.Mapping[Database, int]) -> list[Object]:
         return central_manifests(
@@ -173,7 +168,8 @@ class DeclaredObjects:
         self.live.forget(kind, name)
         fresh = self.live.stateful_set(self.cluster, database)
         index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
-        self.done += converge(self.cluster, manifests, index, check_mode=False, force=self.wanted.force_conflicts)
+        force = self.wanted.force_conflicts
+        converge(self.cluster, manifests, index, check_mode=False, force=force, note=self.done.append)
         self.live.forget(kind, name)
 
     def _deployment(self, name: str) -> Object | None:

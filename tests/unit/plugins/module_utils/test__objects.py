@@ -110,9 +110,11 @@ def test_an_error_tells_what_was_done_before_it() -> None:
         return original(manifest, **options)
 
     cluster.apply = apply
+    noted: list[Any] = []
     with pytest.raises(Conflict) as caught:
-        run(cluster, *desired)
+        converge(cluster, desired, copy.deepcopy(cluster.objects), check_mode=False, note=noted.append)
     assert caught.value.details["done"] == ["ConfigMap n/a changed"]
+    assert [(one.name, one.action) for one in noted] == [("a", "changed")]
 
 
 @pytest.mark.parametrize(
