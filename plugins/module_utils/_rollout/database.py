@@ -64,7 +64,15 @@ class DatabaseRollout(ObservedDatabase):
         seen, record = self.observe(), self.store.read()
         for name in self.gone & set(self.run.declared):
             seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
-        decided = plan_round(self.run, seen, gate_reason)
+        self._world, anew = self.seen, self.foresee_anew(self.gone)
+        try:
+            decided = plan_round(self.run, seen, gate_reason)
+        except Refused:
+            # Who is missing in a first run stops it; with these pods it goes on.
+            if not anew or (record and record.cid) or set(self.run.declared) - set(seen) - anew:
+                raise
+            self.warnings.append(f"What follows for {self.run.database} is known when {', '.join(sorted(anew))} runs.")
+            return
         self.warnings += decided.warnings
         steps, self._world = play(self.run, self.seen, gate_reason)
         self.steps += steps

@@ -197,8 +197,8 @@ class ObservedDatabase:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
         wanted = list(self.run.declared)[: self.replicas]
         while True:
-            seen, now = self.observe(), time.monotonic()
-            waiting = [name for name in wanted if name not in seen or not seen[name].installed]
+            self.observe()
+            now, waiting = time.monotonic(), self._waiting()
             self._away = {name: self._away.get(name, now) for name in waiting}
             self.members.waited.forget(set(wanted) - set(waiting))
             if not waiting:
@@ -207,6 +207,18 @@ class ObservedDatabase:
             if not coming or deadline.expired:
                 return
             self.members.wait_for_pods(coming, deadline.within(5))
+
+    def foresee_anew(self, gone: t.Collection[str]) -> set[str]:
+        """Check mode: members whose pods a run makes anew before anything else, but for those whose pods are `gone` by then."""
+        stuck = self._stuck([name for name in self._waiting() if name not in gone])
+        for name, why in stuck.items():
+            self._note_anew(name, why)
+        return set(stuck)
+
+    def _waiting(self) -> list[str]:
+        """Members that the StatefulSet wants and that cannot be examined."""
+        wanted = list(self.run.declared)[: self.replicas]
+        return [name for name in wanted if name not in self.seen or not self.seen[name].installed]
 
     @property
     def _serves(self) -> bool:
@@ -245,18 +257,22 @@ class ObservedDatabase:
         for name, why in stuck.items():
             if delete_idle(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
-                self._note(f"make the pod {name} anew: {why}")
+                self._note_anew(name, why)
         return list(stuck)
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to make anew, and why. No controller replaces them by itself."""
         idle = {name: self.pods[name] for name in waiting if name in self.pods and not has_started(self.pods[name])}
-        due = dict.fromkeys(self.members.outdated(idle), "its template has changed, and it never started")
+        outdated = idle if self.template_changed else self.members.outdated(idle)
+        due = dict.fromkeys(outdated, "its template has changed, and it never started")
         for name, pod in idle.items():
             # The image may be there by now, and nobody waits for a kubelet that pauses.
             if backs_off(pod) and self.context.wait and name not in self._met and self._is_needed(name):
                 due.setdefault(name, "its image is pulled again at once, and it never started")
         return due
+
+    def _note_anew(self, name: str, why: str) -> None:
+        self._note(f"make the pod {name} anew: {why}")
 
     def _note(self, words: str) -> None:
         if words not in self.steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import typing as t
@@ -9,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
@@ -243,6 +244,46 @@ def test_who_takes_part_when_the_plan_is_carried_out(
     monkeypatch.setattr(one, "observe", lambda: one.seen)
     one.foresee()
     assert one.will_be_whole is whole
+
+
+def idle_pod(revision: str) -> dict[str, t.Any]:
+    state = {"name": "database", "state": {"waiting": {"reason": "ErrImagePull"}}}
+    metadata = {"name": NAMES[0], "uid": "u", "labels": {"controller-revision-hash": revision}}
+    return {"metadata": metadata, "status": {"phase": "Pending", "containerStatuses": [state]}}
+
+
+ANEW = f"make the pod {NAMES[0]} anew: its template has changed, and it never started"
+BEGUN = CREATION.replace(permit=Permit(NAMES[0], "before", "2026-01-01T00:00:00Z"))
+
+
+@pytest.mark.parametrize(
+    ("revision", "changed", "steps"),
+    [("old", False, [ANEW]), ("new", True, [ANEW]), ("new", False, [])],
+    ids=["its template was changed before", "its template changes in this run", "its template stays"],
+)
+def test_a_pod_that_will_be_made_anew_is_foreseen(
+    revision: str, changed: bool, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a first run that was cut off: what else follows depends on what it finds."""
+    one = rollout(FakeCluster(), BEGUN, 1)
+    one.template_changed, one.pods = changed, {NAMES[0]: idle_pod(revision)}
+    one.seen = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
+    monkeypatch.setattr(one, "observe", lambda: one.seen)
+    monkeypatch.setattr(one.members.cluster, "get", lambda *_: {"status": {"updateRevision": "new"}}, raising=False)
+    with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
+        one.foresee()
+    assert one.steps == steps
+    assert one.warnings == [f"What follows for northbound is known when {NAMES[0]} runs."] * len(steps)
+    one.steps.clear()
+    one.gone = {NAMES[0]}
+    with contextlib.suppress(Refused):
+        one.foresee()
+    assert not any("anew" in step for step in one.steps)  # it goes with its claim
+    one.gone.clear()
+    for name in NAMES[:2]:
+        one.seen.pop(name, None)  # nothing helps this one
+    with pytest.raises(Refused, match="could not be examined"):
+        one.foresee()
 
 
 # --- the record -------------------------------------------------------------------------------------------------------
