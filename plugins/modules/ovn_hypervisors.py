@@ -98,6 +98,12 @@ options:
   ca_certificate:
     description: Path of the certificate (PEM) of the authority that signed the servers' certificates.
     type: path
+  break_lock:
+    description:
+      - Whether to go on although another run holds the Lease C(ovn-hypervisors) of O(namespace). Only when that run is known to be dead.
+      - The Lease is taken when something has to be changed, and given back at the end. Of a run that was killed it is void after 90 seconds.
+    type: bool
+    default: false
   force_conflicts:
     description: Whether to take over fields that another field manager set to other values. Without it they are an error that names them.
     type: bool
@@ -256,6 +262,7 @@ def _options() -> dict[str, t.Any]:
         "private_key": {"type": "path"},
         "certificate": {"type": "path"},
         "ca_certificate": {"type": "path"},
+        "break_lock": {"type": "bool", "default": False},
         "force_conflicts": {"type": "bool", "default": False},
         "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "float", "default": 300},

@@ -5,115 +5,18 @@ from __future__ import annotations
 import json
 import pathlib
 import threading
-import types
 import typing as t
 
 import pytest
 from _apiserver import ApiServer, free_ports
-from conftest import MakeCluster, Ran, RunModule, run, until
-
-API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
-HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
-READY = [{"type": "Ready", "status": "True"}]
-
-
-class Hypervisors:
-    """A cluster with nodes that nobody runs, the module, and what it leaves there."""
-
-    def __init__(self, server: ApiServer, namespace: str, run_module: RunModule) -> None:
-        self.server, self.namespace, self.run_module = server, namespace, run_module
-
-    def node(
-        self, name: str, ip: str, labels: t.Mapping[str, str] = types.MappingProxyType(HYPERVISOR), **annotations: str
-    ) -> None:
-        keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
-        addresses = [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}]
-        node = {
-            "metadata": {"name": name, "labels": dict(labels), "annotations": keys},
-            "status": {"addresses": addresses, "conditions": READY},
-        }
-        self.server.request("POST", "/api/v1/nodes", node)
-
-    def annotate(self, name: str, **annotations: str | None) -> None:
-        keys = {f"ovn.c5c3.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
-        self.server.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": keys}})
-
-    def __call__(self, check: bool = False, may_fail: bool = False, **options: t.Any) -> Ran:
-        spec = {"tls": {"enabled": False}, **options.pop("spec", {})}
-        given = {
-            "kubeconfig": self.server.kubeconfig,
-            "namespace": self.namespace,
-            "spec": spec,
-            "southbound": ["tcp:127.0.0.1:1"],
-            "wait": False,
-            "wait_timeout": 5,
-            **options,
-        }
-        return self.run_module("ovn_hypervisors", given, check=check, diff=True, may_fail=may_fail)
-
-    def get(self, path: str) -> t.Any:
-        return json.loads(self.server.request("GET", path))
-
-    def pods_are_ready(self, count: int) -> None:
-        """What the controller of DaemonSets would say of `count` nodes; nobody else does here."""
-        for name in ("ovs", "ovn-controller"):
-            place = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{name}"
-            numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled")
-            status = {
-                **dict.fromkeys(numbers, count),
-                "numberMisscheduled": 0,
-                "observedGeneration": self.get(place)["metadata"]["generation"],
-            }
-            self.server.request("PATCH", f"{place}/status", {"status": status})
-
-    def generations(self) -> dict[str, int]:
-        """A pod is only replaced if this moves."""
-        items = self.get(f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets")["items"]
-        return {item["metadata"]["name"]: item["metadata"]["generation"] for item in items}
-
-    def settings(self) -> dict[str, t.Any]:
-        data = self.get(f"/api/v1/namespaces/{self.namespace}/configmaps/ovn-chassis")["data"]
-        return {name: json.loads(text) for name, text in data.items()}
-
-    def chassis(self) -> dict[str, t.Any]:
-        return {item["metadata"]["name"]: item for item in self.get(API)["items"]}
-
-    def versions(self) -> dict[str, str]:
-        """Everything that the module may write, with its resourceVersion."""
-        places = [
-            API,
-            *(
-                f"/api/v1/namespaces/{self.namespace}/configmaps",
-                f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets",
-            ),
-        ]
-        found = [item for path in places for item in self.get(path)["items"]]
-        return {
-            f"{item['metadata']['name']}/{item['metadata']['uid']}": item["metadata"]["resourceVersion"]
-            for item in found
-        }
+from _hypervisors import API, HYPERVISOR, Hypervisors, actions, hypervisor_cluster
+from conftest import MakeCluster, RunModule, run, until
 
 
 @pytest.fixture
 def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    # Nodes and chassis belong to the whole API server: also what other tests left goes first.
-    _clear(api_server)
-    try:
-        yield Hypervisors(api_server, namespace, run_module)
-    finally:
-        _clear(api_server)
-
-
-def _clear(api_server: ApiServer) -> None:
-    for path in ("/api/v1/nodes", API):
-        try:
-            api_server.request("DELETE", path)
-        except OSError:
-            continue
-
-
-def actions(ran: Ran) -> dict[str, str]:
-    return {f"{one['kind']} {one['name']}": one["action"] for one in ran["objects"]}
+    with hypervisor_cluster(api_server, namespace, run_module) as made:
+        yield made
 
 
 def test_create_repeat_and_take_away(hypervisors: Hypervisors) -> None:
@@ -157,7 +60,7 @@ def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervis
         hypervisors.node(f"node-{number:04}", f"10.1.{number // 250}.{number % 250 + 1}")
     first = hypervisors()
     assert len(first["chassis"]) == 1000
-    assert first["requests"] <= 1000 + 15
+    assert first["requests"] <= 1000 + 30
     again = hypervisors()
     assert not again["changed"]
     assert again["requests"] <= 5
@@ -167,7 +70,7 @@ def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervis
         "ConfigMap ovn-chassis": "changed",
         "OVNChassis node-0007": "changed",
     }
-    assert one["requests"] <= 7
+    assert one["requests"] <= 2 + 15  # two looks, and the Lease between and after them
 
 
 def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
@@ -439,7 +342,9 @@ def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
     assert cut.seconds < 40
     made = len(hypervisors.chassis())
     assert 0 < made < 400
-    finished = actions(hypervisors())
+    # Nobody could give the Lease back; it ends by itself, and who is in a hurry takes it over.
+    assert "break_lock" in hypervisors(may_fail=True)["msg"]
+    finished = actions(hypervisors(break_lock=True))
     assert len(hypervisors.chassis()) == 400
     created = sum(action == "created" for name, action in finished.items() if name.startswith("OVNChassis"))
     assert created in (400 - made, 400 - made - 1)  # the one whose answer nobody waited for may have come late

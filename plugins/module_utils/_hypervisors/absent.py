@@ -16,7 +16,9 @@ from .._k8s import Cluster
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.names import Object
 from .._objects import Done
-from .live import Live
+from .._pods.due import is_leaving
+from .lease import run_lease
+from .live import Live, look
 from .ownership import Ours, strays
 from .pods import COMPONENTS
 from .removal import Removal, leaving_nodes
@@ -33,15 +35,35 @@ class Absence:
         self.done: list[Done] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
+        self.lease = run_lease(cluster, wanted)
 
     @property
     def changed(self) -> bool:
         return bool(self.done or self.removed)
 
     def run(self) -> None:
+        try:
+            if not self.check_mode and (self._objects() or self._leaving()) and self._has_place_for_lease():
+                self.lease.take("take the hypervisors away")
+                # Another run may have made something until a moment ago.
+                self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+            self._take_away()
+            self.lease.remove()
+        finally:
+            self.lease.release()
+
+    def _has_place_for_lease(self) -> bool:
+        """Where the namespace has gone, or is going, nobody can make anything any more, also no other run."""
+        namespace = self.cluster.get("v1", "Namespace", self.wanted.namespace)
+        return namespace is not None and not is_leaving(namespace)
+
+    def _leaving(self) -> dict[str, str]:
+        return leaving_nodes(self.live, recorded_nodes(self.live.settings), ())
+
+    def _take_away(self) -> None:
         """Pods first: an ovn-controller that runs would bring its chassis back. The record of the nodes goes last."""
         live, deadline = self.live, Deadline(self.wanted.wait_timeout)
-        leaving = leaving_nodes(live, recorded_nodes(live.settings), ())
+        leaving = self._leaving()
         self._delete(one for one in self._objects() if one["kind"] == "DaemonSet")
         registry = None
         if self.wanted.asked and (leaving or live.settings is not None):
@@ -62,6 +84,8 @@ class Absence:
                 f"Pods on {len(removal.busy)} nodes had not ended within {self.wanted.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
                 "Look at these nodes, then run again."
             )
+        if self.lease.held is not None:  # the wait for pods may have taken minutes, and somebody may have taken over
+            self.lease.take("forget the hypervisors")
         # Without it nobody knows whom to look for. Whoever gives no way to ask will not come again for that.
         kept = SETTINGS if removal.left and (self.wanted.asked or removal.busy) else None
         self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)

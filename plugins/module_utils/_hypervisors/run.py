@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One run: plan, apply what differs, take away who has gone, wait, tell what is there.
+One run: plan, take the Lease if anything differs, apply that, take away who has gone, wait, tell what is there.
 """
 
 from __future__ import annotations
@@ -15,48 +15,54 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import InvalidInput, TimedOut, Unreachable
 from .._k8s import Cluster
-from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
-from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
-from .._manifests.names import API_VERSION, CONFIG_NAME, Object
-from .._objects import Done, converge, key_of
-from .._pods.archive import build_archive
-from .._pods.chassis_settings import Settings
-from .hurry import hurry
-from .live import Live, chassis_definition, note
+from .._manifests.names import API_VERSION, Object
+from .lease import run_lease
+from .live import Live, look
 from .nodes import select_nodes
+from .objects import TOLD, DeclaredObjects
 from .ownership import Ours, clashes, strays
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
-from .resources import KIND, address_of, chassis_manifest, chassis_status, declared_settings, held_by_others, seen_of
-from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames, settings_files
+from .resources import KIND, chassis_status, declared_settings, held_by_others, seen_of
+from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames
 from .southbound import Registry, read_registry
 from .wait import await_pods, await_registered, our_pods
 from .wanted import Wanted
 
-_TOLD = 10
-_TOLD_LATER = "told by the node when it registers"  # in the place of an address that check mode cannot know
 
-
-class Hypervisors:
-    """`done`, `removed` and `warnings` grow as it goes, so that a failure can tell what was done before."""
+class Hypervisors(DeclaredObjects):
+    """One run, in the order that is safe."""
 
     def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
-        self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
+        super().__init__(cluster, wanted, live, check_mode=check_mode)
         self.deadline = Deadline(wanted.wait_timeout)
-        self.done: list[Done] = []
-        self.removed: list[str] = []
-        self.warnings: list[str] = []
-        self.default: Settings = {}
-        self.chassis: list[Chassis] = []
-        self.registry: Registry | None = None
-        self.resources: dict[str, Object] = dict(live.chassis)
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.removed) or any(d.action != "unchanged" for d in self.done)
+        self.lease = run_lease(cluster, wanted)
+        self._silent = False  # nobody of the Southbound database has answered
 
     def run(self) -> None:
+        self._plan()
+        try:
+            self._lock("bring the hypervisors to the declared state")
+            left = self._act()
+            if not self.check_mode and self.wanted.wait:
+                self._wait()
+                # What nodes have told meanwhile may be the first difference; another run may have acted on it, or on more.
+                if self._lock("note what the nodes have told"):
+                    left = self._act()
+                    self._wait()
+            # The tunnel ends of the others are known only now.
+            self._resources([one for one in self.chassis if one.ips is None])
+            self._note(left)
+            self._warn_of_nodes()
+            if not self.check_mode:
+                self._write_statuses()
+        finally:
+            self.lease.release()
+
+    def _plan(self) -> None:
+        """What is declared for what is there, or why not. Nothing is written."""
         wanted, live = self.wanted, self.live
+        self.resources = dict(live.chassis)
         recorded = recorded_nodes(live.settings)
         known = {*recorded, *live.our_chassis}
         nodes = select_nodes(live.nodes, wanted.spec, known=bool(known))
@@ -72,151 +78,56 @@ class Hypervisors:
         ours = Ours(live.owner, live.addresses())
         self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
         staying = {one.system_id for one in self.chassis}
-        leaving = {**strays(self.registry, ours, staying | set(leaving.values())), **leaving}
+        self.leaving = {**strays(self.registry, ours, staying | set(leaving.values())), **leaving}
+
+    def _lock(self, step: str) -> bool:
+        """Before the first change. Whether the Lease is new: then everything was planned again, for another run may have ended a moment ago."""
+        if self.check_mode or (self.lease.held is None and not self._pending()):
+            return False
+        if self.lease.held is None:
+            self._foundations()  # it lies in the namespace
+        if not self.lease.take(step):
+            return False
+        self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+        self._plan()
+        return True
+
+    def _act(self) -> t.Mapping[str, str]:
+        """Who has to stay recorded."""
         self._foundations()
-        if self.registry is not None:  # the first run makes what the owner is known by
-            self.registry = self.registry._replace(owner=live.owner)
-        self._objects(leaving)
-        left = self._remove(leaving)
-        if not self.check_mode and wanted.wait:
-            self._wait()
-        # The tunnel ends of the others are known only now.
-        self._resources([one for one in self.chassis if one.ips is None])
-        self._note(left)
-        self._warn_of_nodes()
-        if not self.check_mode:
-            self._write_statuses()
+        self._objects(self.leaving)
+        return self._remove(self.leaving)
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
-            more = f" (and {len(problems) - _TOLD} more problems)" if len(problems) > _TOLD else ""
-            raise InvalidInput(f"{' '.join(problems[:_TOLD])}{more} Nothing was changed.", problems=problems)
+            more = f" (and {len(problems) - TOLD} more problems)" if len(problems) > TOLD else ""
+            nothing = "" if self.changed else " Nothing was changed."
+            raise InvalidInput(f"{' '.join(problems[:TOLD])}{more}{nothing}", problems=problems)
 
     def _look(self) -> Registry | None:
         """Only if somebody gave us the means; a control node need not reach the Southbound database."""
-        if not self.wanted.asked:
+        if not self.wanted.asked or self._silent:
             return None
         try:
-            return read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
+            registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
         except (Unreachable, TimedOut) as e:
+            self._silent = True
             self.warnings.append(f"{e} This run sees the hypervisors only through their pods.")
             return None
-
-    # --- objects ---------------------------------------------------------------------------------------------------------
-
-    def _converge(self, manifests: list[Object]) -> list[Done]:
-        """One by one, so that a failure tells everything that was made before it."""
-        done: list[Done] = []
-        force = self.wanted.force_conflicts
-        try:
-            for manifest in manifests:
-                done += converge(self.cluster, [manifest], self.live.index, check_mode=self.check_mode, force=force)
-        finally:
-            self.done += done
-            if not self.check_mode:
-                self.live.index.update({key_of(d.after): d.after for d in done if d.after is not None})
-        return done
-
-    def _foundations(self) -> None:
-        """The kind, and a namespace whose pods may use the network and folders of their node."""
-        manifests = [chassis_definition()]
-        namespace = self.wanted.namespace
-        if self.live.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
-            labels = {"pod-security.kubernetes.io/enforce": "privileged"}
-            manifests.append(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
-            )
-        self._converge(manifests)
-
-    def _settings(self, leaving: t.Mapping[str, str]) -> dict[str, str]:
-        """The files of the ConfigMap. Whoever has gone stays recorded until it is gone everywhere."""
-        addresses = self.live.addresses()
-        for one in self.chassis:
-            if one.ips is None:
-                ip = address_of(one, self.live.chassis.get(one.node.name), self.registry)
-                note(addresses, one.node.name, ip, later=_TOLD_LATER if self._will_tell(one) else None)
-        return settings_files(self.default, self.chassis, leaving, owner=self.live.owner, addresses=addresses)
-
-    def _note(self, leaving: t.Mapping[str, str]) -> None:
-        """What came to be known since the settings were written, or the next run would have to."""
-        self._converge(
-            [settings_manifest(self._settings(leaving), name=self.wanted.name, namespace=self.wanted.namespace)]
-        )
-
-    def _manifests(self, files: dict[str, str]) -> list[Object]:
-        wanted = self.wanted
-        manifests = hypervisor_manifests(
-            wanted.spec,
-            name=wanted.name,
-            namespace=wanted.namespace,
-            southbound=wanted.southbound,
-            northbound=wanted.northbound,
-            tls_secret=wanted.tls_secret,
-            api_server=wanted.api_server,
-            settings=files,
-            archive=build_archive(),
-        )
-        # A control plane in the same namespace publishes its endpoints itself.
-        return [m for m in manifests if not (self.live.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
-
-    def _objects(self, leaving: t.Mapping[str, str]) -> None:
-        done = self._converge(self._manifests(self._settings(leaving)))
-        self._resources([one for one in self.chassis if one.ips is not None])
-        self._tell_of_script(done)
-        settings = next(d for d in done if d.name == SETTINGS)
-        if settings.action == "changed" and self.wanted.wait and not self.check_mode:
-            hurry(self.cluster, self.wanted, self.chassis, settings)
-
-    def _tell_of_script(self, done: t.Sequence[Done]) -> None:
-        """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""
-        scripts = next(d for d in done if d.name == SCRIPTS)
-        before, after = (((side or {}).get("data") or {}).get(LAUNCHER) for side in (scripts.before, scripts.after))
-        same = any(d.kind == "DaemonSet" and d.action == "unchanged" for d in done)
-        if scripts.before is not None and before != after and same:
-            self.warnings.append(
-                "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
-                f"kubectl -n {self.wanted.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
-            )
-
-    def _resources(self, chassis: t.Iterable[Chassis]) -> None:
-        manifests, without = [], []
-        for one in chassis:
-            manifest = self._manifest_of(one)
-            if manifest is not None:
-                manifests.append(manifest)
-            elif self._will_tell(one):
-                predicted = self._manifest_of(one, expected=True)
-                self.done.append(Done(KIND, one.node.name, "", "created", None, predicted))
-            else:
-                without.append(one.node.name)
-        if without and self.registry is None:
-            self.warnings.append(
-                f"{len(without)} nodes have no OVNChassis, because only they themselves know where their tunnels end, and the Southbound database was not "
-                f"asked: {', '.join(without[:_TOLD])}."
-            )
-        for done in self._converge(manifests):
-            if done.after is not None:
-                self.resources[done.name] = done.after
-
-    def _manifest_of(self, one: Chassis, *, expected: bool = False) -> Object | None:
-        live, wanted = self.live.chassis.get(one.node.name), self.wanted
-        return chassis_manifest(
-            one, live, self.registry, name=wanted.name, namespace=wanted.namespace, expected=expected
-        )
-
-    def _will_tell(self, one: Chassis) -> bool:
-        """Whether a real run would wait until it knows the address."""
-        return self.check_mode and self.wanted.wait and self.registry is not None and one.node.ready
+        return registry._replace(owner=self.live.owner)
 
     def _remove(self, leaving: t.Mapping[str, str]) -> t.Mapping[str, str]:
         """Who has to stay recorded."""
+        if leaving and not self.check_mode:
+            self.lease.take("take away the chassis that have gone")  # what runs differ about most
         staying = {one.system_id for one in self.chassis}
         removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
         try:
             removal.run(self.registry, self.deadline, check_mode=self.check_mode)
         finally:
             self.done += removal.done
-            self.removed, self.warnings = removal.removed, [*self.warnings, *removal.warnings]
+            self.removed += removal.removed
+            self.warnings += removal.warnings
         if removal.left != removal.leaving:
             self._note(removal.left)
         return removal.left
@@ -239,8 +150,8 @@ class Hypervisors:
     def _warn_of_nodes(self) -> None:
         down = [one.node.name for one in self.chassis if not one.node.ready]
         if down:
-            more = f" and {len(down) - _TOLD} more" if len(down) > _TOLD else ""
-            self.warnings.append(f"Nodes that are not ready were not waited for: {', '.join(down[:_TOLD])}{more}.")
+            more = f" and {len(down) - TOLD} more" if len(down) > TOLD else ""
+            self.warnings.append(f"Nodes that are not ready were not waited for: {', '.join(down[:TOLD])}{more}.")
 
     def _troubles(self) -> dict[str, str] | None:
         """By node; None if there are no pods to look at."""

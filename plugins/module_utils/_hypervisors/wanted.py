@@ -28,6 +28,7 @@ class Wanted(t.NamedTuple):
     tls: TlsFiles
     tls_secret: str | None
     api_server: str
+    break_lock: bool
     force_conflicts: bool
     wait: bool
     wait_timeout: float
@@ -65,6 +66,7 @@ def wanted_from(params: t.Mapping[str, t.Any], server: str) -> Wanted:
         tls=tls,
         tls_secret=(params["tls_secret"] or spec.tls.secret) if spec.tls.enabled else None,
         api_server=params["api_server"] or server,
+        break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],

@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One run at a time: two with different specifications would overwrite each other's objects, as the same field manager.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from .._k8s import Cluster
+from .._manifests.names import labels
+from .._rollout.lease import RunLease, identity
+from .wanted import Wanted
+
+# One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
+LEASE = "ovn-hypervisors"
+
+
+def run_lease(cluster: Cluster, wanted: Wanted) -> RunLease:
+    holder = identity(datetime.datetime.now(datetime.timezone.utc))
+    return RunLease(
+        cluster,
+        LEASE,
+        wanted.namespace,
+        labels(wanted.name),
+        holder,
+        take_over=wanted.break_lock,
+        what="the hypervisors of this namespace",
+    )
