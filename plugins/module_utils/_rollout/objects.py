@@ -158,15 +158,21 @@ class DeclaredObjects:
         )
 
     def _scale(self, database: Database, count: int) -> None:
-        self.replicas[database] = count
+        """To so many pods, and never to fewer: those would end without leaving their cluster."""
         kind, name = "StatefulSet", f"{self.wanted.name}-{database}"
+        self.live.forget(kind, name)
+        fresh = self.live.stateful_set(self.cluster, database)
+        if fresh is not None and fresh["spec"]["replicas"] > count:
+            raise Refused(
+                f"StatefulSet {name} has {fresh['spec']['replicas']} replicas, this run would set {count}: another run has made it larger meanwhile. "
+                "Fewer would end members that nobody has told to leave. Run again."
+            )
+        self.replicas[database] = count
         manifests = [
             m
             for m in keep_claims(self._manifests(self.replicas), self.live)
             if m["kind"] == kind and m["metadata"]["name"] == name
         ]
-        self.live.forget(kind, name)
-        fresh = self.live.stateful_set(self.cluster, database)
         index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
         force = self.wanted.force_conflicts
         converge(self.cluster, manifests, index, check_mode=False, force=force, note=self.done.append)
