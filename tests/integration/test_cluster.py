@@ -419,6 +419,34 @@ def test_volumes_grow_in_one_run_and_pods_stay(plane: ControlPlane, kubelet: Kub
     assert (uids("Pod"), again["northbound"]["verdict"]) == (pods, "healthy")
 
 
+def test_a_quota_without_room_for_a_rehearsal_ends_nothing(
+    plane: ControlPlane, kubelet: Kubelet, storage_class: str
+) -> None:
+    """It counts the StatefulSet of the rehearsal as a third one. All the rest is done, and told."""
+
+    def spec(size: str) -> dict[str, t.Any]:
+        return {
+            **WHOLE,
+            "southbound": {**WHOLE["southbound"], "storage": {"size": size, "storageClass": storage_class}},
+        }
+
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+    plane(**options, spec=spec("1Gi"))
+    plane.make("ResourceQuota", "exact", spec={"hard": {"count/statefulsets.apps": "2"}})
+    used = {"hard": {"count/statefulsets.apps": "2"}, "used": {"count/statefulsets.apps": "2"}}
+    plane.patch("ResourceQuota", "exact/status", {"status": used})
+    ran = plane(**options, spec=spec("2Gi"))
+    assert touched(ran)["PersistentVolumeClaim data-ovn-southbound-0"] == "changed"
+    assert {"Deployment ovn-northd", "ConfigMap ovn-config"} <= set(actions(ran))
+    told = [
+        words for words in warnings(ran) if "StatefulSet ovn-southbound still makes claims of the old size" in words
+    ]
+    assert "exceeded quota: exact" in told[-1]
+    assert "a quota may refuse the rehearsal only" in told[-1]
+    plane.remove("ResourceQuota", "exact")
+    assert touched(plane(**options, spec=spec("2Gi"))) == {"StatefulSet ovn-southbound": "changed"}
+
+
 @pytest.mark.parametrize("moment", ["before its Lease", "before the deletion"])
 def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str, monkeypatch: pytest.MonkeyPatch, moment: str

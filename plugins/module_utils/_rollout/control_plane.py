@@ -165,7 +165,8 @@ class ControlPlane(DeclaredObjects):
         name, namespace = there["metadata"]["name"], self.wanted.namespace
         manifests = self._manifests(self.replicas)
         manifest = next(m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name)
-        rehearse(self.cluster, manifest)
+        if why := rehearse(self.cluster, manifest):
+            return why
         if self.check_mode:
             last = next((d.after for d in reversed(self.done) if (d.kind, d.name) == ("StatefulSet", name)), None)
             after = foreseen(last or there, manifest)

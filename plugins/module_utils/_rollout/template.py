@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._errors import Conflict, OvnError, TimedOut
+from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.names import Object
 from .._manifests.quantity import parse_quantity
@@ -50,14 +50,16 @@ def foreseen(there: Object, manifest: Object) -> Object:
     return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
 
-def rehearse(cluster: Cluster, manifest: Object) -> None:
-    """Whether the API server would accept the new one, before the old one goes: asked under a name that nobody has."""
+def rehearse(cluster: Cluster, manifest: Object) -> str:
+    """Why the API server would not accept the new one, empty if it would. Asked before the old one goes, under a name that nobody has."""
     metadata = manifest["metadata"]
     try:
         cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-anew"}}, dry_run=True)
-    except OvnError as e:
-        words = f"StatefulSet {metadata['name']} stays as it is, for the API server would not accept the one that replaces it. {e}"
-        raise type(e)(words, **e.details) from e
+    except (Conflict, InvalidInput, Refused) as e:
+        text = str(e).rstrip(".")
+        quota = "; a quota may refuse the rehearsal only, which it counts as one more" if "quota" in text else ""
+        return f"the API server does not accept a rehearsal (a dry run) of the one that replaces it: {text}{quota}"
+    return ""
 
 
 def take_away(cluster: Cluster, known: Object, replicas: int) -> str:
@@ -103,8 +105,20 @@ def await_gone(cluster: Cluster, stateful_set: Object) -> None:
         if there["metadata"]["uid"] != metadata["uid"]:
             return
         if time.monotonic() > end:
+            why = _why_still(there["metadata"].get("finalizers") or ())
             raise TimedOut(
-                f"StatefulSet {name} in namespace {namespace} was deleted without its pods, but is still there after {_GONE_SECONDS:g} s. "
-                "The pods go on. See that the garbage collector of kube-controller-manager runs, then run again."
+                f"StatefulSet {name} in namespace {namespace} was deleted, but is still there after {_GONE_SECONDS:g} s. {why}"
             )
         time.sleep(_PAUSE)
+
+
+def _why_still(finalizers: t.Collection[str]) -> str:
+    collector = "See that the garbage collector of kube-controller-manager runs, then run again."
+    if "orphan" in finalizers:
+        return f"Its pods go on without it. {collector}"
+    if "foregroundDeletion" in finalizers:
+        return (
+            "Somebody deleted it together with its pods (--cascade=foreground), and it waits until they have ended. Claims and records stay. "
+            f"Look at kubectl describe of the pods. {collector}"
+        )
+    return f"It waits for {', '.join(finalizers) or 'its end'}. See who has to remove that, then run again."

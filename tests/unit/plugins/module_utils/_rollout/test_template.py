@@ -6,9 +6,21 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+    Conflict,
+    InvalidInput,
+    OvnError,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import template
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import foreseen, rehearse, take_away
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.template import (
+    await_gone,
+    foreseen,
+    rehearse,
+    take_away,
+)
 
 Object = dict[str, t.Any]
 
@@ -23,8 +35,8 @@ def stateful_set(size: str = "1Gi", image: str = "ovn:1", replicas: int = 3, **m
 
 
 class FakeCluster:
-    def __init__(self, there: Object | None, conflicts: int = 0) -> None:
-        self.there, self.conflicts = there, conflicts
+    def __init__(self, there: Object | None, conflicts: int = 0, error: OvnError | None = None) -> None:
+        self.there, self.conflicts, self.error = there, conflicts, error
         self.deleted: list[Object] = []
         self.tried: list[str] = []
 
@@ -45,7 +57,9 @@ class FakeCluster:
     def apply(self, manifest: Object, *, dry_run: bool) -> Object:
         assert dry_run
         self.tried.append(manifest["metadata"]["name"])
-        raise InvalidInput("spec.template is wrong.")
+        if self.error is not None:
+            raise self.error
+        return manifest
 
 
 @pytest.mark.parametrize(
@@ -71,12 +85,49 @@ def test_only_what_is_as_known_is_taken_away(
     assert cluster.deleted == ([] if words else [wanted])
 
 
-def test_what_the_api_server_would_not_accept_takes_nothing_away() -> None:
-    cluster = FakeCluster(stateful_set())
-    with pytest.raises(InvalidInput, match=r"StatefulSet ovn-northbound stays as it is.*spec\.template is wrong"):
-        rehearse(t.cast(t.Any, cluster), stateful_set("2Gi"))
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (None, ""),
+        (InvalidInput("spec.template is wrong."), "the one that replaces it: spec.template is wrong"),
+        (
+            Refused("exceeded quota: two.", http_status=403),
+            "exceeded quota: two; a quota may refuse the rehearsal only",
+        ),
+    ],
+    ids=["accepted", "wrong", "no room for one more"],
+)
+def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError | None, words: str) -> None:
+    cluster = FakeCluster(stateful_set(), error=error)
+    why = rehearse(t.cast(t.Any, cluster), stateful_set("2Gi"))
+    assert words in why
+    assert bool(why) is bool(error)
     assert cluster.tried == ["ovn-northbound-anew"]
     assert cluster.deleted == []
+
+
+def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
+    with pytest.raises(Unreachable):
+        rehearse(t.cast(t.Any, FakeCluster(stateful_set(), error=Unreachable("away"))), stateful_set("2Gi"))
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "words"),
+    [
+        (["orphan"], "Its pods go on without it"),
+        (["foregroundDeletion"], "together with its pods (--cascade=foreground)"),
+        (["example.com/backup"], "It waits for example.com/backup"),
+        ([], "It waits for its end"),
+    ],
+)
+def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template, "_GONE_SECONDS", 0)
+    there = stateful_set()
+    there["metadata"]["finalizers"] = finalizers
+    with pytest.raises(TimedOut) as late:
+        await_gone(t.cast(t.Any, FakeCluster(there)), there)
+    assert words in str(late.value)
+    assert ("go on" in str(late.value)) is (finalizers == ["orphan"])
 
 
 def test_the_rest_of_a_change_stays_in_the_diff() -> None:
