@@ -20,6 +20,7 @@ from _apiserver import ApiServer, folder_of_binaries
 NODES = 1000
 ROUNDS = 3
 MEMORY = 300.0  # MB
+MORE = 30  # requests beside one for each object that changes: looking, the Lease and its renewals
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _LABELS = {"node-role.kubernetes.io/hypervisor": ""}
 
@@ -98,7 +99,9 @@ def thousand_nodes(_machines: Machines) -> list[Figure]:
         raise RuntimeError("a run over unchanged nodes changed something")
     what = f"ovn_hypervisors, {NODES} nodes"
     return [
-        Figure(f"{what}, all new", [first.result["requests"]], "changed objects", [len(changed)], 1.02, "requests"),
+        Figure(
+            f"{what}, all new", [first.result["requests"]], f"objects + {MORE}", [len(changed) + MORE], 1, "requests"
+        ),
         Figure(f"{what}, nothing to do", [c.result["requests"] for c in again], "limit", [5], 1, "requests"),
         Figure(f"{what}, all new", [first.seconds], "nothing to do", [c.seconds for c in again], None),
         Figure(f"{what}, peak memory", [c.megabytes for c in (first, *again)], "limit", [MEMORY], 1, "MB"),
