@@ -479,7 +479,7 @@ def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
     assert any("StatefulSet ovn-northbound still makes claims of the old size" in one for one in warnings(ran)), ran
 
 
-@pytest.mark.parametrize("right", ["another class", "the default class"])
+@pytest.mark.parametrize("right", ["another class", "the default class", "another class after a run that was killed"])
 def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str, right: str
 ) -> None:
@@ -494,23 +494,61 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     assert first.failed
     assert "ovn-northbound-0" in first["msg"]
     old = plane.get("PersistentVolumeClaim", "data-ovn-northbound-0")["metadata"]["uid"]
-    corrected = spec(storageClass=storage_class) if right == "another class" else spec()
+    corrected = spec() if right == "the default class" else spec(storageClass=storage_class)
+    if "killed" in right:  # it had taken the StatefulSet away, and no more
+        path = f"{PLACES['StatefulSet'].format(plane.namespace)}/ovn-northbound"
+        plane.server.request("DELETE", path, {"propagationPolicy": "Orphan"})
+        kubelet.orphaned(plane.namespace, "ovn-northbound")
     predicted = plane(check=True, **options, spec=corrected)
     ran = plane(**options, spec=corrected)
     for name in ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0"):
         assert touched(ran)[name] == "deleted"
-    assert touched(ran)["StatefulSet ovn-northbound"] == "changed"
+    assert touched(ran)["StatefulSet ovn-northbound"] == ("created" if "killed" in right else "changed")
     assert touched(ran) == touched(predicted)
-    assert ran["steps"][:2] == predicted["steps"][:2]
+    anew = [step for step in ran["steps"] if " anew" in step]
+    assert anew == [step for step in predicted["steps"] if " anew" in step]
+    assert len(anew) == (1 if "killed" in right else 2)
     assert "join ovn-northbound-2 to northbound" in predicted["steps"]
     assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
-    wanted = storage_class if right == "another class" else None
+    wanted = None if right == "the default class" else storage_class
     for index in range(3):
         claim = plane.get("PersistentVolumeClaim", f"data-ovn-northbound-{index}")
         assert (claim["spec"].get("storageClassName"), claim["metadata"]["uid"] != old) == (wanted, True)
     (template,) = plane.get("StatefulSet", "ovn-northbound")["spec"]["volumeClaimTemplates"]
     assert template["spec"].get("storageClassName") == wanted
     assert not plane(**options, spec=corrected)["changed"]
+
+
+def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
+    plane: ControlPlane, kubelet: Kubelet, storage_class: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold a database from now on. The StatefulSet is there again, and the error says what to declare."""
+    kubelet.no_volumes = {"slow"}
+
+    def spec(name: str) -> dict[str, t.Any]:
+        return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": {"storageClass": name}}}
+
+    plane(spec=spec("slow"), wait=False, wait_timeout=8, may_fail=True)
+    kinds = ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0")
+    uids = [plane.get(*one.split())["metadata"]["uid"] for one in kinds]
+    real = control_plane.take_claims
+
+    def late(*arguments: t.Any, **options: t.Any) -> t.Any:
+        plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0/status", {"status": {"phase": "Bound"}})
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(control_plane, "take_claims", late)
+    ran = plane(spec=spec(storage_class), wait=False, wait_timeout=20, may_fail=True)
+    assert ran.failed
+    assert "data-ovn-northbound-0 has storage class slow" in ran["msg"]
+    assert "declare slow" in ran["msg"]
+    assert [plane.get(*one.split())["metadata"]["uid"] for one in kinds] == uids
+    assert touched(ran) == {"OVNCluster ovn": "changed", "StatefulSet ovn-northbound": "changed"}
+    assert plane.get("StatefulSet", "ovn-northbound")["spec"]["replicas"] == 1
+    before = plane.ours()
+    refused = plane(spec=None, wait=False, may_fail=True)
+    assert "Nothing was changed." in refused["msg"]
+    assert {name for name in before if before[name] != plane.ours()[name]} <= {"Lease ovn-run"}
 
 
 def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
