@@ -58,17 +58,13 @@ class DeclaredObjects:
         )
 
     def _converge(self, manifests: list[Object]) -> list[Done]:
-        """One by one, so that a failure tells everything that was made before it."""
-        done: list[Done] = []
+        def note(one: Done) -> None:
+            self.done.append(one)
+            if one.after is not None and not self.check_mode:
+                self.live.index[key_of(one.after)] = one.after
+
         force = self.wanted.force_conflicts
-        try:
-            for manifest in manifests:
-                done += converge(self.cluster, [manifest], self.live.index, check_mode=self.check_mode, force=force)
-        finally:
-            self.done += done
-            if not self.check_mode:
-                self.live.index.update({key_of(d.after): d.after for d in done if d.after is not None})
-        return done
+        return converge(self.cluster, manifests, self.live.index, check_mode=self.check_mode, force=force, note=note)
 
     def _foundations(self) -> None:
         """The kind, and a namespace whose pods may use the network and folders of their node."""
