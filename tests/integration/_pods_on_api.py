@@ -74,6 +74,7 @@ class Kubelet(Controllers):
         super().__init__(server)
         self.namespace = namespace
         self.sets: dict[str, Object] = {}
+        self.has_image = True
         self.no_volumes: set[str] = set()  # storage classes that nobody provides
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-pods-"))
@@ -175,17 +176,21 @@ class Kubelet(Controllers):
             no_node["lastTransitionTime"] = "2026-01-01T00:00:00Z"  # long enough ago for whoever waits
             self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [no_node]}})
             return
-        self.mount(pod)
-        self.members[pod].start(OVN_WAIT="1")
-        running = {
+        state: Object = {"waiting": {"reason": "ImagePullBackOff", "message": "the registry is away"}}
+        if self.has_image:
+            self.mount(pod)
+            self.members[pod].start(OVN_WAIT="1")
+            state = {"running": {}}
+        told = {
             "name": "database",
-            "ready": True,
+            "ready": self.has_image,
             "restartCount": 0,
             "image": "",
             "imageID": "",
-            "state": {"running": {}},
+            "state": state,
         }
-        self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"containerStatuses": [running]}})
+        status = {"phase": "Running" if self.has_image else "Pending", "containerStatuses": [told]}
+        self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": status})
 
     def mount(self, pod: str) -> None:
         record = self._path("configmaps", f"{pod.rpartition('-')[0]}-record")

@@ -716,6 +716,23 @@ def test_a_pod_that_cannot_start_ends_the_run_early(
     assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
 
 
+def test_a_registry_that_is_there_again(plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelets pause for minutes, and the next run does not wait for that: with new pods they try at once."""
+    monkeypatch.setattr(control_plane, "await_workloads", lambda _cluster, _wanted, seen, *_: seen)
+    monkeypatch.setattr(control_plane, "observer_trouble", lambda *_: "")
+    kubelet.has_image = False
+    assert "the registry is away" in plane(spec=WHOLE, may_fail=True, wait_timeout=100)["msg"]
+    kubelet.has_image = True
+    anew = [f"make the pod ovn-{d}-0 anew: its image is pulled again at once, and it never started" for d in SIZES]
+    predicted = plane(check=True, spec=WHOLE)
+    assert predicted["steps"] == anew
+    assert sum("What follows" in words for words in warnings(predicted)) == len(SIZES)
+    ran = plane(spec=WHOLE, wait_timeout=100)
+    assert set(anew) < set(ran["steps"])
+    assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
+    assert not plane(spec=WHOLE)["changed"]
+
+
 def test_a_quota_that_was_full_before_the_run_ends_nothing(plane: ControlPlane) -> None:
     """Events live for an hour. The controllers are asked once, without a change of what they shall make."""
     plane.begin()
