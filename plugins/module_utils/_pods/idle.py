@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Pods in which nothing ever ran. They may be made anew without a gate, as long as they are what they were when they were judged.
+Pods in which nothing runs and, made as they are, nothing will. They may be made anew without a gate, as long as they are what they were when
+they were judged.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import typing as t
 
 from .._errors import Conflict
 from .due import is_leaving
-from .trouble import containers
+from .trouble import containers, ends_at_once
 
 if t.TYPE_CHECKING:
     from .._k8s import Cluster
@@ -27,10 +28,22 @@ def has_started(pod: Object) -> bool:
     return started or is_leaving(pod) or any(container.get("restartCount") for container in containers(pod))
 
 
+def is_idle(pod: Object) -> bool:
+    """Whether nothing ever ran in it, or its container ends at once each time, and its kubelet pauses before it tries again."""
+    if not has_started(pod):
+        return True
+    pausing = [one for one in containers(pod) if _waits_for(one) == "CrashLoopBackOff"]
+    runs = any("running" in (one.get("state") or {}) for one in containers(pod))
+    return not is_leaving(pod) and not runs and any(ends_at_once(one) for one in pausing)
+
+
 def backs_off(pod: Object) -> bool:
     """Whether its kubelet pauses, for up to five minutes, before it pulls an image again. With a new pod it tries at once."""
-    waiting = [(container.get("state") or {}).get("waiting") or {} for container in containers(pod)]
-    return any(one.get("reason") == "ImagePullBackOff" for one in waiting)
+    return any(_waits_for(container) == "ImagePullBackOff" for container in containers(pod))
+
+
+def _waits_for(container: Object) -> str:
+    return str(((container.get("state") or {}).get("waiting") or {}).get("reason", ""))
 
 
 def delete_idle(cluster: Cluster, pod: Object) -> bool:

@@ -17,7 +17,7 @@ from .._errors import Conflict, Refused
 from .._raft.record import Record
 from .due import is_leaving
 from .examine import Seen
-from .idle import delete_idle, has_started
+from .idle import delete_idle, is_idle
 
 if t.TYPE_CHECKING:
     from .act import PodMembers
@@ -54,8 +54,8 @@ class Wait:
             self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
         if seen is None:
             self.last = "its pod does not run yet"
-            # One that crashed starts again by itself, and may serve then.
-            if not has_started(pod) and self.members.outdated({self.member: pod}):
+            # One that crashed now and then starts again by itself, and may serve then.
+            if is_idle(pod) and self.members.outdated({self.member: pod}):
                 delete_idle(self.members.cluster, pod)
             return False
         if seen.answer.server is not None and seen.answer.server.connected:

@@ -15,7 +15,7 @@ import math
 import typing as t
 
 from .._kubernetes.moment import seconds
-from .trouble import container_troubles, containers, event_troubles, unscheduled
+from .trouble import container_troubles, containers, ends_at_once, event_troubles, unscheduled
 
 # Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
@@ -26,8 +26,6 @@ _CRASH_PATIENCE = 60.0  # of what crashed before; the kubelet may pause for long
 _PROVISIONER_TRIES = 60.0  # it tries again that often at least
 _MOUNT_PATIENCE = 60.0
 _ATTACH_PATIENCE = 400.0  # a node that died keeps its volumes for about six minutes
-_CRASHES = 3
-_SHORT_RUN = 30.0  # whoever lived longer had started, and dies of something else
 _PULLS = 2
 
 _UNBOUND = "unbound immediate PersistentVolumeClaims"
@@ -173,16 +171,8 @@ def _starts_never(pod: Object, own: t.Sequence[Object], now: float, begun: float
 
 
 def _crashes(container: Object, now: float, begun: float) -> bool:
-    """Again and again, each time at once."""
-    told = container.get("restartCount", 0) >= _CRASHES and _last_run(container) < _SHORT_RUN
     ended = seconds(((container.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
-    return told and (ended >= begun or now - begun > _CRASH_PATIENCE)
-
-
-def _last_run(container: Object) -> float:
-    """For how long."""
-    ended = (container.get("lastState") or {}).get("terminated") or {}
-    return seconds(ended.get("finishedAt")) - seconds(ended.get("startedAt"))
+    return ends_at_once(container) and (ended >= begun or now - begun > _CRASH_PATIENCE)
 
 
 def _mounts_never(pod: Object, own: t.Sequence[Object], now: float, since: float | None) -> bool:

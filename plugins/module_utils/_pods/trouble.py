@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._kubernetes.moment import seconds
+
+_CRASHES = 3
+_SHORT_RUN = 30.0  # seconds; whoever lived longer had started, and dies of something else
+
 Object = t.Mapping[str, t.Any]
 
 
@@ -23,6 +28,14 @@ def containers(pod: Object) -> list[Object]:
     """What its kubelet says of each, in the order in which they start."""
     status = pod.get("status") or {}
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def ends_at_once(container: Object) -> bool:
+    """Again and again: with what it is made of, it will not stay."""
+    last = (container.get("lastState") or {}).get("terminated") or {}
+    # One that could not even be started is said to have begun in 1970.
+    lived = seconds(last.get("finishedAt")) - seconds(last.get("startedAt")) if seconds(last.get("startedAt")) else 0.0
+    return container.get("restartCount", 0) >= _CRASHES and lived < _SHORT_RUN
 
 
 def container_troubles(pod: Object) -> list[str]:

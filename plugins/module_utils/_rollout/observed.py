@@ -20,7 +20,7 @@ from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
 from .._pods.due import is_outdated, runs, update_revision
 from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
-from .._pods.idle import backs_off, delete_idle, has_started
+from .._pods.idle import backs_off, delete_idle, has_started, is_idle
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
 from .._raft.observation import Observation
@@ -248,7 +248,7 @@ class ObservedDatabase:
         return not self._serves or member is None or member.state != "confirmed"
 
     def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
-        """Pods that never started, for want of an image for example, are made anew. Those that have changed meanwhile are looked at again."""
+        """Pods that never start, for want of an image for example, are made anew. Those that have changed meanwhile are looked at again."""
         stuck = self._stuck(waiting)
         self._met.update(waiting)
         if not stuck:
@@ -262,12 +262,16 @@ class ObservedDatabase:
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to make anew, and why. No controller replaces them by itself."""
-        idle = {name: self.pods[name] for name in waiting if name in self.pods and not has_started(self.pods[name])}
+        idle = {name: self.pods[name] for name in waiting if name in self.pods and is_idle(self.pods[name])}
         outdated = idle if self.template_changed else self.members.outdated(idle)
-        due = dict.fromkeys(outdated, "its template has changed, and it never started")
-        for name, pod in idle.items():
+        due = {
+            name: f"its template has changed, and {'it ended at once each time' if has_started(pod) else 'it never started'}"
+            for name, pod in outdated.items()
+        }
+        pausing = [name for name, pod in idle.items() if backs_off(pod) and not has_started(pod)]
+        for name in pausing:
             # The image may be there by now, and nobody waits for a kubelet that pauses.
-            if backs_off(pod) and self.context.wait and name not in self._met and self._is_needed(name):
+            if self.context.wait and name not in self._met and self._is_needed(name):
                 due.setdefault(name, "its image is pulled again at once, and it never started")
         return due
 

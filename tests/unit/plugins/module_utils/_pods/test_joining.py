@@ -35,10 +35,10 @@ class FakeCluster:
         return True
 
 
-def pod(revision: str = "r1", leaves: bool = False, crashed: bool = False) -> Object:
+def pod(revision: str = "r1", leaves: bool = False, crashed: int = 0) -> Object:
     gone = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
     labels = {"controller-revision-hash": revision}
-    waiting = {"name": "database", "restartCount": int(crashed), "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    waiting = {"name": "database", "restartCount": crashed, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
     return {
         "metadata": {"name": NAME, "namespace": "x", "uid": "a", "resourceVersion": "1", "labels": labels, **gone},
         "status": {"containerStatuses": [waiting]},
@@ -67,7 +67,10 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
         (pod(), None, 1),
         (pod("r2"), None, 0),
         (pod(leaves=True), None, 0),
-        (pod(crashed=True), None, 0),
+        (pod(crashed=1), None, 0),
+        (pod(crashed=3), None, 1),
+        (pod("r2", crashed=3), None, 0),
+        (pod(leaves=True, crashed=3), None, 0),
         (pod("r2"), OLD_RECORD, 1),
         (pod("r2", leaves=True), OLD_RECORD, 0),
     ],
@@ -76,6 +79,9 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
         "one of the new template that does not run",
         "one of an old template that is on its way out",
         "one of an old template that crashed, and starts again by itself",
+        "one of an old template that ends at once each time",
+        "one of the new template that ends at once each time",
+        "one that ends at once each time and is on its way out",
         "one that never sees the record",
         "one that never sees the record and is on its way out",
     ],

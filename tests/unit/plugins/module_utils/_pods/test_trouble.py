@@ -6,7 +6,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.trouble import container_troubles, event_troubles
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.trouble import (
+    container_troubles,
+    ends_at_once,
+    event_troubles,
+)
 
 
 def pod(name: str, **status: t.Any) -> dict[str, t.Any]:
@@ -70,3 +74,18 @@ def test_the_newest_warning_about_each_object_counts() -> None:
         "PersistentVolumeClaim data-ovn-northbound-0: no class",
         "StatefulSet ovn-northbound: exceeded quota",
     ]
+
+
+@pytest.mark.parametrize(
+    ("restarts", "started", "ended", "at_once"),
+    [
+        (3, "2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z", True),
+        (3, "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z", False),
+        (2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z", False),
+        (3, "1970-01-01T00:00:00Z", "2026-01-01T00:00:02Z", True),
+    ],
+    ids=["each time", "after a while", "twice", "its program cannot be started, which counts as begun in 1970"],
+)
+def test_what_ends_at_once(restarts: int, started: str, ended: str, at_once: bool) -> None:
+    last = {"terminated": {"startedAt": started, "finishedAt": ended}}
+    assert ends_at_once({"restartCount": restarts, "lastState": last}) is at_once

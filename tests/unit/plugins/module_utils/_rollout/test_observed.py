@@ -61,9 +61,10 @@ BEFORE, BEGUN = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 NOBODY, ALL_OTHERS = 0, 2
 
 
-def idle_pod(reason: str, revision: str = "new", restarts: int = 0) -> Object:
-    """An hour old when the run begins."""
-    waits = {"name": "database", "restartCount": restarts, "state": {"waiting": {"reason": reason}}}
+def idle_pod(reason: str, revision: str = "new", restarts: int = 0, until: str = "2026-01-01T00:00:11Z") -> Object:
+    """An hour old when the run begins; if it was restarted, it ran from ten seconds after its creation until then."""
+    last = {"terminated": {"startedAt": "2026-01-01T00:00:10Z", "finishedAt": until}} if restarts else {}
+    waits = {"name": "database", "restartCount": restarts, "state": {"waiting": {"reason": reason}}, "lastState": last}
     metadata = {
         "name": AWAY,
         "namespace": "x",
@@ -143,6 +144,7 @@ class World:
 FAILED = {"reason": "Failed", "message": "Failed to pull image", "firstTimestamp": BEFORE, "lastTimestamp": BEFORE}
 PULLS = {**FAILED, "metadata": {}, "count": 9, "involvedObject": {"kind": "Pod", "name": AWAY, "uid": "u1"}}
 AGAIN = f"make the pod {AWAY} anew: its image is pulled again at once, and it never started"
+RIGHT_IMAGE = f"make the pod {AWAY} anew: its template has changed, and it ended at once each time"
 CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never started"
 
 
@@ -156,7 +158,11 @@ CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never s
         (World(idle_pod("ImagePullBackOff"), ALL_OTHERS), []),
         (World(idle_pod("ImagePullBackOff"), wait=False), []),
         (World(idle_pod("ErrImagePull")), []),
-        (World(idle_pod("CrashLoopBackOff", "old", restarts=4)), []),
+        (World(idle_pod("CrashLoopBackOff", "old", restarts=4)), [RIGHT_IMAGE]),
+        (World(idle_pod("CrashLoopBackOff", "new", restarts=4)), []),
+        (World(idle_pod("CrashLoopBackOff", "old", restarts=1)), []),
+        (World(idle_pod("CrashLoopBackOff", "old", restarts=4, until="2026-01-01T00:30:00Z")), []),
+        (World(idle_pod("CrashLoopBackOff", "old", restarts=4), version="8"), []),
         (World(idle_pod("ImagePullBackOff", "old"), version="8"), []),
     ],
     ids=[
@@ -167,7 +173,11 @@ CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never s
         "its kubelet pauses, and the others serve",
         "its kubelet pauses, and nobody waits",
         "its kubelet tries at this moment",
-        "it crashes: a server may run in it any time",
+        "it ends at once each time, and its template is corrected",
+        "it ends at once each time",
+        "it ended once",
+        "it crashed after a long life, and starts again by itself",
+        "it ended at once each time, and has changed since it was listed",
         "it has changed since it was listed",
     ],
 )
