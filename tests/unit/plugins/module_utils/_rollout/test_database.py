@@ -211,7 +211,7 @@ def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
         one.pods = {NAMES[2]: started(ago)}
 
     monkeypatch.setattr(one, "await_examined", look)
-    monkeypatch.setattr(one, "_plan", lambda: Round())
+    monkeypatch.setattr(one, "_plan", Round)
     monkeypatch.setattr(database.time, "sleep", lambda _seconds: None)
     one.converge(Deadline(limit))
     assert len(looks) == (3 if waits else 1)
