@@ -241,7 +241,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
 from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._objects import diff_of, listed, merged
+from ..module_utils._objects import Done, diff_of, listed, merged
 from ..module_utils._rollout.absent import kept, remove
 from ..module_utils._rollout.control_plane import ControlPlane
 from ..module_utils._rollout.desired import wanted_from
@@ -280,15 +280,21 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     name, namespace = _place(params)
-    done = remove(
-        cluster,
-        name,
-        namespace,
-        delete_data=params["delete_data"],
-        check_mode=module.check_mode,
-        deadline=Deadline(params["wait_timeout"]),
-        take_over=params["break_lock"],
-    )
+    done: list[Done] = []
+    try:
+        remove(
+            cluster,
+            name,
+            namespace,
+            delete_data=params["delete_data"],
+            check_mode=module.check_mode,
+            deadline=Deadline(params["wait_timeout"]),
+            note=done.append,
+            take_over=params["break_lock"],
+        )
+    except OvnError as e:
+        e.details.update(objects=listed(merged(done)), changed=bool(done))
+        raise
     left = [] if params["delete_data"] else kept(look(cluster, name, namespace))
     return {"changed": bool(done), "objects": listed(merged(done)), "cluster": {}, "kept": left, "diff": diff_of(done)}
 

@@ -519,6 +519,28 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     assert not plane(**options, spec=corrected)["changed"]
 
 
+def test_members_to_come_get_the_declared_storage_class(
+    plane: ControlPlane, kubelet: Kubelet, storage_class: str
+) -> None:
+    """A claim never changes its class, so the StatefulSet is made anew before it makes another one."""
+
+    def spec(replicas: int, **storage: str) -> dict[str, t.Any]:
+        return {**WHOLE, "northbound": {**WHOLE["northbound"], "replicas": replicas, "storage": storage}}
+
+    options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
+    plane(**options, spec=spec(1))
+    first = plane.get("Pod", "ovn-northbound-0")["metadata"]["uid"]
+    predicted = plane(check=True, **options, spec=spec(3, storageClass=storage_class))
+    ran = plane(**options, spec=spec(3, storageClass=storage_class))
+    assert ran["steps"] == predicted["steps"]
+    assert "storage class" in ran["steps"][0]
+    assert ran["northbound"]["verdict"] == "healthy"
+    claims = [plane.get("PersistentVolumeClaim", f"data-ovn-northbound-{index}") for index in range(3)]
+    assert [one["spec"].get("storageClassName") for one in claims] == [None, storage_class, storage_class]
+    assert plane.get("Pod", "ovn-northbound-0")["metadata"]["uid"] == first
+    assert not plane(**options, spec=spec(3, storageClass=storage_class))["changed"]
+
+
 def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1247,6 +1269,20 @@ def test_a_stateful_set_on_its_way_out_is_made_when_it_is_gone(plane: ControlPla
     there = plane.get("StatefulSet", "ovn-northbound")
     assert (there["spec"]["replicas"], again["northbound"]["verdict"]) == (3, "healthy")
     assert there["metadata"]["uid"] != uid
+
+
+def test_a_removal_that_takes_too_long_tells_what_it_did(plane: ControlPlane) -> None:
+    plane.begin()
+    owner = plane.get("StatefulSet", "ovn-southbound")["metadata"]
+    labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "southbound"}
+    reference = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": owner["name"], "uid": owner["uid"]}
+    spec = {"containers": [{"name": "database", "image": "none"}]}
+    plane.make("Pod", "ovn-southbound-0", labels=labels, spec=spec)  # nobody ends it
+    plane.patch("Pod", "ovn-southbound-0", {"metadata": {"ownerReferences": [reference]}})
+    late = plane(state="absent", wait_timeout=1, may_fail=True)
+    assert "Pods ovn-southbound-0" in late["msg"]
+    assert late["changed"]
+    assert touched(late)["StatefulSet ovn-southbound"] == "deleted"
 
 
 def test_absent_takes_what_a_run_made_a_moment_before(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:

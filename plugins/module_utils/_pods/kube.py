@@ -224,8 +224,10 @@ class Mirror(threading.Thread):
 
     def _replace(self, objects: dict[str, Object]) -> None:
         with self._turn:
-            changed = objects != self.objects
-            self.objects = objects
+            known = self.objects or {}
+            newest = {name: known[name] if _is_newer(known.get(name), item) else item for name, item in objects.items()}
+            changed = newest != self.objects
+            self.objects = newest
         if changed:
             self._changed()
 

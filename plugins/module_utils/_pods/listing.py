@@ -25,7 +25,7 @@ def list_pods(cluster: Cluster, namespace: str, name: str, database: str) -> dic
 
 
 def list_events(cluster: Cluster, namespace: str) -> list[Object]:
-    """None if they cannot be read: not everybody may, and they only explain."""
+    """Empty if they cannot be read: not everybody may, and they only explain."""
     try:
         return cluster.list("v1", "Event", namespace)
     except OvnError:

@@ -64,17 +64,22 @@ def remove(
     delete_data: bool,
     check_mode: bool,
     deadline: Deadline,
+    note: t.Callable[[Done], None],
     take_over: bool = False,
-) -> list[Done]:
-    """Everything of the cluster `name`; returns when its pods are gone, so that a new installation finds free volumes."""
+) -> None:
+    """Everything of the cluster `name`; returns when its pods are gone, so that a new installation finds free volumes.
+
+    `note` hears of each object that goes, also of those before a failure.
+    """
     live = look(cluster, name, namespace)
     leaving = doomed(live, delete_data=delete_data)
     if check_mode:
         pods = ownerless(cluster.list("v1", "Pod", namespace, labels=_selector(name)))
-        return [_gone(manifest, namespace) for manifest in [*leaving, *pods]]
+        for manifest in [*leaving, *pods]:
+            note(_gone(manifest, namespace))
+        return
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over)
-    done: list[Done] = []
     try:
         if leaving and lease.take("take everything away"):
             # Another run may have made something until a moment ago.
@@ -82,14 +87,13 @@ def remove(
         for manifest in leaving:
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
-                done += _await_pods(cluster, lease, namespace, deadline)  # a claim in use would only be marked
+                _await_pods(cluster, lease, namespace, deadline, note)  # a claim in use would only be marked
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
-            done.append(_gone(manifest, namespace))
-        done += _await_pods(cluster, lease, namespace, deadline)  # also those that an earlier run gave up on
+            note(_gone(manifest, namespace))
+        _await_pods(cluster, lease, namespace, deadline, note)  # also those that an earlier run gave up on
         lease.remove()
     finally:
         lease.release()
-    return done
 
 
 def _gone(manifest: Object, namespace: str) -> Done:
@@ -110,20 +114,20 @@ def _selector(name: str) -> str:
     return f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
 
 
-def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline) -> list[Done]:
-    """Returns when all have ended; those that had to be deleted for it."""
+def _await_pods(
+    cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline, note: t.Callable[[Done], None]
+) -> None:
+    """Returns when all have ended. Those that nobody else ends are deleted for it."""
     name = lease.metadata["labels"]["app.kubernetes.io/instance"]
-    done: list[Done] = []
     while pods := cluster.list("v1", "Pod", namespace, labels=_selector(name)):
         for pod in ownerless(pods):
             metadata = pod["metadata"]
             lease.take(f"delete {metadata['name']}")
             cluster.delete("v1", "Pod", metadata["name"], namespace, uid=metadata["uid"])
-            done.append(_gone({"kind": "Pod", **pod}, namespace))
+            note(_gone({"kind": "Pod", **pod}, namespace))
         if deadline.expired:
             left = ", ".join(pod["metadata"]["name"] for pod in pods)
             raise TimedOut(
                 f"Pods {left} in namespace {namespace} did not end within {deadline.seconds:g} s. See kubectl describe of one; run again when they are gone."
             )
         time.sleep(0.5)
-    return done

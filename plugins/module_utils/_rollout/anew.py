@@ -100,17 +100,18 @@ def take_claims(
     check_mode: bool,
     note: t.Callable[[Done], None],
 ) -> list[Object]:
-    """Delete these claims and the pods that wait for them; which claims went."""
+    """Delete these claims and the pods that wait for them; which claims go, those included that a run before has deleted."""
     namespace, gone = wanted.namespace, []
     pods = list_pods(cluster, namespace, wanted.name, database)
     for claim in claims:
         pod = pods.get(member_of(claim))
         if pod is not None and not (waits(pod) or is_leaving(pod)):
             continue
-        if not check_mode and not _delete(cluster, "PersistentVolumeClaim", claim, namespace, is_empty):
-            continue
+        if not is_leaving(claim):
+            if not check_mode and not _delete(cluster, "PersistentVolumeClaim", claim, namespace, is_empty):
+                continue
+            note(Done("PersistentVolumeClaim", claim["metadata"]["name"], namespace, "deleted", claim, None))
         gone.append(claim)
-        note(Done("PersistentVolumeClaim", claim["metadata"]["name"], namespace, "deleted", claim, None))
         if pod is not None and waits(pod) and (check_mode or _delete(cluster, "Pod", pod, namespace, waits)):
             note(Done("Pod", pod["metadata"]["name"], namespace, "deleted", pod, None))
     if not check_mode:

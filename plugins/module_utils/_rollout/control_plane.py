@@ -13,7 +13,7 @@ import contextlib
 import functools
 import typing as t
 
-from .._errors import OvnError
+from .._errors import OvnError, Refused
 from .._manifests.names import (
     DATABASES,
     Database,
@@ -88,21 +88,27 @@ class ControlPlane(DeclaredObjects):
 
     def _empty_claims(self) -> None:
         """Members that wait for a volume of another class than the declared one would wait for ever. No pod that runs is touched."""
-        for d, claims in self.empty.items():
-            if not claims:
-                continue
-            name, there = self.databases[d].set_name, self._stateful_set(d)
+        for d, rollout in self.databases.items():
+            claims, name, there = self.empty.get(d, []), rollout.set_name, self._stateful_set(d)
             differs = stale(there, self.wanted.spec.database(d).storage)
+            # Claims grow later, but they never change their class: members to come have to get the declared one.
+            more = "storage class" in differs and self.replicas[d] < len(rollout.run.declared)
             if there is None or not differs:
                 self._take_claims(d, claims)
-            elif why := self._renew(d, there, words_of_template(name, differs), claims):
-                self.warnings.append(kept_words(name, differs, why))
+            elif (claims or more) and (why := self._renew(d, there, words_of_template(name, differs), claims)):
+                self._keep(d, kept_words(name, differs, why), more=more)
         if any(self.empty.values()) and not self.check_mode:
             self.live.claims_again(self.cluster)
             claim_changes(self.wanted, self.live)  # refuses one that got its volume at the last moment
             left = [c for claims in find_claims(self.cluster, self.wanted, self.live).values() for c in claims]
             if names := ", ".join(c["metadata"]["name"] for c in left if not is_leaving(c)):
                 self.warnings.append(f"{names} could not be made anew with the declared storage class. Run again.")
+
+    def _keep(self, database: Database, words: str, *, more: bool) -> None:
+        if more:
+            raise Refused(f"{words} No member was added, for its claim would be one of them.")
+        self.kept.add(database)
+        self.warnings.append(words)
 
     def _take_claims(self, database: Database, claims: t.Sequence[Object]) -> None:
         if not claims:
@@ -113,8 +119,8 @@ class ControlPlane(DeclaredObjects):
         gone = take_claims(
             self.cluster, self.wanted, database, claims, check_mode=self.check_mode, note=self.done.append
         )
-        if gone:
-            self.steps.append(words_of_claims(gone))
+        if fresh := [claim for claim in gone if not is_leaving(claim)]:
+            self.steps.append(words_of_claims(fresh))
         for claim in gone:
             self.live.index.pop(key_of({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}), None)
         if self.check_mode:
@@ -145,7 +151,7 @@ class ControlPlane(DeclaredObjects):
         for d, rollout in self.databases.items():
             name, there = rollout.set_name, self._stateful_set(d)
             differs = stale(there, self.wanted.spec.database(d).storage)
-            if there is None or not differs:
+            if there is None or not differs or d in self.kept:
                 continue
             whole = rollout.will_be_whole if self.check_mode else rollout.is_whole
             what = f"{words_of_template(name, differs)}: pods and claims stay"

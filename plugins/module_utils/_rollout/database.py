@@ -56,6 +56,7 @@ class DatabaseRollout(ObservedDatabase):
         self.warnings: list[str] = []
         self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
         self._world: dict[str, Observation] = {}
+        self._waits_since: float | None = None  # for servers that have just started
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
@@ -91,12 +92,14 @@ class DatabaseRollout(ObservedDatabase):
 
     def _round(self, deadline: Deadline) -> bool:
         """Whether there was anything to do."""
+        looked = time.monotonic()
         self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
         decided = self._plan()
         with contextlib.ExitStack() as stack:
             if decided.step is not None and decided.step.action in _DISRUPTIVE:
                 # The other database may have had its turn for minutes: what was seen before that says nothing about this moment.
                 stack.enter_context(self.context.turn)
+                looked = time.monotonic()
                 self.await_examined(deadline)
                 decided = self._plan()
             step = decided.step
@@ -107,8 +110,8 @@ class DatabaseRollout(ObservedDatabase):
                 self.warnings += decided.warnings
                 return False
             what = step.reason if step else f"write the state record of {self.run.database}"
-            if self.context.lease.take(what):
-                return True  # somebody may have acted before the Lease was ours
+            if self.context.lease.take(what) or self.context.lease.taken > looked:
+                return True  # somebody may have acted before the Lease was ours, whichever database it was taken for
             if deadline.expired:
                 raise TimedOut(
                     f"Gave up after {deadline.seconds:g} s: {what}. {self._trouble()} The databases are safe; run again to go on."
@@ -124,7 +127,12 @@ class DatabaseRollout(ObservedDatabase):
         if not self.context.wait or deadline.expired:
             return False
         servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
-        if not any(self.context.now() - _started_at(self.pods[name]) < _FINDS_OTHERS for name in servers):
+        # Clocks of nodes may be ahead.
+        if not any(abs(self.context.now() - _started_at(self.pods[name])) < _FINDS_OTHERS for name in servers):
+            return False
+        now = time.monotonic()
+        self._waits_since = self._waits_since or now
+        if now - self._waits_since > _FINDS_OTHERS:  # it starts again and again
             return False
         time.sleep(min(_LOOKS_EVERY, deadline.left()))
         return True

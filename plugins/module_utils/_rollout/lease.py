@@ -14,6 +14,7 @@ import datetime
 import os
 import platform
 import threading
+import time
 import typing as t
 
 from .._errors import Conflict, OvnError, Refused
@@ -58,16 +59,17 @@ class RunLease:
         self.name, self.namespace = name, namespace
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
+        self.taken = 0.0  # when, by time.monotonic()
         self._turn = threading.Lock()  # both databases renew it
         self._step, self._over = "", threading.Event()
 
     def _body(self, step: str, now: datetime.datetime, holder: str | None) -> dict[str, t.Any]:
-        time = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        stamp = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         return {
             "apiVersion": _API,
             "kind": "Lease",
             "metadata": {**self.metadata, "annotations": {"ovn.c5c3.io/step": step}},
-            "spec": {"holderIdentity": holder or "", "leaseDurationSeconds": _SECONDS, "renewTime": time},
+            "spec": {"holderIdentity": holder or "", "leaseDurationSeconds": _SECONDS, "renewTime": stamp},
         }
 
     def server_time(self) -> datetime.datetime:
@@ -98,6 +100,7 @@ class RunLease:
                 f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true."
             )
         self._write(self._body(step, now, self.holder), live)
+        self.taken = time.monotonic()
         threading.Thread(target=self._keep, daemon=True).start()
         return True
 
@@ -123,8 +126,10 @@ class RunLease:
     def release(self) -> None:
         """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it becomes void by itself."""
         held = self._end()
-        if held is None:
-            return
+        if held is not None:
+            self._give_back(held)
+
+    def _give_back(self, held: dict[str, t.Any]) -> None:
         with contextlib.suppress(OvnError):
             body = self._body("", self.server_time(), None)
             body["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
@@ -136,7 +141,7 @@ class RunLease:
         if held is None:
             return
         metadata = held["metadata"]
-        with contextlib.suppress(OvnError):
+        try:
             self.cluster.delete(
                 _API,
                 "Lease",
@@ -145,6 +150,10 @@ class RunLease:
                 uid=metadata["uid"],
                 resource_version=metadata["resourceVersion"],
             )
+        except Conflict:
+            return  # it is another run's
+        except OvnError:
+            self._give_back(held)
 
     def _end(self) -> dict[str, t.Any] | None:
         """No longer renewed; as it was written last, None if it is not ours."""

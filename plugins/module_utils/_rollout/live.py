@@ -9,6 +9,7 @@ What is in the cluster already: one list for each kind, read once at the start o
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 
 from .._errors import Refused, TimedOut
@@ -114,10 +115,13 @@ def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[
 
 
 def _claims(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
-    """By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database."""
-    prefixes = tuple(f"data-{name}-{database}-" for database in DATABASES)
+    """By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database.
+
+    A copy with a longer name, for example, is its owner's.
+    """
+    ours = re.compile(f"data-{re.escape(name)}-({'|'.join(DATABASES)})-[0-9]+")
     claims = live_index(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
-    return {key: claim for key, claim in claims.items() if key[3].startswith(prefixes)}
+    return {key: claim for key, claim in claims.items() if ours.fullmatch(key[3])}
 
 
 def look(cluster: Cluster, name: str, namespace: str) -> Live:

@@ -61,6 +61,7 @@ class DeclaredObjects:
         self.replicas: dict[Database, int] = {}
         self.clashes: list[Clash] = []
         self.empty: dict[Database, list[Object]] = {}  # claims that have to be made anew
+        self.kept: set[Database] = set()  # whose StatefulSet stays as it is, which was told
         self.endpoints = Endpoints()
         self.archive = build_archive()
         self.owner: Object | None = None

@@ -32,7 +32,8 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
         what = (
             f"Data does not move to another class: declare {current}"
             if is_bound(claim)
-            else f"Somebody made it by hand or gave it something to be filled from: declare {current}, or delete it and its pod"
+            else "Somebody made it by hand, or gave it a volume or something to be filled from: "
+            f"{f'declare {current}' if current else 'leave storageClass out'}, or delete it and its pod"
         )
         raise Refused(
             f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. {what}. Without storageClass "
@@ -76,10 +77,13 @@ def is_bound(claim: Object) -> bool:
 
 
 def is_empty(claim: Object) -> bool:
-    """Whether nothing can be lost with it: our StatefulSet made it, it never had a volume, and nothing is to be copied into one."""
+    """Whether nothing can be lost with it: our StatefulSet made it, it never had a volume, waits for no particular one, and nothing is to be
+    copied into it. Labels alone do not tell: who restores claims copies them.
+    """
     spec, ours = claim["spec"], (claim["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
-    filled = any(spec.get(field) for field in ("volumeName", "dataSource", "dataSourceRef"))
-    return ours and not filled and not is_bound(claim)
+    filled = any(spec.get(field) for field in ("volumeName", "selector", "dataSource", "dataSourceRef"))
+    static = spec.get("storageClassName") == ""  # our templates name a class or none at all
+    return ours and not filled and not static and not is_bound(claim)
 
 
 def check_claims(cluster: Cluster, wanted: Wanted, live: Live) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import types
 import typing as t
 
 import pytest
@@ -193,8 +194,17 @@ def started(seconds_ago: float) -> dict[str, t.Any]:
         ({"connected": False}, 600, True, 300, False),
         ({"connected": False, "running": False}, 5, True, 300, False),
         ({}, 5, True, 300, False),
+        ({"connected": False}, -3600, True, 300, False),
     ],
-    ids=["just started", "nobody waits", "the time is up", "started long ago", "no server runs", "it takes part"],
+    ids=[
+        "just started",
+        "nobody waits",
+        "the time is up",
+        "started long ago",
+        "no server runs",
+        "it takes part",
+        "the clock of its node is ahead",
+    ],
 )
 def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
     last: dict[str, t.Any], ago: float, wait: bool, limit: float, waits: bool, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +225,37 @@ def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
     monkeypatch.setattr(database.time, "sleep", lambda _seconds: None)
     one.converge(Deadline(limit))
     assert len(looks) == (3 if waits else 1)
+
+
+def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = rollout(FakeCluster(), record(), 3)
+    clock = [1000.0]
+    monkeypatch.setattr(one.context, "now", lambda: NOW)
+    monkeypatch.setattr(database.time, "monotonic", lambda: clock[0])
+    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
+    one.pods = {NAMES[2]: started(5)}
+    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
+    monkeypatch.setattr(one, "_plan", Round)
+    monkeypatch.setattr(database.time, "sleep", lambda _seconds: clock.__setitem__(0, clock[0] + 10))
+    one.converge(Deadline(300))
+    assert 90 < clock[0] - 1000 < 120
+
+
+@pytest.mark.parametrize(("taken", "acts"), [(999.0, True), (1001.0, False)])
+def test_who_looked_before_the_lease_was_taken_looks_again(
+    taken: float, acts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other database may have taken it while this one looked, and another run may have acted until then."""
+    one = rollout(FakeCluster(), record(), 3)
+    lease = types.SimpleNamespace(taken=taken, take=lambda _what: False)
+    one.context.lease = t.cast(t.Any, lease)
+    steps: list[Step] = []
+    monkeypatch.setattr(database.time, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
+    monkeypatch.setattr(one, "_plan", lambda: Round(step=Step("restart", (NAMES[1],), "restart m1")))
+    monkeypatch.setattr(one, "_take", lambda step, _deadline: steps.append(step))
+    assert one._round(Deadline(300))
+    assert bool(steps) is acts
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.lease import identity, seconds_left
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.lease import RunLease, identity, seconds_left
 
 NOW = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
 
@@ -25,6 +26,48 @@ NOW = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
 )
 def test_seconds_left(spec: dict[str, t.Any], left: float) -> None:
     assert seconds_left(spec, NOW) == left
+
+
+class FakeCluster:
+    """Its clock stands still. `fails` is what a deletion ends with."""
+
+    def __init__(self, fails: Exception | None) -> None:
+        self.fails = fails
+        self.holders: list[str] = []
+
+    def apply(self, manifest: dict[str, t.Any], *, dry_run: bool) -> dict[str, t.Any]:
+        assert dry_run
+        return {"metadata": {"creationTimestamp": "2026-01-01T12:00:00Z"}}
+
+    def get(self, *_: t.Any) -> None:
+        """There is none yet."""
+
+    def create(self, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.holders.append(manifest["spec"]["holderIdentity"])
+        return {**manifest, "metadata": {**manifest["metadata"], "uid": "u", "resourceVersion": "1"}}
+
+    replace = create
+
+    def delete(self, *_: t.Any, uid: str, resource_version: str) -> bool:
+        assert (uid, resource_version) == ("u", "1")
+        if self.fails:
+            raise self.fails
+        self.holders.append("deleted")
+        return True
+
+
+@pytest.mark.parametrize(
+    ("fails", "holders"),
+    [(None, ["me", "deleted"]), (Conflict("another run has it"), ["me"]), (Unreachable("away"), ["me", ""])],
+    ids=["it goes", "it is another run's", "it cannot be deleted, so it is given back"],
+)
+def test_a_lease_that_nobody_needs_any_more(fails: Exception | None, holders: list[str]) -> None:
+    cluster = FakeCluster(fails)
+    lease = RunLease(t.cast(t.Any, cluster), "ovn-run", "x", {}, "me", take_over=False)
+    assert lease.take("take everything away")
+    lease.remove()
+    lease.release()
+    assert cluster.holders == holders
 
 
 def test_a_run_is_named_by_time_and_process() -> None:

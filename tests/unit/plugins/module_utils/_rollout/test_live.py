@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import live as module
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.absent import doomed, kept
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.live import Live
 
@@ -65,6 +66,25 @@ def test_data_goes_last_and_definitions_never() -> None:
     found = titles(doomed(live(*ALL), delete_data=True))
     assert found[-2:] == ["PersistentVolumeClaim data-ovn-northbound-0", "ConfigMap ovn-northbound-record"]
     assert not any(title.startswith("CustomResourceDefinition") for title in found)
+
+
+def test_claims_are_those_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that somebody made, for safety maybe, is none of ours, whatever else is taken away."""
+    kind = ("v1", "PersistentVolumeClaim", "x")
+    ours = {(*kind, f"data-ovn-{name}") for name in ("northbound-0", "southbound-10")}
+    others = {
+        (*kind, name)
+        for name in (
+            "data-ovn-northbound-0-before-upgrade",
+            "data-ovn-northbound-clone",
+            "data-ovn-northbound-",
+            "data-ovn-other-northbound-0",
+            "data-ovnx-northbound-0",
+            "my-data-ovn-northbound-0",
+        )
+    }
+    monkeypatch.setattr(module, "live_index", lambda *_: {key: {} for key in ours | others})
+    assert set(module._claims(t.cast(t.Any, None), "ovn", "x")) == ours
 
 
 def test_what_is_on_its_way_out_is_neither_deleted_again_nor_kept() -> None:

@@ -77,9 +77,18 @@ PENDING = {"status": {"phase": "Pending"}}
         ({}, False),
         ({**PENDING, "spec": {**claim("1Gi")["spec"], "volumeName": "pv"}}, False),
         ({**PENDING, "spec": {**claim("1Gi")["spec"], "dataSource": {"kind": "VolumeSnapshot"}}}, False),
+        ({**PENDING, "spec": {**claim("1Gi")["spec"], "selector": {"matchLabels": {"restored": "0"}}}}, False),
         ({**PENDING, "metadata": {"name": "data-ovn-northbound-0"}}, False),
     ],
-    ids=["pending", "just made", "bound", "a volume is chosen", "filled from a snapshot", "made by hand"],
+    ids=[
+        "pending",
+        "just made",
+        "bound",
+        "a volume is chosen",
+        "filled from a snapshot",
+        "waits for a restored volume",
+        "made by hand",
+    ],
 )
 def test_only_a_claim_of_ours_without_a_volume_is_empty(changes: dict[str, t.Any], empty: bool) -> None:
     there = {**claim("1Gi"), **changes}
@@ -88,6 +97,14 @@ def test_only_a_claim_of_ours_without_a_volume_is_empty(changes: dict[str, t.Any
         assert claim_change(there, "1Gi", "slow") is None
         return
     with pytest.raises(Refused, match=r"has storage class fast, the specification says slow\."):
+        claim_change(there, "1Gi", "slow")
+
+
+def test_a_claim_of_no_class_waits_for_a_volume_that_somebody_makes() -> None:
+    there = {**claim("1Gi"), **PENDING}
+    there["spec"]["storageClassName"] = ""
+    assert not is_empty(there)
+    with pytest.raises(Refused, match="leave storageClass out, or delete it and its pod"):
         claim_change(there, "1Gi", "slow")
 
 
