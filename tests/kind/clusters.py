@@ -135,6 +135,12 @@ def leader(database: str) -> int:
     return roles.index("leader")
 
 
+def labeled(database: str) -> list[str]:
+    """Pods that are said to lead."""
+    key = {"northbound": "ovn-nb-leader", "southbound": "ovn-sb-leader"}[database]
+    return [pod["metadata"]["name"] for pod in CENTRAL.pods(database) if pod["metadata"]["labels"].get(key) == "true"]
+
+
 def whole(database: str) -> list[Member] | None:
     """All three members, if they agree: one cluster of three, one leader, nobody else in it."""
     seen = members(database)

@@ -19,6 +19,7 @@ from clusters import (
     chassis,
     client,
     hypervisor_nodes,
+    labeled,
     leader,
     losses,
     mark,
@@ -112,6 +113,15 @@ def test_delete_any_one_pod(component: str) -> None:
         wait_for(f"{component}: {len(before)} pods ready after {pod} was deleted", back)
         for database in SCHEMAS:
             assert [m.server_id for m in wait_whole(database)] == servers[database]
+            wait_labeled(database)
+
+
+def wait_labeled(database: str) -> None:
+    wait_for(f"{database}: the leader and nobody else is labeled", lambda: labeled(database) == [leading(database)], 30)
+
+
+def leading(database: str) -> str:
+    return pod_of(database, leader(database))
 
 
 def test_all_is_well_after_pods_were_deleted() -> None:
@@ -185,6 +195,7 @@ def test_kill_a_node(how: str) -> None:
     for database in SCHEMAS:
         wait_for(f"{database}: three pods ready", lambda d=database: len(CENTRAL.ready(d)) == 3, 240)
         assert [m.server_id for m in wait_whole(database)] == before[database]
+        wait_labeled(database)
     for index in range(3):
         assert all(name in seen for seen in marks(index)), f"member {index} lost {name}"
     playbook("verify")
