@@ -36,10 +36,14 @@ def sandbox(tmp_path: pathlib.Path) -> t.Iterator[t.Callable[[str], str]]:
             pytest.fail(f"sandbox {verb} returned {done.returncode}:\n{done.stdout}{done.stderr}\n{logs}")
         return done.stdout
 
+    def down() -> None:
+        subprocess.run([str(SANDBOX), "down"], env=environment, capture_output=True, timeout=120, check=False)
+
+    down()  # a run that was killed may have left machines
     try:
         yield run
     finally:
-        subprocess.run([str(SANDBOX), "down"], env=environment, capture_output=True, timeout=120, check=False)
+        down()
 
 
 def test_sandbox_from_nothing_again_and_away(sandbox: t.Callable[[str], str], tmp_path: pathlib.Path) -> None:
