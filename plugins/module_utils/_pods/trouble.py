@@ -33,8 +33,9 @@ def containers(pod: Object) -> list[Object]:
 def ends_at_once(container: Object) -> bool:
     """Again and again: with what it is made of, it will not stay."""
     last = (container.get("lastState") or {}).get("terminated") or {}
+    begun = seconds(last.get("startedAt"))
     # One that could not even be started is said to have begun in 1970.
-    lived = seconds(last.get("finishedAt")) - seconds(last.get("startedAt")) if seconds(last.get("startedAt")) else 0.0
+    lived = seconds(last.get("finishedAt")) - begun if begun else 0.0
     return container.get("restartCount", 0) >= _CRASHES and lived < _SHORT_RUN
 
 

@@ -16,7 +16,7 @@ from .._deadline import Deadline
 from .._errors import TimedOut
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, Object, labels, lease_name, record_name
-from .._objects import Done, Key
+from .._objects import Done, Key, Note
 from .._pods.due import is_leaving
 from .lease import RunLease, identity
 from .live import Live, look
@@ -64,7 +64,7 @@ def remove(
     delete_data: bool,
     check_mode: bool,
     deadline: Deadline,
-    note: t.Callable[[Done], None],
+    note: Note,
     take_over: bool = False,
 ) -> None:
     """Everything of the cluster `name`; returns when its pods are gone, so that a new installation finds free volumes.
@@ -114,9 +114,7 @@ def _selector(name: str) -> str:
     return f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
 
 
-def _await_pods(
-    cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline, note: t.Callable[[Done], None]
-) -> None:
+def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline, note: Note) -> None:
     """Returns when all have ended. Those that nobody else ends are deleted for it."""
     name = lease.metadata["labels"]["app.kubernetes.io/instance"]
     while pods := cluster.list("v1", "Pod", namespace, labels=_selector(name)):

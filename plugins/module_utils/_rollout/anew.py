@@ -15,7 +15,7 @@ import typing as t
 from .._errors import Conflict, Refused
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, Database, Object
-from .._objects import Done
+from .._objects import Done, Note
 from .._pods.due import is_leaving
 from .._pods.listing import list_pods
 from .desired import Wanted
@@ -98,7 +98,7 @@ def take_claims(
     claims: t.Sequence[Object],
     *,
     check_mode: bool,
-    note: t.Callable[[Done], None],
+    note: Note,
 ) -> list[Object]:
     """Delete these claims and the pods that wait for them; which claims go, those included that a run before has deleted."""
     namespace, gone = wanted.namespace, []

@@ -113,9 +113,8 @@ class ControlPlane(DeclaredObjects):
     def _take_claims(self, database: Database, claims: t.Sequence[Object]) -> None:
         if not claims:
             return
-        what = words_of_claims(claims)
         if not self.check_mode:
-            self.lease.take(what)
+            self.lease.take(words_of_claims(claims))
         gone = take_claims(
             self.cluster, self.wanted, database, claims, check_mode=self.check_mode, note=self.done.append
         )

@@ -14,7 +14,7 @@ from .._errors import Refused
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, MANAGER, Database, Object, claim_name
 from .._manifests.quantity import parse_quantity
-from .._objects import Done
+from .._objects import Done, Note
 from .desired import Wanted
 from .live import Live
 
@@ -118,9 +118,7 @@ def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Objec
             )
 
 
-def grow_claims(
-    cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: t.Callable[[Done], None]
-) -> None:
+def grow_claims(cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: Note) -> None:
     for claim, patch in claim_changes(wanted, live):
         name = claim["metadata"]["name"]
         after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
