@@ -15,12 +15,22 @@ import typing as t
 # The launcher's names for what lies on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
 # Nothing of the cluster's data can come back from these; the member has to join anew.
-LOST = frozenset({"none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"})
+LOST = frozenset(
+    {
+        *("none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"),
+        *("outdated-copy", "other-disk"),  # of this member, but not what it had acknowledged last (R25)
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """One member. `listed` maps the first four digits of each server id in this member's list to the address; only the leader's list counts."""
+    """One member. `listed` maps the first four digits of each server id in this member's list to the address; only the leader's list counts.
+
+    `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
+    had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has seen of it.
+    `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
+    """
 
     member: str
     installed: bool = True
@@ -36,6 +46,13 @@ class Observation:
     sid: str | None = None
     listed: dict[str, str] = dataclasses.field(default_factory=dict)
     restart_reason: str = ""
+    last_term: int | None = None
+    last_index: int | None = None
+    witness_index: int | None = None
+    witnesses: dict[str, int] = dataclasses.field(default_factory=dict)
+    start_problem: str = ""
+    file_bytes: int | None = None
+    free_bytes: int | None = None
     answer: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
