@@ -49,5 +49,9 @@ class Conflict(OvnError):
     """Somebody else changed the same object between our look and our write; nothing was written."""
 
 
+class Changed(OvnError):
+    """The target of a step is no longer as it was when the step was planned; nothing was done, and a new observation decides."""
+
+
 class BadAnswer(OvnError):
     """An answer came, but it is cut off, or it is no answer to the question."""

@@ -15,22 +15,26 @@ import uuid
 from .._errors import OvnError
 from .observation import Observation
 from .plan import plan_round
-from .step import Gate, Run, Step
+from .step import Gate, History, Run, Step
 
 _ROUNDS = 50
 
 
-def foresee(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> list[str]:
+def foresee(
+    run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
+) -> list[str]:
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
-    return play(run, observations, gate)[0]
+    return play(run, observations, gate, history)[0]
 
 
-def play(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> tuple[list[str], dict[str, Observation]]:
+def play(
+    run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
+) -> tuple[list[str], dict[str, Observation]]:
     """The same, and the world after the last of these steps."""
     world, reasons = dict(observations), list[str]()
     for _round in range(_ROUNDS):
         try:
-            decided = plan_round(run, world, gate)
+            decided = plan_round(run, world, gate, history)
         except OvnError as e:
             if not reasons:
                 raise

@@ -4,34 +4,61 @@
 """PRIVATE to the collection: may change at any time.
 
 What a run does next with a cluster that is on record: confirm, start, replace, join, restart; one step a round, the most urgent first. Pure.
+
+Progress (R29): a member that is broken or runs with settings of the past is dealt with before any gate that waits for it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from .._errors import Refused
 from .answer import Answer
 from .observation import STARTABLE, Observation
+from .parse import ClusterStatus
 from .record import Member, Record, parse_record
-from .step import Gate, Round, Run, Step, cluster_ids, next_revision, refuse_unusable_files, split_message, unexamined
-from .view import freshness
+from .step import (
+    Gate,
+    History,
+    Round,
+    Run,
+    Step,
+    cluster_ids,
+    next_revision,
+    refuse_unusable_files,
+    split_message,
+    unexamined,
+)
+from .view import DEFAULT_TIMER, freshness, majority
 
 # Files that the launcher neither starts nor moves aside by itself. It gives one up when the record names its server id as given up.
-_NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentifiable"})
+_NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentifiable", "outdated-copy", "other-disk"})
 # Stands in the record for the id of a file from which none can be read.
 _NO_SID = "00000000-0000-0000-0000-000000000000"
+# An election takes up to three timers; nobody who restarts members disturbs one.
+_ELECTION_SLACK = 2.0
 
 
 class Maintenance:
     """A recorded cluster: confirm, start, replace, join, restart; one step a round, the most urgent first."""
 
-    def __init__(self, run: Run, record: Record, seen: list[Observation], gate: Gate, *, changed: bool = False) -> None:
-        self.run, self.record, self.gate, self.changed = run, record, gate, changed
+    def __init__(
+        self,
+        run: Run,
+        record: Record,
+        seen: list[Observation],
+        gate: Gate,
+        history: History,
+        *,
+        changed: bool = False,
+    ) -> None:
+        self.run, self.record, self.gate, self.history, self.changed = run, record, gate, history, changed
         self.seen = {o.member: o for o in seen}
         self.missing = unexamined(run, seen)
         self.leader = next((o for o in seen if o.leader and o.connected), None)
         self.warnings: list[str] = []
+        self.ahead: int | None = None
 
     def round(self) -> Round:
         self._refuse_strangers()
@@ -42,11 +69,16 @@ class Maintenance:
                 f"{self.run.database}: {', '.join(unknown)} has a file, but no launcher to examine it; what follows is known once it is installed."
             )
         self._update_members()
-        step = self._step()
+        step = self._compare_with_witnesses() or self._step()
+        if step is not None:
+            targets = {name: self.seen[name].target() for name in step.members if name in self.seen}
+            step = dataclasses.replace(step, expects=targets)
         # Not by revision: two runs with different parts of the hosts may each have written the same number.
         stale = any(o.record is None or parse_record(o.record) != before for o in self.seen.values())
         written = next_revision(self.record) if self.changed or stale or self.record != before else None
-        return Round(written, step, tuple(self.warnings))
+        return Round(
+            written, step, tuple(self.warnings), recorded=before, stale_copies=stale or self.changed, ahead=self.ahead
+        )
 
     def _refuse_strangers(self) -> None:
         cid = t.cast(str, self.record.cid)
@@ -55,28 +87,91 @@ class Maintenance:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
         refuse_unusable_files(self.run, list(self.seen.values()))
 
+    # --- the record ------------------------------------------------------------------------------------------------------
+
     def _update_members(self) -> None:
         for name, address in self.run.declared.items():
             if name not in self.record.members:
                 self.record = self.record.replace(members={**self.record.members, name: Member(address)})
         for o in self.seen.values():
-            member = self.record.members[o.member]
-            if member.state == "expected" and o.connected and o.sid != member.sid and not o.lost:
-                self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid)
+            if self._takes_part(o, self.record.members[o.member]):
+                self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid or o.file_sid)
+
+    def _takes_part(self, o: Observation, member: Member) -> bool:
+        """Whether a member that is on its way in, or was on its way out, is a member as it stands.
+
+        The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
+        """
+        if o.lost or member.state not in ("expected", "replacing"):
+            return False
+        sid = o.sid if o.running else o.file_sid
+        listed = self.leader is not None and not self._unlisted(sid) and sid is not None
+        if o.connected and sid != member.sid:
+            return member.state == "expected" or listed
+        if o.running:
+            return o.connected and listed
+        return o.file_class == "member" and listed and sid == member.sid
 
     def _unlisted(self, sid: str | None) -> bool:
         """The leader says that `sid` is no member. Without a leader nothing is known."""
         return self.leader is not None and (sid is None or sid[:4] not in self.leader.listed)
 
-    def _step(self) -> Step | None:
-        idle = [o.member for o in self.seen.values() if not o.running and self._starts_from_file(o)]
-        if idle:
-            return Step(
-                "start", tuple(idle), f"start {self.run.database} on {', '.join(idle)} from the files that are there"
+    # --- what others remember --------------------------------------------------------------------------------------------
+
+    def _compare_with_witnesses(self) -> Step | None:
+        """R25: the leader's log holds every entry that a member of today is known to have committed, else writes were lost.
+
+        Observations are not made at one moment, so a witness may be ahead of the leader's answer; not of the one a round later.
+        """
+        status = self._leader_status()
+        if self.leader is None or status is None or self.run.accept_rollback:
+            return None
+        known = [
+            (index, o.member)
+            for o in self.seen.values()
+            for sid, index in o.witnesses.items()
+            if sid[:4] in self.leader.listed
+        ]
+        index, witness = max(known, default=(0, ""))
+        last = status.log_next - 1
+        if index <= last:
+            return None
+        if self.history.ahead is not None and self.history.ahead > last:
+            raise Refused(
+                f"{self.run.database} lost acknowledged writes: {witness} remembers log entry {index}, and the log of the leader {self.leader.member} ends at "
+                f"{last}. An old copy of a database was started. Nothing was changed. Restore a member that has the newer entries, or accept the loss "
+                f"with {self.run.words.accept_rollback}."
             )
-        if self.leader is None:
-            return self._without_leader()
-        for decide in (self._replace, self._evict_ghost, self._join, self._restart):
+        self.ahead = index
+        return Step(
+            "wait", (self.leader.member,), f"compare the log of {self.run.database} with what {witness} remembers"
+        )
+
+    # --- one step --------------------------------------------------------------------------------------------------------
+
+    def _step(self) -> Step | None:
+        idle = [o for o in self.seen.values() if not o.running and self._starts_from_file(o)]
+        able = [o.member for o in idle if not o.start_problem]
+        if able:
+            return Step(
+                "start", tuple(able), f"start {self.run.database} on {', '.join(able)} from the files that are there"
+            )
+        step = self._without_leader() if self.leader is None else self._with_leader()
+        if idle and (step is None or step.action == "wait"):
+            raise Refused(
+                f"{self.run.database} cannot start: "
+                + "; ".join(f"on {o.member} {o.start_problem.rstrip('.')}" for o in idle)
+                + ". Its file is kept. Correct that, then run again."
+            )
+        return step
+
+    def _starts_from_file(self, o: Observation) -> bool:
+        member = self.record.members[o.member]
+        given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
+        return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
+
+    def _with_leader(self) -> Step | None:
+        for decide in (self._restart_disconnected, self._replace, self._evict_ghost, self._join, self._restart):
             step = decide()
             if step:
                 if self.missing:
@@ -87,21 +182,26 @@ class Maintenance:
                 return step
         return None
 
-    def _starts_from_file(self, o: Observation) -> bool:
-        member = self.record.members[o.member]
-        given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
-        return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
-
     def _without_leader(self) -> Step | None:
-        running = [o.member for o in self.seen.values() if o.running]
-        quorum = len(self.record.members) // 2 + 1
-        if len(running) >= quorum:
-            return Step("wait", tuple(running), f"wait for {self.run.database} to elect a leader")
-        if len(running) + len(self.missing) >= quorum:
+        # A member that never joined has no vote: three of five that are declared may be all there are.
+        voters = [name for name, m in self.record.members.items() if m.state not in ("expected", "absent")]
+        running = [o for o in self.seen.values() if o.running]
+        able = [o for o in running if o.member in voters]
+        quorum = majority(len(voters))
+        if len(able) >= quorum:
+            outdated = tuple(o.member for o in running if o.restart_reason)
+            timers = [status.election_timer for o in running if (status := _status(o)) is not None]
+            patience = 3 * max(timers, default=DEFAULT_TIMER) / 1000 + _ELECTION_SLACK
+            if outdated and self.run.restart and not self.missing and self.history.leaderless > patience:
+                # All at once: nobody is served now, and one alone may not understand the others.
+                words = f"restart {self.run.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
+                return Step("restart", outdated, words)
+            return Step("wait", tuple(o.member for o in running), f"wait for {self.run.database} to elect a leader")
+        if len(able) + len([name for name in self.missing if name in voters]) >= quorum:
             return None  # the members that were not examined may well lead
-        lost = ", ".join(f"{o.member} ({o.file_class})" for o in self.seen.values() if not o.running) or "none"
+        lost = "; ".join(_lost(o) for o in self.seen.values() if not o.running) or "none"
         raise Refused(
-            f"{self.run.database} has no quorum: {len(running)} of {len(self.record.members)} members can run, {quorum} are needed; lost: {lost}. "
+            f"{self.run.database} has no quorum: {len(able)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
             "Nothing is created or dropped by itself. Bring back a member with its file, or rebuild from a survivor or a backup."
         )
 
@@ -109,6 +209,17 @@ class Maintenance:
         """The step if its gate is open now, else a wait that says why."""
         why = self.gate(gate, list(self.seen.values()), member)
         return Step("wait", step.members, f"{step.reason}: {why}") if why else step
+
+    def _restart_disconnected(self) -> Step | None:
+        """A running member that takes no part costs nothing when it restarts, and corrected settings reach it only so (R29)."""
+        if not self.run.restart:
+            return None
+        for o in self.seen.values():
+            state = self.record.members[o.member].state
+            if o.running and not o.connected and o.restart_reason and not o.lost and state in ("expected", "confirmed"):
+                self._refuse_start_problem(o)
+                return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
+        return None
 
     def _replace(self) -> Step | None:
         """A member whose disk is lost, or that the cluster no longer lists: out with the old server id before it joins anew.
@@ -119,34 +230,52 @@ class Maintenance:
             raise AssertionError("only asked for when there is a leader")
         where = f"{self.run.database} on"
         for o in self.seen.values():
+            if o.member in self.missing:
+                continue
             member = self.record.members[o.member]
             if member.state == "expected" and o.file_class in _NEVER_STARTS and not o.running:
                 step = self._give_up_file(o, member)
                 if step:
                     return step
+            member = self._outcast(o, member)
             zombie = member.state == "confirmed" and o.running and not o.connected and self._unlisted(member.sid)
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.lost or zombie))):
                 continue
             self.record = self.record.with_member(o.member, state="replacing")
             listed = not self._unlisted(member.sid)
             if o.running:
-                step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join anew")
+                step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join again")
                 return self._gated("may_stop", o.member, step) if listed else step
             if listed:
                 old = f"the lost member {o.member} ({member.sid})"
                 step = Step("kick", (self.leader.member,), f"remove {old} from {self.run.database}", sid=member.sid)
-                return self._gated("may_remove", o.member, step)
+                return self._gated("may_remove", member.sid, step)
             self.record = self.record.with_member(o.member, state="expected")
         return None
 
+    def _outcast(self, o: Observation, member: Member) -> Member:
+        """Whether an expected member that runs was a member once and is none any more: a joiner has no list with itself in it (R26)."""
+        is_outcast = (
+            member.state == "expected"
+            and o.running
+            and not o.connected
+            and o.file_class == "member"
+            and o.sid is not None
+            and self._unlisted(o.sid)
+            and not self.gate("quiet", list(self.seen.values()), None)
+        )
+        if is_outcast:
+            self.record = self.record.with_member(o.member, state="replacing", sid=o.sid)
+        return self.record.members[o.member]
+
     def _give_up_file(self, o: Observation, member: Member) -> Step | None:
-        """A join that was cut off: its file never starts. The launcher moves it aside once the record names its server id."""
+        """A file that never starts. The launcher moves it aside once the record names its server id."""
         if self.leader is None:
             raise AssertionError("only asked for when there is a leader")
         if o.file_sid and not self._unlisted(o.file_sid):
             cut_off = f"{o.file_sid}, the cut-off join of {o.member}"
             step = Step("kick", (self.leader.member,), f"remove {cut_off}, from {self.run.database}", sid=o.file_sid)
-            return self._gated("may_remove", o.member, step)
+            return self._gated("may_remove", o.file_sid, step)
         self.record = self.record.with_member(o.member, sid=o.file_sid or member.sid or _NO_SID)
         return None
 
@@ -158,7 +287,7 @@ class Maintenance:
             return None
         owned = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}
         owned |= {m.sid[:4] for m in self.record.members.values() if m.sid}
-        joining = any(o.running and not o.connected for o in self.seen.values())
+        anonymous = any(o.running and o.sid is None for o in self.seen.values())
         heard = self._heard()
         for short, address in sorted(self.leader.listed.items()):
             if short not in owned and address not in self.run.declared.values():
@@ -167,19 +296,22 @@ class Maintenance:
                     f"{self.run.database} has a {state} member {short} at {address} that {self.run.words.declaration} does not name. "
                     f"{self.run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
                 )
-            if short not in owned and not joining:
+            if short not in owned and not anonymous and short not in heard:
                 step = Step(
                     "kick",
                     (self.leader.member,),
                     f"remove the ghost {short} at {address} from {self.run.database}",
                     sid=short,
                 )
-                return self._gated("may_remove", None, step)
+                return self._gated("may_remove", short, step)
         return None
+
+    def _leader_status(self) -> ClusterStatus | None:
+        return _status(self.leader) if self.leader is not None else None
 
     def _heard(self) -> set[str]:
         """Server ids, four digits, that the leader has heard of lately."""
-        status = Answer.from_dict(self.leader.answer).status if self.leader and self.leader.answer else None
+        status = self._leader_status()
         limit = freshness(status.election_timer) if status else 0
         return {
             s.sid for s in (status.servers if status else ()) if s.last_message is not None and s.last_message < limit
@@ -187,16 +319,18 @@ class Maintenance:
 
     def _join(self) -> Step | None:
         for o in self.seen.values():
-            if self.record.members[o.member].state == "expected" and not o.running:
-                return self._gated(
-                    "may_add", None, Step("start", (o.member,), f"join {o.member} to {self.run.database}")
-                )
-            if self.record.members[o.member].state == "expected" and not o.connected:
+            if o.member in self.missing or self.record.members[o.member].state != "expected":
+                continue
+            if not o.running:
+                self._refuse_start_problem(o)
+                step = Step("start", (o.member,), f"join {o.member} to {self.run.database}")
+                return self._gated("may_add", None, step)
+            if not o.connected:
                 return Step("wait", (o.member,), f"wait for {o.member} to finish joining {self.run.database}")
         return None
 
     def _restart(self) -> Step | None:
-        """Followers first, the leader last; looked up anew each time."""
+        """Members that lag first, the leader last, looked up again each time."""
         due = [o for o in self.seen.values() if o.restart_reason and o.running]
         if not due or not self.run.restart:
             if due:
@@ -204,10 +338,11 @@ class Maintenance:
                     f"{self.run.database}: a restart is due on {', '.join(o.member for o in due)} ({due[0].restart_reason})."
                 )
             return None
-        target = min(due, key=lambda o: o.leader)
+        target = min(due, key=lambda o: (o.leader, -self._lag(o)))
         step = Step(
             "restart", (target.member,), f"restart {self.run.database} on {target.member}: {target.restart_reason}"
         )
+        self._refuse_start_problem(target)
         if len(self.record.members) == 1:
             if self.run.allow_outage:
                 return step
@@ -216,3 +351,31 @@ class Maintenance:
             )
             return None
         return self._gated("may_stop", target.member, step)
+
+    def _refuse_start_problem(self, o: Observation) -> None:
+        """R33: nothing is stopped that would not come back, and nothing joins with an address that is not its own."""
+        if o.start_problem:
+            raise Refused(
+                f"{self.run.database} on {o.member} is not {'restarted' if o.running else 'started'}: it would not come back, because "
+                f"{o.start_problem.rstrip('.')}. Correct that, then run again."
+            )
+
+    def _lag(self, o: Observation) -> int:
+        """Log entries that the leader has and this member has not; as many as possible where nobody knows."""
+        status = self._leader_status()
+        listed = next((s for s in status.servers if o.sid and s.sid == o.sid[:4]), None) if status else None
+        if status is None or listed is None or listed.match_index is None:
+            return 0 if o.leader else 1 << 62
+        return max(0, status.log_next - 1 - listed.match_index)
+
+
+def _status(o: Observation) -> ClusterStatus | None:
+    return Answer.from_dict(o.answer).status if o.answer else None
+
+
+def _lost(o: Observation) -> str:
+    """A member that does not run, with what is known of its file."""
+    if o.file_class == "outdated-copy" and o.last_index is not None:
+        return f"{o.member} (an old copy: its log ends at entry {o.last_index}, the member had entry {o.witness_index})"
+    known = f", log entry {o.last_index}" if o.last_index is not None else ""
+    return f"{o.member} ({o.file_class}{known})"

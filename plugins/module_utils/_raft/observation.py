@@ -67,3 +67,8 @@ class Observation:
     def lost(self) -> bool:
         """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
         return self.file_class in LOST
+
+    def target(self) -> dict[str, t.Any]:
+        """Return what a step relies on when this member is its target, as plain data."""
+        target: dict[str, t.Any] = {"running": self.running, "connected": self.connected, "leader": self.leader}
+        return {**target, "sid": self.sid} if self.running else {**target, "file_class": self.file_class}

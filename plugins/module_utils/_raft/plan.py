@@ -21,20 +21,37 @@ from .maintenance import Maintenance
 from .observation import STARTABLE, Observation
 from .record import Member, Permit, Record, latest, parse_record
 from .standing import refuse_by_record, refuse_cluster
-from .step import Gate, Round, Run, Step, cluster_ids, next_revision, refuse_unusable_files, split_message, unexamined
+from .step import (
+    Gate,
+    History,
+    Round,
+    Run,
+    Step,
+    cluster_ids,
+    next_revision,
+    refuse_unusable_files,
+    split_message,
+    unexamined,
+)
 
 
-def plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate) -> Round:
-    """The next round; `Refused` if a rule forbids to go on. `observations` lacks the members that could not be examined."""
+def plan_round(
+    run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
+) -> Round:
+    """The next round; `Refused` if a rule forbids to go on. `observations` lacks the members that could not be examined.
+
+    Called by `rounds.next_round`, which knows what rounds before have shown; by itself it plans from one observation.
+    """
+    history = history or History()
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
     record = latest({o.member: parse_record(o.record) if o.record else None for o in seen})
     refuse_by_record(run, record)
     if record is None:
-        return _found(run, seen, gate)
+        return _found(run, seen, gate, history)
     if record.cid is None:
-        return _resume_bootstrap(run, record, seen, gate)
-    return Maintenance(run, record, seen, gate).round()
+        return _resume_bootstrap(run, record, seen, gate, history)
+    return Maintenance(run, record, seen, gate, history).round()
 
 
 def _check_declared(run: Run) -> None:
@@ -67,7 +84,7 @@ def _check_literals(run: Run) -> None:
             ) from None
 
 
-def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
+def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> Round:
     """No copy of a record anywhere: create the cluster, or adopt one that is there."""
     missing = unexamined(run, seen)
     if missing:
@@ -79,7 +96,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
     if len(cids) > 1:
         raise Refused(split_message(run, cids))
     if cids:
-        return _adopt(run, seen, next(iter(cids)), gate)
+        return _adopt(run, seen, next(iter(cids)), gate, history)
     refuse_unusable_files(run, seen)
     unknown = [o.member for o in seen if o.file_class == "unexamined"]
     if unknown:
@@ -101,13 +118,24 @@ def _found(run: Run, seen: list[Observation], gate: Gate) -> Round:
     _check_literals(run)
     if not run.bootstrap:
         raise Refused(f"{run.database} does not exist yet, and {run.words.bootstrap}")
+    _refuse_witnesses(run)
     first = next(iter(run.declared))
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time))
-    return Round(record, Step("start", (first,), f"create the {run.database} cluster on {first}"))
+    return Round(record, _create(run, first, seen), founding=True)
 
 
-def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate) -> Round:
+def _refuse_witnesses(run: Run) -> None:
+    """R30: somebody outside the members knows of an older control plane."""
+    if run.witnesses and not run.new_cluster:
+        raise Refused(
+            f"{run.database} is not created, because there may be an older control plane: {'; '.join(w.rstrip('.') for w in run.witnesses)}. "
+            f"Use the inventory that has its members, or restore their state records. If that control plane is gone for good, "
+            f"{run.words.new_cluster} creates a new, empty one. Nothing was created."
+        )
+
+
+def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: History) -> Round:
     refuse_cluster(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
@@ -116,11 +144,11 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate) -> Round:
         if sid and (o.running or o.file_class in STARTABLE):
             record = record.with_member(o.member, state="confirmed", sid=sid)
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."
-    adopted = Maintenance(run, record, seen, gate, changed=True).round()
-    return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings))
+    adopted = Maintenance(run, record, seen, gate, history, changed=True).round()
+    return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings), recorded=None)
 
 
-def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: Gate) -> Round:
+def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: Gate, history: History) -> Round:
     """A permit is out, the cluster id is not recorded: the first run is under way, or was cut off."""
     permit = record.permit
     if permit is None or permit.member not in run.declared:
@@ -141,7 +169,8 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
         if holder is None:
             raise AssertionError("a member that answered was seen")
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
-        return Maintenance(run, named.replace(cid=cid, permit=None), seen, gate, changed=True).round()
+        found = Maintenance(run, named.replace(cid=cid, permit=None), seen, gate, history, changed=True).round()
+        return dataclasses.replace(found, recorded=record)
     missing = unexamined(run, seen)
     if missing:
         raise Refused(
@@ -151,5 +180,16 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time)))
     return Round(
         renewed if permit.run != run.name else None,
-        Step("start", (permit.member,), f"create the {run.database} cluster on {permit.member}"),
+        _create(run, permit.member, seen),
+        recorded=record,
+        founding=True,
     )
+
+
+def _create(run: Run, member: str, seen: t.Sequence[Observation]) -> Step:
+    target = next(o for o in seen if o.member == member)
+    if target.start_problem:
+        raise Refused(
+            f"{run.database} is not created on {member}: it would not start, because {target.start_problem.rstrip('.')}. Correct that, then run again."
+        )
+    return Step("start", (member,), f"create the {run.database} cluster on {member}", expects={member: target.target()})

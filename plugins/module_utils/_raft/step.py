@@ -22,28 +22,61 @@ Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One act. `members` act at the same time; `sid` is the server to kick."""
+    """One act. `members` act at the same time; `sid` is the server to kick.
+
+    `expects` maps each of the members to `Observation.target()`: the step is only right for members that are still like that.
+    """
 
     action: Action
     members: tuple[str, ...]
     reason: str
     sid: str | None = None
+    expects: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """`record` is to be written everywhere before `step` is taken; both None: nothing is left to do."""
+    """`record` is to be written everywhere before `step` is taken; both None: nothing is left to do.
+
+    `recorded` is the record before this round, and `stale_copies` tells that some copy of it differs. `founding`: this round, or the one that
+    was cut off, creates the cluster. `ahead` is the highest log index that a witness knows and the leader has not.
+    """
 
     record: Record | None = None
     step: Step | None = None
     warnings: tuple[str, ...] = ()
+    recorded: Record | None = None
+    stale_copies: bool = False
+    founding: bool = False
+    ahead: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.record is None and self.step is None
+
+    @property
+    def title(self) -> str:
+        """What the round does, for people and for the lock."""
+        return self.step.reason if self.step else "write the state record"
 
     def as_dict(self) -> dict[str, t.Any]:
         return {
             "record": self.record.as_dict() if self.record else None,
             "step": {**dataclasses.asdict(self.step), "members": list(self.step.members)} if self.step else None,
             "warnings": list(self.warnings),
+            "founding": self.founding,
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """What a single observation cannot tell.
+
+    `leaderless`: for how many seconds no observation has shown a leader. `ahead`: `Round.ahead` of the round before.
+    """
+
+    leaderless: float = 0.0
+    ahead: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +92,8 @@ class Words:
     bootstrap: str = "ovn_central_bootstrap is false. Set it to true for the first run."
     outage: str = "ovn_central_allow_outage=true"
     remove_record: str = "Remove it on every central host if no database exists."
+    new_cluster: str = "ovn_central_new_cluster=true"
+    accept_rollback: str = "ovn_central_accept_rollback=true"
 
 
 PODS = Words(
@@ -71,12 +106,18 @@ PODS = Words(
     bootstrap="bootstrap is forbid. Set it to auto for the first run.",
     outage="allow_outage=true",
     remove_record="Delete the ConfigMap if no database exists.",
+    new_cluster="new_cluster=true",
+    accept_rollback="accept_rollback=true",
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory."""
+    """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory.
+
+    `witnesses` are sentences about an older control plane, found outside the members (R30). `wait_timeout`: for how many seconds the same step
+    may be due.
+    """
 
     database: str
     declared: dict[str, str]
@@ -88,10 +129,15 @@ class Run:
     allow_names: bool = False
     expected_cid: str | None = None
     words: Words = Words()
+    witnesses: tuple[str, ...] = ()
+    new_cluster: bool = False
+    accept_rollback: bool = False
+    wait_timeout: float = 120.0
 
 
 def unexamined(run: Run, seen: t.Sequence[Observation]) -> list[str]:
-    known = {o.member for o in seen}
+    """Return the declared members of which nothing is known: nobody could look, or a tool failed (R28)."""
+    known = {o.member for o in seen if o.file_class != "unknown" or o.connected}
     return [name for name in run.declared if name not in known]
 
 

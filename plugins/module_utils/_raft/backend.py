@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the rounds of a Raft database need of the place where its members run: machines, pods, a simulation, servers on loopback.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .observation import Observation
+from .record import Record
+from .step import Round, Step
+
+
+class RaftBackend(t.Protocol):
+    """The members of one database, wherever they run. It touches the world and decides nothing: `rounds.py` does."""
+
+    def observe(self) -> t.Mapping[str, Observation]:
+        """Return what every member says, all asked at the same time. Who could not be examined is missing: that is not "absent"."""
+
+    def acquire(self, step: str) -> bool:
+        """Acquire or renew the right to act. True: it was not held before, so what was observed before may be outdated.
+
+        `step` tells others what is done. `Refused` names the holder.
+        """
+
+    def able_to_start(self) -> t.Collection[str]:
+        """Return the members that start by themselves as soon as the record lets them: those with a pod, and every machine."""
+
+    def write_record(self, record: Record, step: Step | None) -> None:
+        """Store the record where every member and every later run finds it. `step` comes next."""
+
+    def execute(self, step: Step, record: Record) -> None:
+        """Look at the target once more, take the step if it is still as in `step.expects`, and wait for its effect.
+
+        `Changed` if the target has changed meanwhile: nothing was done, and the next round observes it.
+        """
+
+    def report(self, decided: Round) -> None:
+        """Hear of what comes next, for messages. Nothing was done yet."""

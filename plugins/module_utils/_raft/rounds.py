@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The one loop that brings a Raft database to its declared state: observe, refuse or plan one step, acquire the lock, write the record, execute.
+
+`next_round` is pure, with the clock as an argument, and everything that one round hands to the next is plain data (`Progress`): the role
+`ovn_central` carries it through Ansible's tasks, `converge` through a Python loop. Neither decides anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+
+from .._errors import Changed, TimedOut
+from .backend import RaftBackend
+from .gates import gate_reason
+from .observation import Observation
+from .plan import plan_round
+from .record import Record, parse_record
+from .step import Gate, History, Round, Run, Step
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What the next round has to know of the rounds before. Times are seconds of the clock that `next_round` is given.
+
+    `reason` is the step that was planned last, and `since` when it was planned first. `leaderless_since` is the first of the observations
+    without a leader, `ahead` the highest log index that a witness knew and no leader had.
+    """
+
+    reason: str = ""
+    since: float = 0.0
+    leaderless_since: float | None = None
+    ahead: int | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return dataclasses.asdict(self)
+
+
+def next_round(
+    run: Run,
+    observations: t.Mapping[str, Observation],
+    progress: Progress,
+    now: float,
+    *,
+    able_to_start: t.Collection[str] | None = None,
+    gate: Gate = gate_reason,
+) -> tuple[Round, Progress]:
+    """Return the next round and what to hand to the one after it.
+
+    `Refused` if a rule forbids to go on, `TimedOut` if the same step has been due for `run.wait_timeout` seconds. Nothing was changed then.
+    """
+    led = any(o.leader and o.connected for o in observations.values())
+    leaderless_since = None if led else (progress.leaderless_since if progress.leaderless_since is not None else now)
+    leaderless = 0.0 if leaderless_since is None else now - leaderless_since
+    decided = plan_round(run, observations, gate, History(leaderless, progress.ahead))
+    if decided.record is not None:
+        held = hold_back(decided, observations, run.declared if able_to_start is None else able_to_start)
+        decided = dataclasses.replace(decided, record=held)
+    reason = decided.step.reason if decided.step else ""
+    # A gate's reason carries figures that change: the step counts, not the words about what it waits for.
+    kind = _kind(decided.step)
+    since = progress.since if kind and kind == progress.reason else now
+    if decided.step is not None and now - since > run.wait_timeout:
+        raise TimedOut(
+            f"Gave up after {run.wait_timeout:g} s: {reason}. No data was lost and no member is half-way in a step: correct the cause, then run again."
+        )
+    return decided, Progress(kind, since, leaderless_since, decided.ahead)
+
+
+def _kind(step: Step | None) -> str:
+    return (
+        ""
+        if step is None
+        else f"{step.action} {' '.join(step.members)} {step.sid or ''} {step.reason.partition(': ')[0]}"
+    )
+
+
+def hold_back(
+    decided: Round, observations: t.Mapping[str, Observation], able_to_start: t.Collection[str]
+) -> Record | None:
+    """Return the record as it may be written now, None if it says nothing new.
+
+    A member joins as soon as the record expects it. So the record says that only in the round that starts the member: after its gate was
+    seen open, and after its old server id was removed.
+    """
+    record = decided.record
+    if record is None:
+        return None
+    before = decided.recorded
+    starting = decided.step.members if decided.step is not None and decided.step.action == "start" else ()
+    for name, member in record.members.items():
+        joins = member.state == "expected" and record.cid is not None and name in able_to_start
+        running = name in observations and observations[name].running
+        was = before.members.get(name) if before else None
+        if joins and not running and name not in starting and (was is None or was.state != "expected"):
+            record = record.with_member(name, state="replacing")
+    unchanged = before is not None and record.replace(revision=before.revision) == before
+    return None if unchanged and not decided.stale_copies else record
+
+
+def converge(
+    backend: RaftBackend,
+    run: Run,
+    *,
+    clock: t.Callable[[], float] = time.monotonic,
+) -> list[str]:
+    """Take one safe step after the other until nothing is left; return the warnings of the last round.
+
+    A run that ends anywhere in here is finished by the next one.
+    """
+    progress = Progress()
+    while True:
+        observations = backend.observe()
+        decided, progress = next_round(run, observations, progress, clock(), able_to_start=backend.able_to_start())
+        if decided.is_empty:
+            return list(decided.warnings)
+        backend.report(decided)
+        if backend.acquire(decided.title):
+            continue  # somebody may have acted between the observation and the lock
+        record = recorded_after(decided)
+        if decided.record is not None:
+            backend.write_record(decided.record, decided.step)
+        if decided.step is not None:
+            try:
+                backend.execute(decided.step, record)
+            except Changed:
+                continue
+
+
+def recorded_after(decided: Round) -> Record:
+    """Return the record that counts once this round has written its own."""
+    record = decided.record or decided.recorded
+    if record is None:
+        raise AssertionError("a step without a record")
+    return record
+
+
+def latest_record(observations: t.Mapping[str, Observation]) -> Record | None:
+    """Return the copy with the highest revision among those that were observed; `plan_round` has refused copies that disagree."""
+    copies = [parse_record(o.record) for o in observations.values() if o.record]
+    return max(copies, key=lambda record: record.revision, default=None)
