@@ -9,8 +9,9 @@ name: raft_plan
 short_description: Plan the next safe step of the Raft databases on central hosts
 version_added: "0.1.0"
 description:
-  - Decides from what every central host saw which record to write and which single step to take next, for both databases.
-  - A cluster is created once, ever; a lost member is removed before it joins anew; nothing is restarted that would cost the quorum.
+  - Decides from what every central host saw which record to write and which single step of which database to take next.
+  - A cluster is created once, ever; a lost member is removed before it joins again; nothing is restarted that would cost the quorum.
+  - One database comes after the other. Each step is planned from an observation of its own.
 options:
   _input:
     description: Results of M(c5c3.ovn.ovn_raft_member) with O(c5c3.ovn.ovn_raft_member#module:state=examined) from all central hosts.
@@ -20,7 +21,8 @@ options:
   run:
     description: >-
       What the run knows of itself. C(run) (name), C(time) (UTC), C(declared) (database to member to Raft address), C(expected_cid)
-      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names) (booleans), C(wait_timeout) (seconds). Positional.
+      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names), C(new_cluster), C(accept_rollback) (booleans),
+      C(witnesses) (sentences about an older control plane), C(wait_timeout) (for how many seconds the same step may be due). Positional.
     type: dict
     required: true
   previous:
@@ -40,9 +42,10 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan), C(records) and C(steps) (databases
-    that have one), and for each database
-    C(record) and C(step) (C(action), C(state), C(members), C(reason), C(sid)).
+    C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan of the databases that were observed), C(database)
+    (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
+    C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
+    C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet) and C(progress) (for the next plan).
   type: dict
 """
 
@@ -55,10 +58,9 @@ from ..module_utils._errors import OvnError
 from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
-from ..module_utils._raft.plan import plan_round
-from ..module_utils._raft.step import Run
+from ..module_utils._raft.rounds import Progress, next_round
+from ..module_utils._raft.step import Round, Run
 
-# What ovn_raft_member calls the state that a step leads to.
 _STATES = {
     "start": "started",
     "stop": "stopped",
@@ -71,54 +73,68 @@ _STATES = {
 def raft_plan(
     results: t.Iterable[t.Mapping[str, t.Any]], run: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
-    observations: dict[str, dict[str, Observation]] = {database: {} for database in run["declared"]}
+    """Return the plan of the first database that has something to do."""
+    observations: dict[str, dict[str, Observation]] = {}
     for result in results:
         if "observation" in result:
             data = result["observation"]
-            observations[data["database"]][data["member"]] = Observation.from_dict(data)
-    plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "records": [], "steps": []}
-    for database, declared in run["declared"].items():
-        this = Run(
-            database=database,
-            declared=dict(declared),
-            name=run["run"],
-            time=run["time"],
-            # Extra variables of the command line are text, and "false" is a true text.
-            bootstrap=boolean(run["bootstrap"]),
-            restart=boolean(run["restart"]),
-            allow_outage=boolean(run["allow_outage"]),
-            allow_names=boolean(run["allow_names"]),
-            expected_cid=run["expected_cid"].get(database) or None,
-        )
+            observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
+    plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "founding": [], "progress": {}}
+    left, turn = list(previous.get("left") or run["declared"]), ""
+    first = Round()
+    for database in [name for name in left if name in observations]:
+        known = (previous.get("progress") or {}).get(database)
+        progress = Progress(**known) if known else Progress()
+        this = _run_of(database, run)
         try:
-            decided = plan_round(this, observations[database], gate_reason).as_dict()
-            decided["ahead"] = foresee(this, observations[database], gate_reason)
+            # Not the monotonic clock: rounds are planned by different processes.
+            decided, progress = next_round(this, observations[database], progress, time.time())
+            plan["messages"] += decided.warnings
+            plan["messages"] += foresee(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
-            decided = {"record": None, "step": None, "warnings": [], "ahead": []}
-        _add(plan, database, decided, previous.get(database) or {}, float(run["wait_timeout"]))
-    return plan
+            continue
+        plan["warnings"] += decided.warnings
+        plan["progress"][database] = progress.as_dict()
+        plan["founding"] += [database] if decided.founding else []
+        if turn:
+            continue
+        if decided.is_empty:
+            left.remove(database)
+        else:
+            turn, first = database, decided
+    acted = first.as_dict()
+    if acted["step"]:
+        acted["step"]["state"] = _STATES[acted["step"]["action"]]
+    # The database whose turn it is, alone: the next one is observed when its turn comes.
+    observe = [turn] if turn else left
+    return {
+        **plan,
+        "database": turn,
+        "record": acted["record"],
+        "step": acted["step"],
+        "left": left,
+        "observe": observe,
+    }
 
 
-def _add(
-    plan: dict[str, t.Any], database: str, decided: dict[str, t.Any], before: t.Mapping[str, t.Any], timeout: float
-) -> None:
-    step = decided["step"]
-    plan["warnings"] += decided["warnings"]
-    plan["messages"] += decided["warnings"] + decided["ahead"]
-    if step:
-        step["state"] = _STATES[step["action"]]
-        plan["steps"].append(database)
-    if decided["record"]:
-        plan["records"].append(database)
-    waiting_since = None
-    if step and step["action"] == "wait":
-        waiting_since = before.get("waiting_since") or time.time()
-        if time.time() - waiting_since > timeout:
-            plan["refusals"].append(
-                f"Gave up after {timeout:g} s: {step['reason']}. The state is safe; run again later."
-            )
-    plan[database] = {**decided, "waiting_since": waiting_since}
+def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
+    # Extra variables of the command line are text, and "false" is a true text.
+    return Run(
+        database=database,
+        declared=dict(run["declared"][database]),
+        name=run["run"],
+        time=run["time"],
+        bootstrap=boolean(run["bootstrap"]),
+        restart=boolean(run["restart"]),
+        allow_outage=boolean(run["allow_outage"]),
+        allow_names=boolean(run["allow_names"]),
+        expected_cid=run["expected_cid"].get(database) or None,
+        witnesses=tuple(run.get("witnesses") or ()),
+        new_cluster=boolean(run.get("new_cluster") or False),
+        accept_rollback=boolean(run.get("accept_rollback") or False),
+        wait_timeout=float(run["wait_timeout"]),
+    )
 
 
 class FilterModule:

@@ -71,6 +71,18 @@ options:
   revision:
     description: Digest of the settings that the process should run with, C(OVN_REVISION). That of O(environment_file) if absent.
     type: str
+  expects:
+    description:
+      - What the step relies on, as the plan saw it (C(running), C(connected), C(leader), and C(sid) or C(file_class)).
+      - If the member has changed meanwhile, nothing is done, and RV(outdated) says why. The next plan decides.
+    type: dict
+  lock_holder:
+    description: Name of the run. If given, O(lock) has to be held by it at the moment of the act.
+    type: str
+  lock:
+    description: The lock file, as in M(c5c3.ovn.ovn_run_lock).
+    type: path
+    default: /run/c5c3-ovn/run.lock
   wait_timeout:
     description: How long O(state=started), O(state=restarted) and O(state=kicked) wait, in seconds.
     type: int
@@ -148,6 +160,11 @@ observation:
       description: This host's copy of the state record.
       type: dict
       returned: always
+outdated:
+  description: Why nothing was done although a step was asked for; empty if it was done.
+  returned: O(state) is not V(examined)
+  type: str
+  sample: ""
 """
 
 import typing as t
@@ -155,7 +172,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._deadline import Deadline
-from ..module_utils._errors import OvnError
+from ..module_utils._errors import Changed, OvnError
 from ..module_utils._raft.host import HostMember, member_of
 
 
@@ -185,6 +202,9 @@ def main() -> t.NoReturn:
             "unit": {"type": "str"},
             "database_file": {"type": "path"},
             "revision": {"type": "str"},
+            "expects": {"type": "dict"},
+            "lock_holder": {"type": "str"},
+            "lock": {"type": "path", "default": "/run/c5c3-ovn/run.lock"},
             "wait_timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
@@ -200,8 +220,12 @@ def main() -> t.NoReturn:
         if p["state"] == "examined":
             module.exit_json(changed=False, observation={"database": member.database, **member.observe().as_dict()})
         if not module.check_mode:
+            if p["expects"] is not None and p["state"] != "waited":
+                member.check_target(p["expects"])
             act(member, p["state"], p["server_id"], p["wait_timeout"])
-        module.exit_json(changed=p["state"] != "waited")
+        module.exit_json(changed=p["state"] != "waited", outdated="")
+    except Changed as e:
+        module.exit_json(changed=False, outdated=str(e))
     except OvnError as e:
         module.fail_json(**e.as_result())
 

@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused
+from .._errors import Changed, InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.unixctl import appctl
@@ -162,6 +162,14 @@ class HostMember:
         except OSError:
             replaced = False
         return "its package was upgraded" if replaced else ""
+
+    def check_target(self, expected: t.Mapping[str, t.Any]) -> None:
+        """`Changed` if this member is no longer as the plan saw it. `expected` is `Observation.target()` of then."""
+        now = self.observe().target()
+        differs = sorted(key for key in expected if now.get(key) != expected[key])
+        if differs:
+            words = ", ".join(f"{key} was {expected[key]} and is {now.get(key)}" for key in differs)
+            raise Changed(f"{self.database} on {self.member} has changed since the step was planned: {words}.")
 
     def systemctl(self, verb: str) -> None:
         # The unit may have been written a moment ago, by this or a killed run.

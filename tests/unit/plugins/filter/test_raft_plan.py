@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.filter.raft_plan import raft_plan
@@ -20,52 +19,97 @@ RUN: dict[str, t.Any] = {
     "wait_timeout": 60,
 }
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
-SID = "11110000-0000-4000-8000-000000000000"
+SIDS = {name: f"{i}{i}{i}{i}0000-0000-4000-8000-000000000000" for i, name in enumerate(ADDRESSES, 1)}
+RECORD = {
+    "format": 1,
+    "database": "northbound",
+    "revision": 1,
+    "epoch": 1,
+    "cid": CID,
+    "members": {
+        name: {"address": address, "state": "confirmed", "sid": SIDS[name]} for name, address in ADDRESSES.items()
+    },
+}
 
 
 def seen(database: str, **changes: t.Any) -> list[dict[str, t.Any]]:
     return [{"observation": {"database": database, "member": name, **changes}} for name in ADDRESSES]
 
 
-def test_both_databases_are_planned_and_the_order_is_told() -> None:
+def serving(database: str) -> list[dict[str, t.Any]]:
+    """Every member takes part, and nothing is left to do."""
+    listed = {sid[:4]: ADDRESSES[name] for name, sid in SIDS.items()}
+    common = {"record": {**RECORD, "database": database}, "file_class": "member", "file_cid": CID, "cid": CID}
+    live = {"running": True, "connected": True, "listed": listed}
+    return [
+        {"observation": {"database": database, "member": name, "sid": sid, "leader": name == "c1", **common, **live}}
+        for name, sid in SIDS.items()
+    ]
+
+
+def test_one_database_comes_after_the_other_and_the_whole_order_is_told() -> None:
     plan = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
     assert plan["refusals"] == []
-    assert plan["records"] == plan["steps"] == ["northbound", "southbound"]
-    assert plan["northbound"]["step"]["state"] == "started"
-    assert plan["northbound"]["record"]["permit"]["member"] == "c1"
+    assert plan["database"] == "northbound"
+    assert plan["step"]["state"] == "started"
+    assert plan["step"]["expects"] == {
+        "c1": {"running": False, "connected": False, "leader": False, "file_class": "none"}
+    }
+    assert plan["record"]["permit"]["member"] == "c1"
     assert [message.split()[0] for message in plan["messages"]] == ["create", "join", "join"] * 2
+    assert plan["founding"] == ["northbound", "southbound"]
+    assert (plan["observe"], plan["left"]) == (["northbound"], ["northbound", "southbound"])
+
+
+def test_the_next_database_is_observed_when_its_turn_comes() -> None:
+    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    done = raft_plan(serving("northbound"), RUN, first)
+    assert (done["database"], done["step"], done["record"]) == ("", None, None)
+    assert done["observe"] == done["left"] == ["southbound"]
+    its_turn = raft_plan(seen("southbound"), RUN, done)
+    assert its_turn["database"] == "southbound"
+    end = raft_plan(serving("southbound"), RUN, its_turn)
+    assert (end["database"], end["left"]) == ("", [])
+
+
+def test_nothing_is_left_where_both_databases_are_as_declared() -> None:
+    plan = raft_plan([*serving("northbound"), *serving("southbound")], RUN, {})
+    assert (plan["database"], plan["left"], plan["refusals"], plan["messages"]) == ("", [], [], [])
 
 
 def test_no_as_an_extra_variable_of_the_command_line_is_no() -> None:
     """There `-e ovn_central_bootstrap=false` is a text, and a text with something in it is true."""
     plan = raft_plan([*seen("northbound"), *seen("southbound")], {**RUN, "bootstrap": "false"}, {})
-    assert plan["steps"] == []
+    assert plan["step"] is None
+    assert len(plan["refusals"]) == 2
     assert all("ovn_central_bootstrap is false" in refusal for refusal in plan["refusals"])
 
 
-def test_a_refusal_of_one_database_is_told_and_stops_its_steps() -> None:
+def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> None:
     files = seen("southbound", file_class="standalone", file_reason="southbound on c1: a standalone database")
     plan = raft_plan([*seen("northbound"), *files], RUN, {})
     assert len(plan["refusals"]) == 1
     assert "standalone" in plan["refusals"][0]
-    assert plan["steps"] == ["northbound"]
+    assert plan["database"] == "northbound"
+
+
+def test_witnesses_of_an_older_control_plane_forbid_its_creation() -> None:
+    run = {**RUN, "witnesses": ["hypervisor compute1 has ovn-remote ssl:192.0.2.99:6642"]}
+    plan = raft_plan([*seen("northbound"), *seen("southbound")], run, {})
+    assert all(
+        "compute1 has ovn-remote" in refusal and "ovn_central_new_cluster" in refusal for refusal in plan["refusals"]
+    )
+    assert len(plan["refusals"]) == 2
+    wanted = raft_plan([*seen("northbound"), *seen("southbound")], {**run, "new_cluster": "true"}, {})
+    assert wanted["refusals"] == []
 
 
 def test_waiting_ends_with_the_reason() -> None:
-    record = {
-        "format": 1,
-        "database": "northbound",
-        "revision": 1,
-        "epoch": 1,
-        "cid": CID,
-        "members": {
-            name: {"address": address, "state": "confirmed", "sid": SID} for name, address in ADDRESSES.items()
-        },
-    }
-    electing = seen("northbound", record=record, file_class="member", file_cid=CID, running=True, cid=CID, sid=SID)
+    electing = seen("northbound", record=RECORD, file_class="member", file_cid=CID, running=True, cid=CID)
     run = {**RUN, "declared": {"northbound": ADDRESSES}}
     first = raft_plan(electing, run, {})
-    assert first["northbound"]["step"]["state"] == "waited"
+    assert first["step"]["state"] == "waited"
     assert first["refusals"] == []
-    old = {"northbound": {**first["northbound"], "waiting_since": time.time() - 61}}
+    progress = first["progress"]["northbound"]
+    old = {**first, "progress": {"northbound": {**progress, "since": progress["since"] - 61}}}
     assert "Gave up after 60 s" in raft_plan(electing, run, old)["refusals"][0]

@@ -1,0 +1,260 @@
+"""Progress for every member (R29), nothing inferred from an absence (R26), and what others remember (R25). One row a test."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+from raft_observations import ADDRESSES, LISTED, NAMES, RECORD, RUN, SIDS, WITHOUT_C3, down, lost, up, with_state
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run
+
+HISTORY = History()
+BAD = "its settings have changed"
+
+
+def decide(
+    observations: t.Iterable[Observation], run: Run = RUN, closed: t.Collection[str] = (), history: History = HISTORY
+) -> Round:
+    """`closed` names the gates that are closed; all others are open."""
+    return plan_round(
+        run,
+        {o.member: o for o in observations},
+        lambda name, _seen, _member: f"{name} is closed" if name in closed else "",
+        history,
+    )
+
+
+def planned(result: Round) -> tuple[str, tuple[str, ...]] | None:
+    return (result.step.action, result.step.members) if result.step else None
+
+
+def status(leader: str = "c2", end: int = 100, **match: int) -> dict[str, t.Any]:
+    """The answer of a leader whose log ends before `end`, and which entries the others have."""
+    lines = "".join(
+        f"    {SIDS[n][:4]} ({SIDS[n][:4]} at {ADDRESSES[n]}){' (self)' if n == leader else ''} next_index={end} "
+        f"match_index={match.get(n, end - 1)}{'' if n == leader else ' last msg 10 ms ago'}\n"
+        for n in NAMES
+    )
+    text = (
+        f"{SIDS[leader][:4]}\nName: OVN_Northbound\nCluster ID: aaaa ({RECORD.cid})\nServer ID: {SIDS[leader][:4]} ({SIDS[leader]})\n"
+        f"Address: {ADDRESSES[leader]}\nStatus: cluster member\nRole: leader\nTerm: 2\nLeader: self\nVote: self\n\n"
+        f"Election timer: 1000\nLog: [2, {end}]\nEntries not yet committed: 0\nEntries not yet applied: 0\n"
+        f"Connections: \nDisconnections: 0\nServers:\n{lines}"
+    )
+    return {"member": leader, "database": "OVN_Northbound", "cluster_status": text}
+
+
+def joiner(name: str, **changes: t.Any) -> Observation:
+    """Running, expected, and not a member yet."""
+    record = with_state(name, "expected", None)
+    return up(name, record, **{"file_class": "joining", "connected": False, "cid": None, **changes})
+
+
+LEADERLESS = [up(n, leader=False, connected=False, restart_reason=BAD) for n in NAMES]
+EXPECTED_C3 = with_state("c3", "expected", None)
+REPLACING_C3 = with_state("c3", "replacing", SIDS["c3"])
+
+PROGRESS: list[t.Any] = [
+    pytest.param(
+        [up("c1", restart_reason=BAD), up("c2", restart_reason=BAD), up("c3", connected=False, restart_reason=BAD)],
+        ("may_stop",),
+        ("restart", ("c3",)),
+        id="a follower that takes no part restarts although the gate of all others is closed",
+    ),
+    pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), joiner("c3", restart_reason=BAD)],
+        ("may_stop", "may_add"),
+        ("restart", ("c3",)),
+        id="corrected settings reach a joiner",
+    ),
+    pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), joiner("c3")],
+        (),
+        ("wait", ("c3",)),
+        id="a joiner with the right settings is waited for",
+    ),
+    pytest.param(
+        [
+            up("c1", restart_reason=BAD),
+            up("c2", restart_reason=BAD, answer=status(c1=99, c3=40)),
+            up("c3", restart_reason=BAD),
+        ],
+        (),
+        ("restart", ("c3",)),
+        id="the follower that lags most restarts first",
+    ),
+    pytest.param(
+        [
+            up("c1", restart_reason=BAD),
+            up("c2", restart_reason=BAD, answer=status(c1=40, c3=99)),
+            up("c3", restart_reason=BAD),
+        ],
+        (),
+        ("restart", ("c1",)),
+        id="the follower that lags most restarts first, whichever it is",
+    ),
+    pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3, listed=WITHOUT_C3), up("c3", EXPECTED_C3, connected=False)],
+        (),
+        ("stop", ("c3",)),
+        id="an expected member that runs and is listed nowhere is no joiner",
+    ),
+    pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3, listed=WITHOUT_C3), up("c3", EXPECTED_C3, connected=False)],
+        ("quiet",),
+        ("wait", ("c3",)),
+        id="while members are being added, the leader's list proves nothing about a joiner",
+    ),
+    pytest.param(
+        [up("c1", file_class="unknown"), up("c2"), up("c3")],
+        (),
+        None,
+        id="a tool that failed says nothing about a member that takes part",
+    ),
+    pytest.param(
+        [down("c3", file_class="outdated-copy", last_index=5, witness_index=9), up("c1"), up("c2")],
+        (),
+        ("kick", ("c2",)),
+        id="an old copy of a member is replaced",
+    ),
+    pytest.param(
+        [down("c3", file_class="other-disk"), up("c1"), up("c2")],
+        (),
+        ("kick", ("c2",)),
+        id="a member's file on another disk is replaced",
+    ),
+    pytest.param(
+        [up("c1", REPLACING_C3), up("c2", REPLACING_C3), up("c3", REPLACING_C3)],
+        (),
+        None,
+        id="a member that was to be replaced, but takes part, stays",
+    ),
+    pytest.param(
+        [up("c1", REPLACING_C3), up("c2", REPLACING_C3), down("c3", REPLACING_C3)],
+        (),
+        ("start", ("c3",)),
+        id="a disk that came back before the member was removed is started",
+    ),
+]
+
+
+@pytest.mark.parametrize(("observations", "closed", "step"), PROGRESS)
+def test_planned(
+    observations: list[Observation], closed: tuple[str, ...], step: tuple[str, tuple[str, ...]] | None
+) -> None:
+    assert planned(decide(observations, closed=closed)) == step
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step"),
+    [(1.0, ("wait", NAMES)), (60.0, ("restart", NAMES))],
+    ids=["an election may be going on", "longer"],
+)
+def test_without_a_leader_corrected_settings_reach_all_members_after_an_election_has_had_its_time(
+    seconds: float, step: tuple[str, tuple[str, ...]]
+) -> None:
+    assert planned(decide(LEADERLESS, history=History(leaderless=seconds))) == step
+
+
+def test_an_unknown_member_may_lead_so_nobody_restarts_without_a_gate() -> None:
+    result = decide(LEADERLESS[:2], history=History(leaderless=60.0))
+    assert planned(result) == ("wait", ("c1", "c2"))
+
+
+def test_three_of_five_declared_members_may_be_all_there_are() -> None:
+    """R34: those that never joined have no vote."""
+    five = {**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"}
+    voting = [up("c1", leader=False), up("c2", leader=False), lost("c3")]
+    fresh = [Observation(name, record=RECORD.as_dict()) for name in ("c4", "c5")]
+    result = decide([*voting, *fresh], dataclasses.replace(RUN, declared=five))
+    assert planned(result) == ("wait", ("c1", "c2"))
+
+
+REFUSED: list[t.Any] = [
+    pytest.param(
+        [up("c1"), up("c2"), down("c3", file_class="unknown", file_reason="ovsdb-tool: killed")],
+        None,
+        id="a tool that failed is no reason to replace a member",
+    ),
+    pytest.param(
+        [up("c1"), up("c2", restart_reason=BAD), up("c3", restart_reason=BAD, start_problem="the key is missing")],
+        "c3 is not restarted: .* the key is missing",
+        id="nothing is stopped that would not come back",
+    ),
+    pytest.param(
+        [up("c1"), up("c2"), down("c3", start_problem="192.0.2.3 is not an address of this host")],
+        "cannot start: on c3 192.0.2.3",
+        id="a member that cannot start is named with the reason",
+    ),
+    pytest.param(
+        [
+            up("c1", EXPECTED_C3, listed=WITHOUT_C3),
+            up("c2", EXPECTED_C3, listed=WITHOUT_C3),
+            lost("c3", EXPECTED_C3, start_problem="192.0.2.3 is not an address of this host"),
+        ],
+        "c3 is not started",
+        id="nobody joins with an address that is not its own",
+    ),
+    pytest.param(
+        [
+            down("c1", file_class="outdated-copy", last_index=5, witness_index=9),
+            down("c2", file_class="outdated-copy", last_index=7, witness_index=9),
+            up("c3", last_index=9),
+        ],
+        "no quorum: 1 of 3 .* c1 .an old copy: its log ends at entry 5, the member had entry 9",
+        id="two old copies of three are reported with what they hold",
+    ),
+]
+
+
+@pytest.mark.parametrize(("observations", "message"), REFUSED)
+def test_refused(observations: list[Observation], message: str | None) -> None:
+    if message is None:
+        assert decide(observations).step is None
+        return
+    with pytest.raises(Refused, match=message):
+        decide(observations)
+
+
+def test_an_unknown_member_forbids_a_change_of_the_others() -> None:
+    members = [lost("c1"), up("c2"), down("c3", file_class="unknown")]
+    with pytest.raises(Refused, match="c3 could not be examined"):
+        decide(members)
+
+
+def test_a_leader_that_lacks_what_another_remembers_is_compared_twice_and_refused() -> None:
+    members = [up("c1", witnesses={SIDS["c1"][:4]: 120}), up("c2", answer=status()), up("c3")]
+    first = decide(members)
+    assert planned(first) == ("wait", ("c2",))
+    assert first.ahead == 120
+    with pytest.raises(Refused, match=r"c1 remembers log entry 120, .* ends at 99"):
+        decide(members, history=History(ahead=120))
+    accepted = dataclasses.replace(RUN, accept_rollback=True)
+    assert planned(decide(members, accepted, history=History(ahead=120))) is None
+
+
+def test_a_leader_that_has_caught_up_with_the_witness_of_a_round_before_goes_on() -> None:
+    members = [up("c1", witnesses={SIDS["c1"][:4]: 120}), up("c2", answer=status(end=125)), up("c3")]
+    assert planned(decide(members, history=History(ahead=120))) is None
+
+
+def test_a_witness_of_a_server_that_is_no_member_any_more_says_nothing() -> None:
+    members = [up("c1", witnesses={"abcd": 120}), up("c2", answer=status()), up("c3")]
+    assert planned(decide(members)) is None
+
+
+def test_a_step_names_what_it_relies_on() -> None:
+    result = decide([up("c1"), up("c2"), up("c3", restart_reason=BAD)])
+    assert result.step is not None
+    assert result.step.expects == {"c3": {"running": True, "connected": True, "leader": False, "sid": SIDS["c3"]}}
+
+
+def test_a_ghost_is_evicted_beside_a_follower_that_takes_no_part() -> None:
+    listed = {**LISTED, "dead": ADDRESSES["c1"]}
+    members = [up("c1", connected=False), up("c2", listed=listed), up("c3")]
+    assert planned(decide(members)) == ("kick", ("c2",))
