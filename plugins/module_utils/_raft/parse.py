@@ -10,6 +10,7 @@ Records are named tuples: a module that runs as often as a ping cannot afford th
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 
@@ -127,7 +128,16 @@ _LINES = {
     "election_won": r"Last Election won: (\d+) ms ago",
 }
 _OPTIONAL = {"remotes", "election_started", "election_won"}
-_PATTERNS = {key: re.compile(pattern) for key, pattern in _LINES.items()}
+_FIRST_WORDS = re.compile(r"[A-Za-z ]*")
+
+
+def _first_words(line: str) -> str:
+    match = _FIRST_WORDS.match(line)
+    return match[0] if match else ""
+
+
+# No two kinds of lines begin with the same words, so one pattern has to be tried for each line instead of all of them.
+_PATTERNS = {_first_words(pattern): (key, re.compile(pattern)) for key, pattern in _LINES.items()}
 _NICKNAME = re.compile(r"[0-9a-zA-Z]{1,32}")
 _CHANGE = re.compile(r"(Adding|Removing) server \S+ \(([0-9a-f]{4}) at (\S+)\) \((.+)\)")
 _LINK = re.compile(r"(\()?(->|<-)([0-9a-f]{4})(\))?")
@@ -155,6 +165,7 @@ def _listed_server(match: re.Match[str]) -> ListedServer:
     )
 
 
+@functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
 def parse_cluster_status(text: str) -> ClusterStatus:
     """All that `text` says; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
     if not text.endswith("\n"):
@@ -166,19 +177,18 @@ def parse_cluster_status(text: str) -> ClusterStatus:
     for position, line in enumerate(text.splitlines()):
         if not line.strip() or (position == 0 and _NICKNAME.fullmatch(line)):
             continue
-        for key, pattern in _PATTERNS.items():
-            match = pattern.fullmatch(line)
-            if match:
-                found.setdefault(key, match)
-                break
+        key, pattern = _PATTERNS.get(_first_words(line), ("", _SERVER))
+        match = pattern.fullmatch(line) if key else None
+        if match:
+            found.setdefault(key, match)
+            continue
+        change, server = _CHANGE.fullmatch(line), _SERVER.fullmatch(line)
+        if change:
+            changes.append(Change(change[1].lower(), change[2], change[3], change[4]))
+        elif server and "servers" in found:
+            servers.append(_listed_server(server))
         else:
-            change, server = _CHANGE.fullmatch(line), _SERVER.fullmatch(line)
-            if change:
-                changes.append(Change(change[1].lower(), change[2], change[3], change[4]))
-            elif server and "servers" in found:
-                servers.append(_listed_server(server))
-            else:
-                unknown.append(line)
+            unknown.append(line)
     missing = [_LINES[key].split(":")[0] for key in _LINES if key not in found and key not in _OPTIONAL]
     if missing:
         raise BadAnswer(f'No "{missing[0]}:" line in cluster/status: {text[:200]!r}.')

@@ -10,6 +10,7 @@ empty disk is never a reason to create a second cluster. Pure: reading, checking
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import typing as t
@@ -70,7 +71,16 @@ class Record:
 def parse_record(value: t.Any) -> Record:
     """A record from the content of `record.json`; anything unexpected is refused, for a misread record is worse than none."""
     try:
-        data = json.loads(value) if isinstance(value, str) else dict(value)
+        text = value if isinstance(value, str) else json.dumps(value)
+    except (ValueError, TypeError) as e:
+        raise InvalidInput(f"The state record cannot be read: {e}. Nothing was changed.") from e
+    return _parse(text)
+
+
+@functools.lru_cache(maxsize=64)  # a plan reads the same few copies again and again
+def _parse(text: str) -> Record:
+    try:
+        data = json.loads(text)
         if data.pop("format", None) != FORMAT:
             raise InvalidInput(
                 "The state record has another format than this version of the collection writes. Use the version that wrote it, or a newer one."
