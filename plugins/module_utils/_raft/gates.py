@@ -38,10 +38,10 @@ class _Closed(Exception):
 
 
 class _Observed(t.Protocol):
-    """What the host backend saw of one member: the answer as plain data, and its copy of the state record."""
+    """What a backend saw of one member: its answer, and its copy of the state record."""
 
     @property
-    def answer(self) -> dict[str, t.Any]: ...
+    def said(self) -> Answer | None: ...
 
     @property
     def record(self) -> dict[str, t.Any] | None: ...
@@ -76,7 +76,7 @@ def gate_reason(name: str, observations: t.Sequence[_Observed], member: str | No
     recorded = {o.record["cid"] for o in observations if o.record and o.record.get("cid")}
     if len(recorded) > 1:
         return f"the copies of the state record name different clusters: {', '.join(sorted(recorded))}"
-    answers = [Answer.from_dict(o.answer) for o in observations if o.answer]
+    answers = [o.said for o in observations if o.said is not None]
     return gate(name, [answers], member, next(iter(recorded), None)).reason
 
 

@@ -14,7 +14,6 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
-from .answer import Answer
 from .observation import STARTABLE, Observation
 from .parse import ClusterStatus
 from .record import Member, Record, parse_record
@@ -96,6 +95,8 @@ class Maintenance:
         for o in self.seen.values():
             if self._takes_part(o, self.record.members[o.member]):
                 self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid or o.file_sid)
+        if not self.record.formed and all(m.state == "confirmed" for m in self.record.members.values()):
+            self.record = self.record.replace(formed=True)
 
     def _takes_part(self, o: Observation, member: Member) -> bool:
         """Whether a member that is on its way in, or was on its way out, is a member as it stands.
@@ -171,7 +172,14 @@ class Maintenance:
         return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
 
     def _with_leader(self) -> Step | None:
-        for decide in (self._restart_disconnected, self._replace, self._evict_ghost, self._join, self._restart):
+        for decide in (
+            self._restart_disconnected,
+            self._restart_alone,
+            self._replace,
+            self._evict_ghost,
+            self._join,
+            self._restart,
+        ):
             step = decide()
             if step:
                 if self.missing:
@@ -221,6 +229,30 @@ class Maintenance:
                 return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
         return None
 
+    def _restart_alone(self) -> Step | None:
+        """A leader without followers has to get corrected settings before anybody can join it (R29).
+
+        No client has its endpoints before all members have joined once. Afterwards the restart of the only member is an outage.
+        """
+        leader = self.leader
+        if leader is None or not leader.restart_reason or not self.run.restart or len(leader.listed) != 1:
+            return None
+        if len(self.record.members) == 1 or not (self.run.allow_outage or not self.record.formed):
+            return None
+        self._refuse_start_problem(leader)
+        return Step(
+            "restart", (leader.member,), f"restart {self.run.database} on {leader.member}: {leader.restart_reason}"
+        )
+
+    def _kick(self, sid: str, what: str) -> Step | None:
+        """The removal of a server id that is nobody's any more; None if another member lives under it, which then is no reason to wait."""
+        if self.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        if any(o.connected and o.sid and o.sid[: len(sid)] == sid for o in self.seen.values()):
+            return None
+        step = Step("kick", (self.leader.member,), f"remove {what} from {self.run.database}", sid=sid)
+        return self._gated("may_remove", sid, step)
+
     def _replace(self) -> Step | None:
         """A member whose disk is lost, or that the cluster no longer lists: out with the old server id before it joins anew.
 
@@ -246,10 +278,14 @@ class Maintenance:
             if o.running:
                 step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join again")
                 return self._gated("may_stop", o.member, step) if listed else step
-            if listed:
-                old = f"the lost member {o.member} ({member.sid})"
-                step = Step("kick", (self.leader.member,), f"remove {old} from {self.run.database}", sid=member.sid)
-                return self._gated("may_remove", member.sid, step)
+            if listed and member.sid:
+                kick = self._kick(member.sid, f"the lost member {o.member} ({member.sid})")
+                if kick is None:
+                    raise Refused(
+                        f"{self.run.database}: the server {member.sid} of {o.member} answers on another host: its disk was moved or copied there. Nothing was "
+                        "changed. Put the disk back, or stop that server and move its file away, then run again."
+                    )
+                return kick
             self.record = self.record.with_member(o.member, state="expected")
         return None
 
@@ -272,10 +308,13 @@ class Maintenance:
         """A file that never starts. The launcher moves it aside once the record names its server id."""
         if self.leader is None:
             raise AssertionError("only asked for when there is a leader")
-        if o.file_sid and not self._unlisted(o.file_sid):
-            cut_off = f"{o.file_sid}, the cut-off join of {o.member}"
-            step = Step("kick", (self.leader.member,), f"remove {cut_off}, from {self.run.database}", sid=o.file_sid)
-            return self._gated("may_remove", o.file_sid, step)
+        others = {m.sid for name, m in self.record.members.items() if name != o.member and m.state != "expected"}
+        if (
+            o.file_sid and not self._unlisted(o.file_sid) and o.file_sid not in others
+        ):  # else it is a copy of another member's file
+            kick = self._kick(o.file_sid, f"{o.file_sid}, the cut-off join of {o.member},")
+            if kick is not None:
+                return kick
         self.record = self.record.with_member(o.member, sid=o.file_sid or member.sid or _NO_SID)
         return None
 
@@ -297,13 +336,7 @@ class Maintenance:
                     f"{self.run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
                 )
             if short not in owned and not anonymous and short not in heard:
-                step = Step(
-                    "kick",
-                    (self.leader.member,),
-                    f"remove the ghost {short} at {address} from {self.run.database}",
-                    sid=short,
-                )
-                return self._gated("may_remove", short, step)
+                return self._kick(short, f"the ghost {short} at {address}")
         return None
 
     def _leader_status(self) -> ClusterStatus | None:
@@ -326,7 +359,13 @@ class Maintenance:
                 step = Step("start", (o.member,), f"join {o.member} to {self.run.database}")
                 return self._gated("may_add", None, step)
             if not o.connected:
-                return Step("wait", (o.member,), f"wait for {o.member} to finish joining {self.run.database}")
+                words = f"wait for {o.member} to finish joining {self.run.database}"
+                if self.leader is not None and self.leader.restart_reason and len(self.leader.listed) == 1:
+                    words += (
+                        f": {self.leader.member} leads alone and has to restart, because {self.leader.restart_reason}. That is an outage, "
+                        f"so it needs {self.run.words.outage}"
+                    )
+                return Step("wait", (o.member,), words)
         return None
 
     def _restart(self) -> Step | None:
@@ -370,7 +409,7 @@ class Maintenance:
 
 
 def _status(o: Observation) -> ClusterStatus | None:
-    return Answer.from_dict(o.answer).status if o.answer else None
+    return o.said.status if o.said else None
 
 
 def _lost(o: Observation) -> str:

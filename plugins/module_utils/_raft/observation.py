@@ -10,7 +10,10 @@ makes it, the plan reads it; in between it travels as plain data.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
+
+from .answer import Answer
 
 # The launcher's names for what lies on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
@@ -67,6 +70,11 @@ class Observation:
     def lost(self) -> bool:
         """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
         return self.file_class in LOST
+
+    @functools.cached_property
+    def said(self) -> Answer | None:
+        """What the server answered, None if nobody was asked."""
+        return Answer.from_dict(self.answer) if self.answer else None
 
     def target(self) -> dict[str, t.Any]:
         """Return what a step relies on when this member is its target, as plain data."""

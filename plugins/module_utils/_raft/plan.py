@@ -121,7 +121,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> R
     _refuse_witnesses(run)
     first = next(iter(run.declared))
     members = {name: Member(address) for name, address in run.declared.items()}
-    record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time))
+    record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time), formed=False)
     return Round(record, _create(run, first, seen), founding=True)
 
 

@@ -45,7 +45,10 @@ class Permit:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """`revision` counts writes, `epoch` counts clusters (a declared rebuild starts a new one), `hold` keeps every member from starting."""
+    """`revision` counts writes, `epoch` counts clusters (a declared rebuild starts a new one), `hold` keeps every member from starting.
+
+    `formed`: all declared members have taken part once. No client has the endpoints of a cluster that is not.
+    """
 
     database: str
     members: dict[str, Member]
@@ -55,6 +58,7 @@ class Record:
     retired_cids: tuple[str, ...] = ()
     permit: Permit | None = None
     hold: bool = False
+    formed: bool = True
 
     def replace(self, **changes: t.Any) -> Record:
         return dataclasses.replace(self, **changes)

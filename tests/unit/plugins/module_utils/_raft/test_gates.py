@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing as t
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate, gate_reason
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 
 Build = t.Callable[[t.Any], t.Any]
 
@@ -278,11 +278,11 @@ def test_observations_of_one_round(paper: t.Any) -> None:
     def seen(raft: t.Any, cid: str | None) -> list[t.Any]:
         answers = raft.answers()
         answers[0] = dataclasses.replace(answers[0], earlier_status=answers[0].cluster_status)
-        return [types.SimpleNamespace(answer=answer.as_dict(), record={"cid": cid}) for answer in answers]
+        return [Observation(answer.member, answer=answer.as_dict(), record={"cid": cid}) for answer in answers]
 
     assert gate_reason("may_stop", seen(paper.Raft(3), paper.cid), "m3") == ""
     assert "recorded cluster" in gate_reason("may_stop", seen(paper.Raft(3), paper.other_cid), "m3")
     mixed = [*seen(paper.Raft(3), paper.cid), *seen(paper.Raft(3), paper.other_cid)]
     assert "different clusters" in gate_reason("may_stop", mixed, "m3")
-    nobody = [types.SimpleNamespace(answer={}, record=None)]
+    nobody = [Observation("m1")]
     assert gate_reason("may_remove", nobody, None) == "no member leads"

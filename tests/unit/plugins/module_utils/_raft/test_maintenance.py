@@ -57,6 +57,9 @@ def joiner(name: str, **changes: t.Any) -> Observation:
 
 LEADERLESS = [up(n, leader=False, connected=False, restart_reason=BAD) for n in NAMES]
 EXPECTED_C3 = with_state("c3", "expected", None)
+ALONE = {SIDS["c1"][:4]: ADDRESSES["c1"]}
+GROWING = RECORD.with_member("c2", state="expected", sid=None).with_member("c3", state="expected", sid=None)
+NOT_FORMED = GROWING.replace(formed=False, revision=8)
 REPLACING_C3 = with_state("c3", "replacing", SIDS["c3"])
 
 PROGRESS: list[t.Any] = [
@@ -127,6 +130,36 @@ PROGRESS: list[t.Any] = [
         (),
         ("kick", ("c2",)),
         id="a member's file on another disk is replaced",
+    ),
+    pytest.param(
+        [
+            up("c1", EXPECTED_C3, listed=WITHOUT_C3),
+            up("c2", EXPECTED_C3, listed=WITHOUT_C3),
+            down("c3", EXPECTED_C3, file_class="broken", file_sid=SIDS["c1"]),
+        ],
+        (),
+        ("start", ("c3",)),
+        id="a damaged copy of another member's file is given up, and that member is not removed",
+    ),
+    pytest.param(
+        [
+            up("c1", NOT_FORMED, listed=ALONE, leader=True, restart_reason=BAD),
+            joiner("c2", cid=None),
+            Observation("c3", record=NOT_FORMED.as_dict()),
+        ],
+        ("may_stop", "may_add"),
+        ("restart", ("c1",)),
+        id="a leader that nobody could join yet gets corrected settings first",
+    ),
+    pytest.param(
+        [
+            up("c1", GROWING, listed=ALONE, leader=True, restart_reason=BAD),
+            joiner("c2", cid=None),
+            Observation("c3", record=GROWING.as_dict()),
+        ],
+        ("may_stop", "may_add"),
+        ("wait", ("c2",)),
+        id="the only member that clients know restarts with leave only",
     ),
     pytest.param(
         [up("c1", REPLACING_C3), up("c2", REPLACING_C3), up("c3", REPLACING_C3)],
@@ -219,6 +252,18 @@ def test_refused(observations: list[Observation], message: str | None) -> None:
         return
     with pytest.raises(Refused, match=message):
         decide(observations)
+
+
+def test_a_server_that_answers_elsewhere_is_never_removed_for_a_member_that_lost_its_disk() -> None:
+    members = [lost("c1"), up("c2"), up("c3", sid=SIDS["c1"])]
+    with pytest.raises(Refused, match="answers on another host"):
+        decide(members)
+
+
+def test_a_cluster_is_formed_once_all_members_take_part() -> None:
+    result = decide([up(n, RECORD.replace(formed=False)) for n in NAMES])
+    assert result.record is not None
+    assert result.record.formed
 
 
 def test_an_unknown_member_forbids_a_change_of_the_others() -> None:
