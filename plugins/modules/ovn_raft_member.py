@@ -167,6 +167,7 @@ outdated:
   sample: ""
 """
 
+import contextlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
@@ -174,6 +175,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import Changed, OvnError
 from ..module_utils._raft.host import HostMember, member_of
+from ..module_utils._raft.lock import DEFAULT_PATH, acting
 
 
 def act(member: HostMember, state: str, server_id: str | None, seconds: float) -> None:
@@ -204,7 +206,7 @@ def main() -> t.NoReturn:
             "revision": {"type": "str"},
             "expects": {"type": "dict"},
             "lock_holder": {"type": "str"},
-            "lock": {"type": "path", "default": "/run/c5c3-ovn/run.lock"},
+            "lock": {"type": "path", "default": DEFAULT_PATH},
             "wait_timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
@@ -220,9 +222,10 @@ def main() -> t.NoReturn:
         if p["state"] == "examined":
             module.exit_json(changed=False, observation={"database": member.database, **member.observe().as_dict()})
         if not module.check_mode:
-            if p["expects"] is not None and p["state"] != "waited":
-                member.check_target(p["expects"])
-            act(member, p["state"], p["server_id"], p["wait_timeout"])
+            with acting(p["lock"], p["lock_holder"]) if p["lock_holder"] else contextlib.nullcontext():
+                if p["expects"] is not None and p["state"] != "waited":
+                    member.check_target(p["expects"])
+                act(member, p["state"], p["server_id"], p["wait_timeout"])
         module.exit_json(changed=p["state"] != "waited", outdated="")
     except Changed as e:
         module.exit_json(changed=False, outdated=str(e))

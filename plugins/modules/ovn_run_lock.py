@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_run_lock
-short_description: Let one run at a time work on a control plane
+short_description: Let one run at a time change a control plane
 version_added: "0.1.0"
 description:
-  - Takes, renews or gives back a lock file on a central host. A run that finds the lock of another run fails at once and names it.
-  - The lock is a courtesy to people. Safety does not rest on it, but on the state record and on the checks before each step.
-  - A lock is void after O(seconds), or when the host was restarted (it lies in a directory that does not survive).
+  - Acquires, renews or releases a lock file on a central host. A run needs it on all of them.
+  - The lock expires O(seconds) after it was acquired or renewed, by the clock of the host, and with a restart of the host (it lies in a directory that does
+    not survive one). A step that still runs on the host keeps others out until it is over, also after that.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -32,7 +32,7 @@ options:
     type: path
     default: /run/c5c3-ovn/run.lock
   holder:
-    description: Name of this run, unlike that of any other run.
+    description: Name of this run, unlike that of any other run. P(c5c3.ovn.run_name#filter) makes one.
     type: str
     required: true
   step:
@@ -44,12 +44,26 @@ options:
     type: int
     default: 300
   state:
-    description: V(present) takes or renews the lock, V(absent) gives it back; a lock of somebody else is left alone then.
+    description:
+      - V(present) acquires the lock, or renews it if this run holds it.
+      - V(renewed) renews it and fails if this run holds it no longer.
+      - V(absent) releases it; a lock of another run is left alone then.
     type: str
-    choices: [present, absent]
+    choices: [present, renewed, absent]
     default: present
+  wait_timeout:
+    description: How long O(state=present) waits for another run, in seconds. The lock of a dead run expires meanwhile and is acquired then.
+    type: int
+    default: 0
+  ended_runs:
+    description:
+      - Names of runs that are known to have ended without releasing their locks, which are acquired at once. P(c5c3.ovn.ended_runs#filter) knows those of the
+        same control node.
+    type: list
+    elements: str
+    default: []
   break:
-    description: Take the lock although another run holds it. Only when that run is known to be dead.
+    description: Acquire the lock although another run holds it. Only when that run is known to be dead.
     type: bool
     default: false
 author:
@@ -57,14 +71,21 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Take the lock for five minutes
+- name: Acquire the lock for five minutes, after at most ten minutes of waiting
   c5c3.ovn.ovn_run_lock:
-    holder: "2026-11-21T16:00:00Z on deploy1"
-    step: bootstrap
+    holder: "{{ run_name }}"
+    step: roll out the control plane
+    wait_timeout: 600
 
-- name: Give it back
+- name: Stop if another run has it by now
   c5c3.ovn.ovn_run_lock:
-    holder: "2026-11-21T16:00:00Z on deploy1"
+    holder: "{{ run_name }}"
+    step: install packages
+    state: renewed
+
+- name: Release it
+  c5c3.ovn.ovn_run_lock:
+    holder: "{{ run_name }}"
     state: absent
 """
 
@@ -73,74 +94,65 @@ holder:
   description: Who holds the lock after the run; V(none) if nobody does. In check mode, who would hold it.
   returned: success
   type: str
-  sample: "2026-11-21T16:00:00Z on deploy1"
+  sample: "2026-11-21T16:00:00Z on deploy1, process 4711 [4e0b8d5e-6f4e-4f52-9d8c-1c1f6ed22f0a/4026531836/123456]"
+held_by:
+  description: The run that holds the lock.
+  returned: failure, if another run holds it
+  type: dict
+  contains:
+    holder:
+      description: Its name.
+      type: str
+      returned: always
+    step:
+      description: What it is doing.
+      type: str
+      returned: always
+    seconds:
+      description: After how many seconds its lock expires unless it renews it.
+      type: int
+      returned: always
 """
 
-import fcntl
-import json
-import os
-import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError, Refused
-
-
-def _valid_lock(text: str, now: float) -> dict[str, t.Any] | None:
-    """The lock in the file if it still counts. A file that cannot be read as a lock is left over from a crash."""
-    try:
-        lock = json.loads(text)
-        return lock if lock["until"] > now and isinstance(lock["holder"], str) else None
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def hold(path: str, wanted: bool, lock: dict[str, t.Any], break_lock: bool, check_mode: bool) -> str | None:
-    """Take, renew or give back; the content is read and written under flock(2), so two runs at once see one order."""
-    if check_mode and not os.path.exists(path):
-        return lock["holder"] if wanted else None
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    with open(path, "r+" if check_mode else "a+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
-        current = _valid_lock(file.read(), time.time())
-        foreign = current if current and current["holder"] != lock["holder"] else None
-        if wanted and foreign and not break_lock:
-            left = int(foreign["until"] - time.time()) + 1
-            raise Refused(
-                f'Another run works on this control plane: "{foreign["holder"]}", step "{foreign.get("step", "")}". '
-                f"Wait for it. If it is dead, its lock {path} is void in {left} s; to go on at once set ovn_central_break_lock=true."
-            )
-        if not check_mode and (wanted or not foreign):
-            file.truncate(0)
-            file.write(json.dumps(lock) if wanted else "")
-    if wanted:
-        return str(lock["holder"])
-    return foreign["holder"] if foreign else None
+from ..module_utils._errors import OvnError
+from ..module_utils._raft.lock import DEFAULT_PATH, Claim, acquire, release, renew
 
 
 def main() -> t.NoReturn:
     module = AnsibleModule(
         argument_spec={
-            "path": {"type": "path", "default": "/run/c5c3-ovn/run.lock"},
+            "path": {"type": "path", "default": DEFAULT_PATH},
             "holder": {"type": "str", "required": True},
             "step": {"type": "str", "default": ""},
             "seconds": {"type": "int", "default": 300},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "renewed", "absent"], "default": "present"},
+            "wait_timeout": {"type": "int", "default": 0},
+            "ended_runs": {"type": "list", "elements": "str", "default": []},
             "break": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     p = module.params
-    lock = {"holder": p["holder"], "step": p["step"], "until": time.time() + p["seconds"]}
+    claim = Claim(p["holder"], p["step"], p["seconds"], tuple(p["ended_runs"]), p["break"])
+    holder: str | None = claim.holder
     try:
-        holder = hold(p["path"], p["state"] == "present", lock, p["break"], module.check_mode)
+        if p["state"] == "present":
+            acquire(p["path"], claim, p["wait_timeout"], module.check_mode)
+        elif p["state"] == "renewed":
+            renew(p["path"], claim, module.check_mode)
+        else:
+            holder = release(p["path"], claim.holder, module.check_mode)
         module.exit_json(changed=False, holder=holder)  # a lock is no part of the desired state
     except OvnError as e:
         module.fail_json(**e.as_result())
     except OSError as e:
-        module.fail_json(msg=f"The lock {p['path']} cannot be used: {e}.")
+        module.fail_json(
+            msg=f"The lock {p['path']} cannot be used: {e}. Correct the path, its permissions or the disk."
+        )
 
 
 if __name__ == "__main__":

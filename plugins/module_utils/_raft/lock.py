@@ -1,0 +1,231 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The right to change a control plane, as one host keeps it: a file that names the run that holds it and when that right expires.
+
+Two flock(2) locks guard it. The file itself is read and written under the first one. The second one, on `FILE.act`, is held shared by every process that
+acts, for as long as it acts: whatever happened to its run, nobody else acquires the right before the act is over. The kernel releases both when a process ends.
+
+The age is judged by this host's clock since its boot. It counts sleep and knows no jumps; a lock of an earlier boot has expired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import json
+import os
+import pathlib
+import select
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError, Refused
+
+DEFAULT_PATH = "/run/c5c3-ovn/run.lock"
+_POLL_SECONDS = 0.5
+# A process that is refused has touched FILE.act for a moment.
+_ACT_SECONDS = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Lock:
+    """`expires` counts seconds since the boot `boot`."""
+
+    holder: str
+    step: str
+    expires: float
+    boot: str
+
+    @property
+    def seconds_left(self) -> float:
+        """Not positive if it has expired."""
+        return self.expires - _now() if self.boot == _boot() else 0.0
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """What messages and callers get to know of another run."""
+        return {"holder": self.holder, "step": self.step, "seconds": max(0, int(self.seconds_left) + 1)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """What a run asks for. `ended_runs` are holders whose process is known to have ended; `break_lock` takes the lock from a live one, too."""
+
+    holder: str
+    step: str = ""
+    seconds: float = 300
+    ended_runs: tuple[str, ...] = ()
+    break_lock: bool = False
+
+    def yields_to(self, current: Lock | None) -> bool:
+        if current is None or current.holder == self.holder or current.seconds_left <= 0:
+            return False
+        return not self.break_lock and current.holder not in self.ended_runs
+
+
+def _now() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _boot() -> str:
+    return pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def _parse(text: str) -> Lock | None:
+    """The lock in the file, expired or not. A file that cannot be read as a lock is left over from a crash in the middle of a write."""
+    try:
+        data = json.loads(text)
+        return Lock(str(data["holder"]), str(data["step"]), float(data["expires"]), str(data["boot"]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+@contextlib.contextmanager
+def _opened(path: str, mode: str = "a+") -> t.Iterator[t.TextIO]:
+    """The lock file at its beginning; nobody else reads or writes it meanwhile."""
+    if "a" in mode:
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    with open(path, mode, encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield t.cast("t.TextIO", file)
+
+
+def _write(file: t.TextIO, lock: Lock | None) -> None:
+    file.truncate(0)
+    file.write(json.dumps(dataclasses.asdict(lock)) if lock else "")
+    file.flush()
+
+
+def _is_acting(path: str) -> bool:
+    """Whether a process is in the middle of an act."""
+    with open(_act_file(path), "a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            if e.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            return True
+    return False
+
+
+def _act_file(path: str) -> str:
+    return f"{path}.act"
+
+
+def read_lock(path: str) -> Lock | None:
+    """The lock, expired or not; None if nobody holds it."""
+    try:
+        with _opened(path, "r") as file:
+            return _parse(file.read())
+    except FileNotFoundError:
+        return None
+
+
+def acquire(path: str, claim: Claim, wait_timeout: float, check_mode: bool = False) -> None:
+    """Acquire the lock, or extend it if the run holds it. `Refused` carries `held_by` if another run holds it longer than `wait_timeout` seconds."""
+    deadline = Deadline(wait_timeout)
+    while True:
+        lock, acting = _try(path, claim, check_mode)
+        if lock is None:
+            return
+        if deadline.expired and not (acting and deadline.elapsed < _ACT_SECONDS):
+            raise Refused(_held_message(path, lock, acting, deadline), held_by=lock.as_dict())
+        if _caller_is_gone():
+            raise OvnError(f"The lock {path} was not acquired: the run that asked for it has ended.")
+        time.sleep(min(_POLL_SECONDS, max(0.05, lock.seconds_left)) if not acting else 0.1)
+
+
+def _try(path: str, claim: Claim, check_mode: bool) -> tuple[Lock | None, bool]:
+    """None if the lock is acquired, else who holds it and whether that is for an act that is not over."""
+    if check_mode:
+        current = read_lock(path)
+        return (current if claim.yields_to(current) else None), False
+    with _opened(path) as file:
+        current = _parse(file.read())
+        if claim.yields_to(current):
+            return current, False
+        if (current is None or current.holder != claim.holder) and _is_acting(path):
+            return current or Lock("a run that has released its lock", "", _now(), _boot()), True
+        _write(file, Lock(claim.holder, claim.step, _now() + claim.seconds, _boot()))
+    return None, False
+
+
+def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> str:
+    waited = f" This run waited {deadline.seconds:g} s for it." if deadline.seconds else ""
+    if acting:
+        return (
+            f'The run "{lock.holder}" has ended or lost its right, but its step "{lock.step}" still runs on this host.{waited} '
+            "Nothing was changed. Run again when that step is over."
+        )
+    left = lock.as_dict()["seconds"]
+    return (
+        f'Another run works on this control plane: "{lock.holder}", step "{lock.step}".{waited} Wait for it. '
+        f"If it is dead, its lock {path} expires in {left} s; to go on at once set ovn_central_break_lock=true."
+    )
+
+
+def _caller_is_gone() -> bool:
+    """Whether nobody reads the result any more: SSH and Ansible close the pipe when the run is killed, and the module goes on without notice."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _fd, event in poll.poll(0))
+
+
+def renew(path: str, claim: Claim, check_mode: bool = False) -> None:
+    """Extend the lock if it still bears the name of this run. An expired one does as long as nobody else has acquired it meanwhile."""
+    if check_mode:
+        return
+    with _opened(path) as file:
+        current = _parse(file.read())
+        if current is None or current.holder != claim.holder:
+            raise Refused(_lost_message(path, current))
+        _write(file, Lock(claim.holder, claim.step, _now() + claim.seconds, _boot()))
+
+
+def release(path: str, holder: str, check_mode: bool = False) -> str | None:
+    """Give the lock back if this run holds it. Returns the run that holds it afterwards."""
+    if not os.path.exists(path):
+        return None
+    with _opened(path, "r" if check_mode else "a+") as file:
+        current = _parse(file.read())
+        if current is not None and current.holder != holder and current.seconds_left > 0:
+            return current.holder
+        if not check_mode:
+            _write(file, None)
+    return None
+
+
+def require_lock(path: str, holder: str) -> None:
+    """Refuse to act unless the run `holder` holds the lock on this host now."""
+    current = read_lock(path)
+    if current is None or current.holder != holder:
+        raise Refused(_lost_message(path, current))
+    if current.seconds_left <= 0:
+        raise Refused(
+            f"Nothing was done on this host: the lock {path} of this run expired {-current.seconds_left:.0f} s ago. "
+            "Run again; raise ovn_central_wait_timeout if steps take longer than that."
+        )
+
+
+@contextlib.contextmanager
+def acting(path: str, holder: str) -> t.Iterator[None]:
+    """Act in here: with the lock held at the beginning, and with nobody else acquiring it before the end, not even after it has expired."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    with open(_act_file(path), "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        require_lock(path, holder)
+        yield
+
+
+def _lost_message(path: str, current: Lock | None) -> str:
+    if current is None:
+        cause = f"the lock {path} is gone: this host was restarted, or another run held the lock meanwhile"
+    else:
+        cause = f'the lock {path} is held by another run, "{current.holder}", step "{current.step}"'
+    return f"Nothing was done on this host: {cause}. Run again when no other run works on this control plane."

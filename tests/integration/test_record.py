@@ -1,0 +1,54 @@
+"""The module that keeps the state record of a host."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+
+CID = "aaaaaaaa-0000-4000-8000-000000000000"
+
+
+def record(revision: int, **changes: t.Any) -> dict[str, t.Any]:
+    members = {"c1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
+    empty = {
+        "format": 1,
+        "database": "northbound",
+        "epoch": 1,
+        "cid": None,
+        "retired_cids": [],
+        "permit": None,
+        "hold": False,
+    }
+    return {**empty, "members": members, "revision": revision, **changes}
+
+
+def test_record_is_written_once_and_check_mode_tells_it(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "etc" / "northbound"
+    arguments = {"path": str(path), "record": record(1, cid=CID), "election_timer": 5000}
+    assert run_module("ovn_raft_record", arguments, check=True)["changed"] is True
+    assert not path.exists()
+    first = run_module("ovn_raft_record", arguments)
+    assert first["changed"] is True
+    assert first["cid"] == CID
+    assert json.loads((path / "record.json").read_text()) == json.loads(first["diff"]["after"])
+    assert run_module("ovn_raft_record", arguments)["changed"] is False
+
+
+def test_an_older_revision_never_replaces_a_newer_one(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "northbound")
+    run_module("ovn_raft_record", {"path": path, "record": record(5)})
+    old = run_module("ovn_raft_record", {"path": path, "record": record(4, hold=True)}, may_fail=True)
+    assert old.failed
+    assert "another run" in old["msg"]
+    assert json.loads(pathlib.Path(path, "record.json").read_text())["hold"] is False
+
+
+def test_a_damaged_copy_is_not_overwritten(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "northbound"
+    run_module("ovn_raft_record", {"path": str(path), "record": record(1)})
+    (path / "record.json").write_text("{")
+    ran = run_module("ovn_raft_record", {"path": str(path), "record": record(2)}, may_fail=True)
+    assert ran.failed
+    assert str(path) in ran["msg"]
+    assert (path / "record.json").read_text() == "{"

@@ -1,0 +1,329 @@
+"""The lock that a run holds on a host: real processes that hold it, wait for it, act under it, and die."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+
+import pytest
+from conftest import RunModule, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils import _control_node
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft import lock as locks
+
+COLLECTION = "ansible_collections.c5c3.ovn.plugins"
+ACT = f"""
+import sys, time
+from {COLLECTION}.module_utils._raft.lock import acting
+with acting(sys.argv[1], sys.argv[2]):
+    print("acts", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+def lock(path: pathlib.Path, holder: str, **more: t.Any) -> dict[str, t.Any]:
+    return {"path": str(path), "holder": holder, **more}
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "run" / "lock"
+
+
+def start_act(path: pathlib.Path, holder: str, seconds: float, collection_path: str) -> subprocess.Popen[str]:
+    """A process in the middle of an act."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ACT, str(path), holder, str(seconds)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": collection_path},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "acts\n"
+    return process
+
+
+def test_the_second_run_is_refused_with_the_name_of_the_first(run_module: RunModule, path: pathlib.Path) -> None:
+    assert run_module("ovn_run_lock", lock(path, "first", step="joining"))["holder"] == "first"
+    second = run_module("ovn_run_lock", lock(path, "second"), may_fail=True)
+    assert second.failed
+    assert '"first"' in second["msg"]
+    assert '"joining"' in second["msg"]
+    assert second["held_by"]["holder"] == "first"
+    assert 295 <= second["held_by"]["seconds"] <= 300
+    assert run_module("ovn_run_lock", lock(path, "first"))["holder"] == "first"  # renewing
+    theirs = run_module("ovn_run_lock", lock(path, "second", state="absent"))
+    assert theirs["holder"] == "first", "nobody else's lock is released"
+    assert run_module("ovn_run_lock", lock(path, "second", **{"break": True}))["holder"] == "second"
+    assert run_module("ovn_run_lock", lock(path, "second", state="absent"))["holder"] is None
+    assert run_module("ovn_run_lock", lock(path, "third"))["holder"] == "third"
+
+
+def test_a_lock_expires(run_module: RunModule, path: pathlib.Path) -> None:
+    run_module("ovn_run_lock", lock(path, "killed", seconds=0))
+    assert run_module("ovn_run_lock", lock(path, "next"))["holder"] == "next"
+
+
+def test_a_lock_of_an_earlier_boot_has_expired(run_module: RunModule, path: pathlib.Path) -> None:
+    run_module("ovn_run_lock", lock(path, "first"))
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "boot": "00000000-0000-4000-8000-000000000000"}))
+    assert run_module("ovn_run_lock", lock(path, "next"))["holder"] == "next"
+
+
+def test_check_mode_sees_the_lock_and_acquires_none(run_module: RunModule, path: pathlib.Path) -> None:
+    run_module("ovn_run_lock", lock(path, "checker"), check=True)
+    run_module("ovn_run_lock", lock(path, "checker", state="renewed"), check=True)
+    run_module("ovn_run_lock", lock(path, "checker", state="absent"), check=True)
+    assert not path.parent.exists()
+    run_module("ovn_run_lock", lock(path, "first"))
+    before = path.read_bytes()
+    assert run_module("ovn_run_lock", lock(path, "checker"), check=True, may_fail=True).failed
+    run_module("ovn_run_lock", lock(path, "first", state="absent"), check=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("garbage", ["", "{", "[]", "7", '{"holder": 1, "expires": 99999999999}'])
+def test_what_is_no_lock_does_not_lock(run_module: RunModule, path: pathlib.Path, garbage: str) -> None:
+    path.parent.mkdir()
+    path.write_text(garbage)
+    assert run_module("ovn_run_lock", lock(path, "first"))["holder"] == "first"
+
+
+def test_a_lock_file_that_is_a_directory_is_an_error(run_module: RunModule, path: pathlib.Path) -> None:
+    path.mkdir(parents=True)
+    ran = run_module("ovn_run_lock", lock(path, "first"), may_fail=True)
+    assert ran.failed
+    assert str(path) in ran["msg"]
+
+
+def test_of_runs_at_once_exactly_one_gets_the_lock(run_module: RunModule, path: pathlib.Path) -> None:
+    def acquire(number: int) -> bool:
+        return not run_module("ovn_run_lock", lock(path, f"run {number}"), may_fail=True).failed
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(acquire, range(4))) == 1
+
+
+class TestRenewal:
+    def test_an_expired_lock_that_nobody_acquired_is_renewed(self, run_module: RunModule, path: pathlib.Path) -> None:
+        run_module("ovn_run_lock", lock(path, "first", seconds=0))
+        run_module("ovn_run_lock", lock(path, "first", state="renewed", step="installing"))
+        assert run_module("ovn_run_lock", lock(path, "second"), may_fail=True)["held_by"]["step"] == "installing"
+
+    def test_a_lock_that_another_run_acquired_and_released_is_lost(
+        self, run_module: RunModule, path: pathlib.Path
+    ) -> None:
+        run_module("ovn_run_lock", lock(path, "slow", seconds=0))
+        run_module("ovn_run_lock", lock(path, "quick"))
+        held = run_module("ovn_run_lock", lock(path, "slow", state="renewed"), may_fail=True)
+        assert held.failed
+        assert '"quick"' in held["msg"]
+        run_module("ovn_run_lock", lock(path, "quick", state="absent"))
+        gone = run_module("ovn_run_lock", lock(path, "slow", state="renewed"), may_fail=True)
+        assert gone.failed
+        assert "is gone" in gone["msg"]
+        assert path.read_text() == ""
+
+    def test_a_lock_that_went_with_a_restart_of_the_host_is_lost(
+        self, run_module: RunModule, path: pathlib.Path
+    ) -> None:
+        run_module("ovn_run_lock", lock(path, "first"))
+        path.unlink()
+        assert run_module("ovn_run_lock", lock(path, "first", state="renewed"), may_fail=True).failed
+
+
+class TestWaiting:
+    def test_a_dead_run_elsewhere_is_waited_for_until_its_lock_expires(
+        self, run_module: RunModule, path: pathlib.Path
+    ) -> None:
+        run_module("ovn_run_lock", lock(path, "killed elsewhere", seconds=3))
+        ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30))
+        assert ran["holder"] == "next"
+        assert 1.5 < ran.seconds < 8
+
+    def test_an_ended_run_is_not_waited_for(self, run_module: RunModule, path: pathlib.Path) -> None:
+        run_module("ovn_run_lock", lock(path, "killed here"))
+        ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30, ended_runs=["killed here", "other"]))
+        assert ran["holder"] == "next"
+        assert ran.seconds < 5
+
+    def test_a_run_that_releases_its_lock_lets_the_next_one_in(self, run_module: RunModule, path: pathlib.Path) -> None:
+        run_module("ovn_run_lock", lock(path, "first"))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60))
+            time.sleep(1.5)
+            assert not second.done()
+            run_module("ovn_run_lock", lock(path, "first", state="absent"))
+            assert second.result(20)["holder"] == "second"
+
+    def test_waiting_ends_with_the_time_limit(self, run_module: RunModule, path: pathlib.Path) -> None:
+        run_module("ovn_run_lock", lock(path, "first"))
+        ran = run_module("ovn_run_lock", lock(path, "second", wait_timeout=1), may_fail=True)
+        assert ran.failed
+        assert "waited 1 s" in ran["msg"]
+        assert '"first"' in ran["msg"]
+
+    def test_a_module_whose_run_was_killed_stops_waiting(self, path: pathlib.Path, collection_path: str) -> None:
+        """Nobody would release the lock that it acquires: SSH closes the pipe, the module itself gets no signal."""
+        run = locks.Claim("first")
+        locks.acquire(str(path), run, 0)
+        module = subprocess.Popen(
+            [sys.executable, "-m", f"{COLLECTION}.modules.ovn_run_lock"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": collection_path},
+        )
+        assert module.stdin is not None
+        assert module.stdout is not None
+        module.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": lock(path, "orphan", wait_timeout=60)}).encode())
+        module.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            module.wait(2)
+        module.stdout.close()
+        module.wait(10)
+        locks.release(str(path), "first")
+        assert path.read_text() == ""
+
+
+class TestActing:
+    def test_who_does_not_hold_the_lock_does_not_act(self, path: pathlib.Path) -> None:
+        with pytest.raises(Refused, match="is gone"):
+            locks.require_lock(str(path), "first")
+        locks.acquire(str(path), locks.Claim("second", "joining"), 0)
+        with pytest.raises(Refused, match='"second", step "joining"'), locks.acting(str(path), "first"):
+            pytest.fail("acted without the lock")
+        locks.require_lock(str(path), "second")
+
+    def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
+        locks.acquire(str(path), locks.Claim("first", seconds=0.1), 0)
+        time.sleep(0.3)
+        with pytest.raises(Refused, match="expired"):
+            locks.require_lock(str(path), "first")
+
+    @pytest.mark.parametrize(
+        "claim",
+        [
+            pytest.param({"ended_runs": ["first"]}, id="not even when its run is known to have ended"),
+            pytest.param({"break": True}, id="not even by force"),
+            pytest.param({}, id="not even after the lock has expired"),
+        ],
+    )
+    def test_nobody_acquires_the_lock_before_an_act_is_over(
+        self, run_module: RunModule, path: pathlib.Path, collection_path: str, claim: dict[str, t.Any]
+    ) -> None:
+        locks.acquire(str(path), locks.Claim("first", "restarting", 300 if claim else 3), 0)
+        act = start_act(path, "first", 60, collection_path)
+        if not claim:
+            time.sleep(3)
+        refused = run_module("ovn_run_lock", lock(path, "second", **claim), may_fail=True)
+        assert refused.failed
+        assert '"restarting" still runs' in refused["msg"]
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60, **claim))
+            time.sleep(1.5)
+            assert not second.done()
+            act.kill()
+            act.wait(10)
+            assert second.result(20)["holder"] == "second"
+
+    def test_a_process_that_comes_too_late_is_refused_and_hinders_nobody(
+        self, path: pathlib.Path, collection_path: str
+    ) -> None:
+        """Workers of a killed run may still start their module when the next run has the lock."""
+        for number in range(8):
+            locks.acquire(str(path), locks.Claim(f"run {number}"), 0)
+            late = subprocess.Popen(
+                [sys.executable, "-c", ACT, str(path), f"run {number - 1}", "0"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": collection_path},
+            )
+            locks.acquire(str(path), locks.Claim(f"run {number}, too", ended_runs=(f"run {number}",)), 0)
+            locks.release(str(path), f"run {number}, too")
+            assert late.wait(20) == 1
+
+
+class TestRunsOfThisControlNode:
+    """The name of a run tells whether its process still exists."""
+
+    @pytest.fixture
+    def other(self) -> t.Iterator[subprocess.Popen[str]]:
+        code = (
+            f"from {COLLECTION}.module_utils._control_node import run_name; print(run_name('now'), flush=True); input()"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        yield process
+        process.kill()
+        process.wait(10)
+
+    def test_a_killed_run_has_ended_also_while_nobody_has_waited_for_it(self, other: subprocess.Popen[str]) -> None:
+        assert other.stdout is not None
+        name = other.stdout.readline().strip()
+        assert f"process {other.pid} " in name
+        assert not _control_node.has_ended(name)
+        os.kill(other.pid, signal.SIGSTOP)
+        assert not _control_node.has_ended(name), "a run that sleeps is no dead one"
+        other.kill()
+        stat = pathlib.Path("/proc", str(other.pid), "stat")
+        until(lambda: ") Z " in stat.read_text(), "the zombie")
+        assert _control_node.has_ended(name)
+        other.wait(10)
+        assert _control_node.has_ended(name)
+
+    def test_another_process_with_the_same_number_is_not_the_run(self, other: subprocess.Popen[str]) -> None:
+        assert other.stdout is not None
+        boot, namespace, started = other.stdout.readline().strip().rpartition("[")[2].strip("]").split("/")
+        again = f"now on here, process {other.pid} [{boot}/{namespace}/{int(started) - 1}]"
+        assert _control_node.has_ended(again)
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            pytest.param("00000000-0000-4000-8000-000000000000/{namespace}", id="another machine or boot"),
+            pytest.param("{boot}/1", id="another container"),
+        ],
+    )
+    def test_nothing_is_known_of_runs_elsewhere(self, place: str) -> None:
+        boot, namespace, started = _control_node.run_name("now").rpartition("[")[2].strip("]").split("/")
+        elsewhere = place.format(boot=boot, namespace=namespace)
+        gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+        assert _control_node.has_ended(f"now on x, process {gone} [{boot}/{namespace}/{started}]")
+        assert not _control_node.has_ended(f"now on x, process {gone} [{elsewhere}/{started}]")
+        assert not _control_node.has_ended(f"now on x, process {gone}")
+
+    def test_all_tasks_of_a_playbook_belong_to_one_run(self, run_playbook: t.Any, tmp_path: pathlib.Path) -> None:
+        """Filters run in workers that end with their task, and in the main process; the name is that of the playbook."""
+        name = "{{ 'now' | c5c3.ovn.run_name }}"
+        tasks: list[dict[str, t.Any]] = [
+            {"ansible.builtin.set_fact": {"first": name}},
+            {"ansible.builtin.set_fact": {"second": name}},
+            {"ansible.builtin.copy": {"content": name, "dest": str(tmp_path / "third")}},
+            {
+                "ansible.builtin.assert": {
+                    "that": [
+                        "first == second",
+                        "first == lookup('ansible.builtin.file', third)",
+                        "first == now_here",
+                        "[first, first, 'someone'] | c5c3.ovn.ended_runs == []",
+                    ]
+                },
+                "vars": {"third": str(tmp_path / "third"), "now_here": name},
+            },
+        ]
+        variables = {"ansible_python_interpreter": sys.executable}
+        play = {"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}
+        run_playbook([play])
+        ended = (tmp_path / "third").read_text()
+        assert _control_node.has_ended(ended)
