@@ -5,9 +5,11 @@ Ready in seconds. Both end with the test, at the latest with the test process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import ssl
@@ -46,11 +48,15 @@ def require_binaries() -> pathlib.Path:
 
 
 def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _socket in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+    """Free ports outside of the range from which the kernel gives ports to clients: nobody takes them before the server starts."""
+    with contextlib.ExitStack() as stack:
+        ports: list[int] = []
+        while len(ports) < count:
+            port = random.randrange(15_000, 32_000)
+            with contextlib.suppress(OSError):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                ports.append(port)
+        return ports
 
 
 class ApiServer:

@@ -43,6 +43,14 @@ def next_address() -> str:
     return str(_FIRST_ADDRESS + os.getpid() % 16_000 * _ADDRESSES_OF_A_RUN + number)
 
 
+# Files whose tests take minutes each. They begin first, or a run would end with one worker that still works on them.
+_LONGEST = ("test_sandbox", "test_mixed", "test_ping_role", "test_machines")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in _LONGEST)
+
+
 @pytest.fixture(scope="session")
 def daemons() -> None:
     """Ask for this (or for a fixture that does) in every test that starts OVSDB daemons."""

@@ -21,7 +21,7 @@ class Machines:
     def __init__(self, folder: pathlib.Path) -> None:
         self.state = folder / "state"
         self.namespace = f"mt{os.getpid()}"
-        self.octet = 2 + os.getpid() % 250
+        self.octet = 100 + os.getpid() % 150  # test_sandbox.py has others of the same network
         self.address = f"203.0.113.{self.octet}"
         self._environment = {
             **os.environ,

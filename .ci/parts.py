@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Run the parts of continuous integration side by side, each as soon as the parts that it needs have ended.
+
+What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
+ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
+Usage: parts.py [PART...]    all parts, or these and the parts that they need; .ci/run calls it, which installs what it needs
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / ".nox" / "ci"
+# Sessions that wait more than they compute have parts of their own.
+OWN_PARTS = ("integration", "molecule")
+# Tests of timing run at the same time: what only computes yields to them.
+YIELDS = 15
+REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^testbed: |^!!! ')
+CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
+PATIENCE = 20  # seconds between SIGTERM and SIGKILL
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A command of continuous integration. `after` names the parts that have to end well before it starts."""
+
+    name: str
+    command: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    niceness: int = 0
+    limit: float = 45  # minutes until it counts as failed
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a part ended. CPU seconds are those of its processes; daemons that left their process tree are not among them."""
+
+    part: Part
+    result: str  # ok, failed, stopped
+    start: float
+    seconds: float
+    cpu: float
+    reason: str = ""
+
+
+def default_sessions(noxfile: Path) -> list[str]:
+    """The sessions that `nox` runs without arguments, read from the file: nox itself may not be there yet."""
+    sessions = []
+    for node in ast.parse(noxfile.read_text(encoding="utf-8")).body:
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            call = decorator if isinstance(decorator, ast.Call) else None
+            if ast.unparse(call.func if call else decorator) != "nox.session":
+                continue
+            keywords = {k.arg: ast.unparse(k.value) for k in call.keywords} if call else {}
+            if keywords.get("default") != "False":
+                sessions.append(t.cast(ast.FunctionDef, node).name)
+    return sessions
+
+
+def session(name: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
+    return Part(name, (".venv/bin/nox", "--session", name, *arguments), after, niceness)
+
+
+def parts_of_this_project() -> list[Part]:
+    """All parts. The gates follow one another: they share a copy of the collection."""
+    parts = [
+        Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
+        Part("tools", ("make", "--silent", ".venv/.stamp")),
+        Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",)),
+        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), niceness=5),
+        session("integration", "packages", "tools", "api-server"),
+    ]
+    scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
+    for scenario in scenarios:
+        command = (".venv/bin/nox", "--session", "molecule", "--", "--scenario-name", scenario)
+        parts.append(Part(f"molecule {scenario}", command, ("packages", "tools")))
+    before = "tools"
+    for name in default_sessions(ROOT / "noxfile.py"):
+        if name not in OWN_PARTS:
+            parts.append(session(name, before, niceness=YIELDS))
+            before = name
+    # Six nodes take most of a processor: they come when the other tests of timing have ended.
+    quiet = ("images", "integration", *(f"molecule {name}" for name in scenarios))
+    parts.append(Part("clusters", ("tests/testbed/kind", "clusters"), quiet))
+    parts.append(session("kind", "tools", "clusters"))
+    parts.append(Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)))
+    return parts
+
+
+def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:
+    """The parts with these names and those that they need; without names, all."""
+    by_name = {part.name: part for part in parts}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        sys.exit(f"There is no part {', '.join(unknown)}. Parts: {', '.join(by_name)}")
+    wanted = set(names or by_name)
+    while more := {before for name in wanted for before in by_name[name].after} - wanted:
+        wanted |= more
+    return [part for part in parts if part.name in wanted]
+
+
+class Running:
+    """A started part: a process group of its own, whose output goes to a file."""
+
+    def __init__(self, part: Part, log: Path, started: float) -> None:
+        self.part, self.log, self.started, self.begun = part, log, started, time.monotonic()
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                ["nice", "-n", str(part.niceness), *part.command],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        # Where the kernel shares out the processors between sessions, this is what counts, not the niceness of a process.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self._process.pid}/autogroup").write_text(str(part.niceness))
+
+    def ended(self) -> Outcome | None:
+        """How it ended; nothing while it runs. A part that takes too long is ended and has failed."""
+        late = time.monotonic() - self.begun > self.part.limit * 60
+        if late:
+            self.stop()
+        pid, status, usage = os.wait4(self._process.pid, 0 if late else os.WNOHANG)
+        if not pid:
+            return None
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        reason = f"not ready after {self.part.limit:g} min" if late else f"exit status {code}"
+        return self._outcome("ok" if code == 0 and not late else "failed", usage.ru_utime + usage.ru_stime, reason)
+
+    def stopped(self) -> Outcome:
+        self.stop()
+        _pid, status, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._outcome("stopped", usage.ru_utime + usage.ru_stime, "another part failed")
+
+    def _outcome(self, result: str, cpu: float, reason: str) -> Outcome:
+        return Outcome(self.part, result, self.started, time.monotonic() - self.begun, cpu, reason)
+
+    def stop(self) -> None:
+        """SIGTERM for its process group, SIGKILL for what is left of it after a while. The leader stays to be waited for."""
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + PATIENCE
+        while (
+            time.monotonic() < deadline
+            and os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        ):
+            time.sleep(0.1)
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+
+class Run:
+    """One run of parts; `outcomes` in the order in which they ended."""
+
+    def __init__(self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5) -> None:
+        self.outcomes: list[Outcome] = []
+        self._waiting, self._running = list(parts), list[Running]()
+        self._logs, self._pause, self._begun = logs, pause, time.monotonic()
+        logs.mkdir(parents=True, exist_ok=True)
+
+    def run(self) -> bool:
+        """Start what can start until nothing is left, or a part fails. True if all ended well."""
+        try:
+            while self._waiting or self._running:
+                self._start()
+                for running in list(self._running):
+                    outcome = running.ended()
+                    if outcome:
+                        self._running.remove(running)
+                        self._report(outcome)
+                if any(outcome.result == "failed" for outcome in self.outcomes):
+                    return False
+                time.sleep(self._pause)
+            return True
+        finally:
+            for running in self._running:  # all get the signal before the first is waited for
+                running._signal(signal.SIGTERM)
+            for running in self._running:
+                self._report(running.stopped(), tail=20)
+
+    def _start(self) -> None:
+        ready = {outcome.part.name for outcome in self.outcomes if outcome.result == "ok"}
+        for part in [part for part in self._waiting if ready.issuperset(part.after)]:
+            self._waiting.remove(part)
+            elapsed = time.monotonic() - self._begun
+            say(f"--- {part.name} starts after {elapsed / 60:.1f} min")
+            self._running.append(Running(part, self.log(part), elapsed))
+
+    def log(self, part: Part) -> Path:
+        return self._logs / f"{part.name.replace(' ', '-')}.log"
+
+    def _report(self, outcome: Outcome, tail: int = 0) -> None:
+        self.outcomes.append(outcome)
+        lines = self.log(outcome.part).read_text(encoding="utf-8", errors="replace").splitlines()
+        end = f"{outcome.result} after {outcome.seconds / 60:.1f} min, {outcome.cpu:.0f} CPU seconds"
+        say(f"\n=== {outcome.part.name}: {end}", *(lines[-tail:] if tail else lines), f"=== end of {outcome.part.name}")
+
+    def summary(self) -> list[str]:
+        """The table of parts, pytest's closing lines again, and at last why parts failed."""
+        rows = [f"{'part':20} {'start':>6} {'minutes':>8} {'CPU s':>7}  result"]
+        for outcome in sorted(self.outcomes, key=lambda o: o.start):
+            times = f"{outcome.start / 60:6.1f} {outcome.seconds / 60:8.1f} {outcome.cpu:7.0f}"
+            rows.append(f"{outcome.part.name:20} {times}  {outcome.result}")
+        rows += [f"{part.name:20} {'-':>6} {'-':>8} {'-':>7}  not started" for part in self._waiting]
+        closing, reasons = [], []
+        for outcome in self.outcomes:
+            lines = self.log(outcome.part).read_text(encoding="utf-8", errors="replace").splitlines()
+            closing += [f"{outcome.part.name}: {line}" for line in lines if CLOSING.search(line)]
+            if outcome.result == "failed":
+                found = [line[:700] for line in lines if REASONS.search(line)][-25:] or lines[-10:]
+                reasons += [
+                    f"\n!!! {outcome.part.name} failed: {outcome.reason}. What its output says about it:",
+                    *found,
+                ]
+        return [*rows, "", *closing, *reasons]
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+def processor_seconds() -> tuple[float, float]:
+    """Busy and idle seconds of all processors since boot."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    idle = fields[3] + fields[4]
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (sum(fields) - idle) / ticks, idle / ticks
+
+
+def clean_up(failed: bool) -> None:
+    """Remove the clusters and machines that a run has left. What is in .kind goes with them, so a failure shows the end of each log there."""
+    if failed:
+        for log in sorted(ROOT.glob(".kind/*.log")):
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            say(f"==> .kind/{log.name}", *(line[:300] for line in lines[-15:]))
+    commands: list[tuple[dict[str, str], list[str]]] = [({}, ["tests/testbed/kind", "down"])]
+    for scenario in sorted(ROOT.glob("molecule/*/molecule.yml")):
+        settings = dict(
+            re.findall(r"^ +(MACHINES_[A-Z]+): *(\S+)$", scenario.read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        if "MACHINES_STATE" in settings and os.path.exists(settings["MACHINES_STATE"]):
+            commands.append((settings, ["tests/testbed/machines", "down"]))
+    for environment, command in commands:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            say(f"!!! {' '.join(command)} failed: {(done.stdout + done.stderr)[-1000:]}")
+
+
+def main(names: list[str]) -> int:
+    def interrupt(number: int, _frame: object) -> t.NoReturn:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    begun, (busy, idle) = time.monotonic(), processor_seconds()
+    run, good = Run(needed(parts_of_this_project(), names), LOGS), False
+    try:
+        good = run.run()
+    finally:
+        if os.geteuid() == 0:
+            clean_up(failed=not good)
+        now_busy, now_idle = processor_seconds()
+        say(
+            f"\n=== {(time.monotonic() - begun) / 60:.1f} min; the processors were busy for {now_busy - busy:.0f} s"
+            f" and idle for {now_idle - idle:.0f} s, with all daemons and whatever else runs on this machine",
+            *run.summary(),
+        )
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,159 @@
+"""What `.ci/run` does with its parts: side by side, in order, and with the reasons of a failure at the end."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+PARTS = Path(__file__).resolve().parents[2] / ".ci" / "parts.py"
+
+
+@pytest.fixture(scope="module")
+def ci() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ci_parts", PARTS)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ci_parts"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(ci: ModuleType, tmp_path: Path, *parts: Any) -> Any:
+    return ci.Run(parts, tmp_path / "logs", pause=0.01)
+
+
+def script(ci: ModuleType, name: str, text: str, *after: str, **settings: Any) -> Any:
+    return ci.Part(name, ("sh", "-c", text), after, **settings)
+
+
+def result_of(run: Any) -> dict[str, str]:
+    return {outcome.part.name: outcome.result for outcome in run.outcomes}
+
+
+def gone(pid: int) -> bool:
+    for _attempt in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_part_starts_when_those_that_it_needs_have_ended(ci: ModuleType, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    second = script(ci, "second", f"test -e {made}", "first")
+    all_parts = run(ci, tmp_path, second, script(ci, "first", f"sleep 0.2; touch {made}"))
+    assert all_parts.run()
+    assert result_of(all_parts) == {"first": "ok", "second": "ok"}
+
+
+def test_parts_that_need_nothing_of_each_other_run_side_by_side(ci: ModuleType, tmp_path: Path) -> None:
+    """Each waits for what the other one does."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    wait = "for i in $(seq 200); do test -e {} && exit 0; sleep 0.05; done; exit 1"
+    parts = [
+        script(ci, "one", f"touch {one}; {wait.format(other)}"),
+        script(ci, "other", f"touch {other}; {wait.format(one)}"),
+    ]
+    assert run(ci, tmp_path, *parts).run()
+
+
+def test_a_failure_ends_the_others_and_its_reasons_come_last(
+    ci: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, child = tmp_path / "ended", tmp_path / "child"
+    others = script(ci, "others", f"trap 'touch {ended}; exit 1' TERM; sleep 60 & echo $! > {child}; wait")
+    bad = script(ci, "bad", f"until test -s {child}; do sleep 0.05; done; echo 'fatal: no disk'; echo recap; exit 7")
+    failing = run(ci, tmp_path, others, bad, script(ci, "later", "true", "bad"))
+    assert not failing.run()
+    assert result_of(failing) == {"bad": "failed", "others": "stopped"}
+    assert ended.exists()
+    assert gone(int(child.read_text()))
+    summary = failing.summary()
+    assert summary[-2:] == ["\n!!! bad failed: exit status 7. What its output says about it:", "fatal: no disk"]
+    assert any(line.startswith("later ") and line.endswith("not started") for line in summary)
+    assert "recap" in capsys.readouterr().out
+
+
+def test_a_part_that_takes_too_long_has_failed(ci: ModuleType, tmp_path: Path) -> None:
+    slow = run(ci, tmp_path, script(ci, "slow", "echo started; sleep 60", limit=0.01))
+    assert not slow.run()
+    assert "!!! slow failed: not ready after 0.01 min." in "\n".join(slow.summary())
+    assert slow.summary()[-1] == "started"
+
+
+def test_a_part_that_ignores_the_end_is_killed(ci: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "PATIENCE", 0.3)
+    stubborn = run(ci, tmp_path, script(ci, "stubborn", "trap '' TERM; sleep 60", limit=0.01))
+    begun = time.monotonic()
+    assert not stubborn.run()
+    assert time.monotonic() - begun < 10
+
+
+def test_output_is_shown_as_a_whole_and_closing_lines_once_more(
+    ci: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "================== 3 passed, 1 skipped in 0.12s =================="
+    speakers = [
+        script(ci, name, f"for i in 1 2 3; do echo {name} $i; sleep 0.05; done; echo '{line}'") for name in "ab"
+    ]
+    speaking = run(ci, tmp_path, *speakers)
+    assert speaking.run()
+    shown = capsys.readouterr().out
+    for name in "ab":
+        assert f"{name} 1\n{name} 2\n{name} 3\n{line}\n" in shown
+    assert sorted(speaking.summary()[-2:]) == [f"a: {line}", f"b: {line}"]
+
+
+def test_the_table_counts_processor_seconds(ci: ModuleType, tmp_path: Path) -> None:
+    busy = run(ci, tmp_path, ci.Part("busy", (sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: 0")))
+    assert busy.run()
+    assert 0.4 < busy.outcomes[0].cpu < 5
+
+
+def test_an_interrupted_run_ends_its_parts_and_shows_the_table(ci: ModuleType, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    code = (
+        f"import importlib.util, sys; spec = importlib.util.spec_from_file_location('ci', {str(PARTS)!r})\n"
+        "ci = importlib.util.module_from_spec(spec); sys.modules['ci'] = ci; spec.loader.exec_module(ci)\n"
+        f"ci.LOGS, ci.clean_up = ci.Path({str(tmp_path / 'logs')!r}), lambda failed: None\n"
+        f"ci.parts_of_this_project = lambda: [ci.Part('long', ('sh', '-c', 'echo $$ > {pid}; sleep 60'))]\n"
+        "sys.exit(ci.main([]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        for _attempt in range(200):
+            if pid.exists() and pid.read_text():
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        out, _err = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert any(line.startswith("long ") and line.endswith("stopped") for line in out.splitlines()), out
+    assert gone(int(pid.read_text()))
+
+
+def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
+    sessions = set(ci.default_sessions(PARTS.parents[1] / "noxfile.py"))
+    assert {"style", "unit", "newest", "integration", "molecule"} <= sessions
+    assert not {"kind", "bench"} & sessions
+    names = {part.name for part in ci.parts_of_this_project()}
+    assert sessions - {"molecule"} <= names
+    assert {"molecule machines", "molecule trixie", "kind", "kind-down"} <= names
+
+
+def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
+    parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["integration"])]
+    assert parts == ["packages", "tools", "api-server", "integration"]
+    with pytest.raises(SystemExit, match="There is no part nosuch"):
+        ci.needed(ci.parts_of_this_project(), ["nosuch"])
