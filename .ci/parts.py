@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ class Part:
 
 @dataclasses.dataclass
 class Outcome:
-    """How a part ended. CPU seconds are those of its processes; daemons that left their process tree are not among them."""
+    """How a part ended. CPU seconds include its daemons where the kernel can tell (`Group`), but never the containers of a Docker engine."""
 
     part: Part
     result: str  # ok, failed, stopped
@@ -110,6 +111,31 @@ def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:
     return [part for part in parts if part.name in wanted]
 
 
+class Group:
+    """A control group (v1) that counts the processor time of a part with the daemons that leave its process tree. None if there can be none."""
+
+    def __init__(self, name: str, pid: int) -> None:
+        self._folder: Path | None = None
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/self/cgroup").read_text().splitlines():
+                _number, controllers, path = line.split(":", 2)
+                if "cpuacct" in controllers.split(","):
+                    folder = Path(f"/sys/fs/cgroup/cpuacct{path}", f"ci-{os.getpid()}-{name.replace(' ', '-')}")
+                    folder.mkdir()
+                    (folder / "cgroup.procs").write_text(str(pid))
+                    self._folder = folder
+
+    def seconds(self) -> float | None:
+        """Processor seconds until now. The group goes, unless daemons still are in it."""
+        if self._folder is None:
+            return None
+        nanoseconds = int((self._folder / "cpuacct.usage").read_text())
+        for folder in sorted(self._folder.glob("**/"), reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return nanoseconds / 1e9
+
+
 class Running:
     """A started part: a process group of its own, whose output goes to a file."""
 
@@ -127,6 +153,7 @@ class Running:
         # Where the kernel shares out the processors between sessions, this is what counts, not the niceness of a process.
         with contextlib.suppress(OSError):
             Path(f"/proc/{self._process.pid}/autogroup").write_text(str(part.niceness))
+        self._group = Group(part.name, self._process.pid)
 
     def ended(self) -> Outcome | None:
         """How it ended; nothing while it runs. A part that takes too long is ended and has failed."""
@@ -139,15 +166,16 @@ class Running:
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
         reason = f"not ready after {self.part.limit:g} min" if late else f"exit status {code}"
-        return self._outcome("ok" if code == 0 and not late else "failed", usage.ru_utime + usage.ru_stime, reason)
+        return self._outcome("ok" if code == 0 and not late else "failed", usage, reason)
 
     def stopped(self) -> Outcome:
         self.stop()
         _pid, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return self._outcome("stopped", usage.ru_utime + usage.ru_stime, "another part failed")
+        return self._outcome("stopped", usage, "another part failed")
 
-    def _outcome(self, result: str, cpu: float, reason: str) -> Outcome:
+    def _outcome(self, result: str, usage: resource.struct_rusage, reason: str) -> Outcome:
+        cpu = max(usage.ru_utime + usage.ru_stime, self._group.seconds() or 0)
         return Outcome(self.part, result, self.started, time.monotonic() - self.begun, cpu, reason)
 
     def stop(self) -> None:
