@@ -58,7 +58,7 @@ from ..module_utils._errors import OvnError
 from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
-from ..module_utils._raft.rounds import Progress, next_round
+from ..module_utils._raft.rounds import Progress, incomplete, next_round
 from ..module_utils._raft.step import Round, Run
 
 _STATES = {
@@ -101,6 +101,7 @@ def raft_plan(
             continue
         if decided.is_empty:
             left.remove(database)
+            plan["refusals"] += incomplete(this, observations[database])
         else:
             turn, first = database, decided
     acted = first.as_dict()

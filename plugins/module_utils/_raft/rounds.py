@@ -20,7 +20,7 @@ from .backend import RaftBackend
 from .gates import gate_reason
 from .observation import Observation
 from .plan import plan_round
-from .record import Record, parse_record
+from .record import Record
 from .step import Gate, History, Round, Run, Step
 
 
@@ -111,7 +111,7 @@ def converge(
 ) -> list[str]:
     """Take one safe step after the other until nothing is left; return the warnings of the last round.
 
-    A run that ends anywhere in here is finished by the next one.
+    A run that ends anywhere in here is finished by the next one. `incomplete` tells whether every member takes part in the end.
     """
     progress = Progress()
     while True:
@@ -140,7 +140,16 @@ def recorded_after(decided: Round) -> Record:
     return record
 
 
-def latest_record(observations: t.Mapping[str, Observation]) -> Record | None:
-    """Return the copy with the highest revision among those that were observed; `plan_round` has refused copies that disagree."""
-    copies = [parse_record(o.record) for o in observations.values() if o.record]
-    return max(copies, key=lambda record: record.revision, default=None)
+def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]:
+    """Return why the database is not as declared although no step is left, in one sentence for each member that takes no part (R34)."""
+    missing = []
+    for name in run.declared:
+        o = observations.get(name)
+        if o is None or not o.connected:
+            why = (
+                "it could not be examined" if o is None else o.file_reason or f"its file is of the class {o.file_class}"
+            )
+            missing.append(
+                f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {run.words.reach}"
+            )
+    return missing
