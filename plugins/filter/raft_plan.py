@@ -22,7 +22,8 @@ options:
     description: >-
       What the run knows of itself. C(run) (name), C(time) (UTC), C(declared) (database to member to Raft address), C(expected_cid)
       (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names), C(new_cluster), C(accept_rollback) (booleans),
-      C(witnesses) (sentences about an older control plane), C(wait_timeout) (for how many seconds the same step may be due). Positional.
+      C(witnesses) (sentences about an older control plane), C(before_changes) (only say what forbids the whole run),
+      C(wait_timeout) (for how many seconds the same step may be due). Positional.
     type: dict
     required: true
   previous:
@@ -58,6 +59,7 @@ from ..module_utils._errors import OvnError
 from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
+from ..module_utils._raft.plan import check_before_changes
 from ..module_utils._raft.rounds import Progress, incomplete, next_round
 from ..module_utils._raft.step import Round, Run
 
@@ -87,6 +89,9 @@ def raft_plan(
         progress = Progress(**known) if known else Progress()
         this = _run_of(database, run)
         try:
+            if boolean(run.get("before_changes") or False):
+                plan["founding"] += [database] if check_before_changes(this, observations[database]).founding else []
+                continue
             # Not the monotonic clock: rounds are planned by different processes.
             decided, progress = next_round(this, observations[database], progress, time.time())
             plan["messages"] += decided.warnings

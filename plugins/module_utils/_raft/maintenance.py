@@ -23,6 +23,7 @@ from .step import (
     Round,
     Run,
     Step,
+    changed_address,
     cluster_ids,
     next_revision,
     refuse_unusable_files,
@@ -90,23 +91,40 @@ class Maintenance:
 
     def _update_members(self) -> None:
         for name, address in self.run.declared.items():
-            if name not in self.record.members:
+            member = self.record.members.get(name)
+            if member is None or (member.address != address and self._never_joined(name, member)):
                 self.record = self.record.replace(members={**self.record.members, name: Member(address)})
+            elif member.address != address:
+                raise Refused(changed_address(self.run, name, member.address, address))
         for o in self.seen.values():
             if self._takes_part(o, self.record.members[o.member]):
                 self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid or o.file_sid)
         if not self.record.formed and all(m.state == "confirmed" for m in self.record.members.values()):
             self.record = self.record.replace(formed=True)
 
+    def _never_joined(self, name: str, member: Member) -> bool:
+        """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
+        o = self.seen.get(name)
+        listed = self.leader.listed if self.leader is not None else None
+        is_blank = o is not None and not o.running and o.file_class in ("none", "empty")
+        return (
+            member.state == "expected"
+            and member.sid is None
+            and is_blank
+            and member.address not in (listed or {}).values()
+        )
+
     def _takes_part(self, o: Observation, member: Member) -> bool:
         """Whether a member that is on its way in, or was on its way out, is a member as it stands.
 
         The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
         """
-        if o.lost or member.state not in ("expected", "replacing"):
+        if member.state not in ("expected", "replacing"):
             return False
         sid = o.sid if o.running else o.file_sid
         listed = self.leader is not None and not self._unlisted(sid) and sid is not None
+        if o.lost:  # a member all the same, whose file was removed before anybody noted that it had joined
+            return member.state == "expected" and member.sid is None and o.connected and listed
         if o.connected and sid != member.sid:
             return member.state == "expected" or listed
         if o.running:
@@ -274,20 +292,35 @@ class Maintenance:
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.lost or zombie))):
                 continue
             self.record = self.record.with_member(o.member, state="replacing")
-            listed = not self._unlisted(member.sid)
+            old_sid = self._old_sid(o, member)
+            listed = not self._unlisted(old_sid)
             if o.running:
                 step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join again")
                 return self._gated("may_stop", o.member, step) if listed else step
-            if listed and member.sid:
-                kick = self._kick(member.sid, f"the lost member {o.member} ({member.sid})")
+            if listed and old_sid:
+                kick = self._kick(old_sid, f"the lost member {o.member} ({old_sid})")
                 if kick is None:
                     raise Refused(
-                        f"{self.run.database}: the server {member.sid} of {o.member} answers on another host: its disk was moved or copied there. Nothing was "
+                        f"{self.run.database}: the server {old_sid} of {o.member} answers on another host: its disk was moved or copied there. Nothing was "
                         "changed. Put the disk back, or stop that server and move its file away, then run again."
                     )
                 return kick
             self.record = self.record.with_member(o.member, state="expected")
         return None
+
+    def _old_sid(self, o: Observation, member: Member) -> str | None:
+        """The server id that has to leave the list before this member joins again, None if there is none.
+
+        A record that was lost, or a file that was copied from another member, leaves the right one to be found by its address.
+        """
+        others = {m.sid for name, m in self.record.members.items() if name != o.member and m.state != "expected"}
+        if member.sid and member.sid not in others and not self._unlisted(member.sid):
+            return member.sid
+        listed = self.leader.listed if self.leader is not None else {}
+        taken = {sid[:4] for sid in others if sid} | {x.sid[:4] for x in self.seen.values() if x is not o and x.sid}
+        return next(
+            (short for short, address in listed.items() if address == member.address and short not in taken), None
+        )
 
     def _outcast(self, o: Observation, member: Member) -> Member:
         """Whether an expected member that runs was a member once and is none any more: a joiner has no list with itself in it (R26)."""

@@ -54,6 +54,23 @@ def plan_round(
     return Maintenance(run, record, seen, gate, history).round()
 
 
+def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) -> Round:
+    """Return the first round as far as it is known before anything is installed; `Refused` if this run has to end before it changes a byte (R27).
+
+    What the run itself may put right does not count yet: tools that are missing, settings and certificates of the past.
+    """
+    _check_declared(run)
+    seen = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
+    refuse_by_record(run, latest({o.member: parse_record(o.record) if o.record else None for o in seen}))
+    if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in seen):
+        cids = cluster_ids(seen)
+        if len(cids) > 1:
+            raise Refused(split_message(run, cids))
+        refuse_unusable_files(run, seen)
+        return Round()
+    return plan_round(run, {o.member: o for o in seen}, lambda _name, _seen, _member: "")
+
+
 def _check_declared(run: Run) -> None:
     count = len(run.declared)
     if count == 0 or count % 2 == 0:
@@ -119,6 +136,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> R
     if not run.bootstrap:
         raise Refused(f"{run.database} does not exist yet, and {run.words.bootstrap}")
     _refuse_witnesses(run)
+    _refuse_start_problems(run, seen)
     first = next(iter(run.declared))
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time), formed=False)
@@ -177,19 +195,28 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
             f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.words.reach}"
         )
     refuse_unusable_files(run, seen)
-    renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time)))
+    _refuse_start_problems(run, seen)
+    # Nobody has joined under an address of the run before.
+    members = {name: Member(address) for name, address in run.declared.items()}
+    changed = permit.run != run.name or {name: m.address for name, m in record.members.items()} != run.declared
+    renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time), members=members))
     return Round(
-        renewed if permit.run != run.name else None,
+        renewed if changed else None,
         _create(run, permit.member, seen),
         recorded=record,
         founding=True,
     )
 
 
+def _refuse_start_problems(run: Run, seen: t.Sequence[Observation]) -> None:
+    """R33: addresses become the identity of members for good, so nothing is created while one of them could not start."""
+    problems = [f"on {o.member} {o.start_problem.rstrip('.')}" for o in seen if o.start_problem]
+    if problems:
+        raise Refused(
+            f"{run.database} is not created, because a member would not start: {'; '.join(problems)}. Correct that, then run again. Nothing was created."
+        )
+
+
 def _create(run: Run, member: str, seen: t.Sequence[Observation]) -> Step:
     target = next(o for o in seen if o.member == member)
-    if target.start_problem:
-        raise Refused(
-            f"{run.database} is not created on {member}: it would not start, because {target.start_problem.rstrip('.')}. Correct that, then run again."
-        )
     return Step("start", (member,), f"create the {run.database} cluster on {member}", expects={member: target.target()})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .._errors import Refused
 from .record import Record
-from .step import Run
+from .step import Run, changed_address
 
 
 def refuse_by_record(run: Run, record: Record | None) -> None:
@@ -47,8 +47,6 @@ def _refuse_other_members(run: Run, record: Record) -> None:
         )
     for name, address in run.declared.items():
         member = record.members.get(name)
-        if member and member.address != address:
-            raise Refused(
-                f"{name} is recorded with the {run.database} address {member.address}, {run.words.declaration} says {address}. "
-                "The address is part of a member's identity: change it back, or replace the member. Nothing was changed."
-            )
+        # Whether one that is only expected has ever joined is for the members to tell.
+        if member and member.address != address and (member.state != "expected" or member.sid):
+            raise Refused(changed_address(run, name, member.address, address))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
+
 from ansible_collections.c5c3.ovn.plugins.filter.raft_plan import raft_plan
 
 ADDRESSES = {"c1": "ssl:192.0.2.1:6643", "c2": "ssl:192.0.2.2:6643", "c3": "ssl:192.0.2.3:6643"}
@@ -113,3 +115,37 @@ def test_waiting_ends_with_the_reason() -> None:
     progress = first["progress"]["northbound"]
     old = {**first, "progress": {"northbound": {**progress, "since": progress["since"] - 61}}}
     assert "Gave up after 60 s" in raft_plan(electing, run, old)["refusals"][0]
+
+
+BEFORE = {**RUN, "before_changes": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"file_class": "unexamined", "installed": False}, ""),
+        ({"file_class": "unknown"}, ""),
+        ({"start_problem": "the certificate is missing"}, ""),
+        ({"file_class": "standalone", "file_reason": "a standalone database"}, "standalone"),
+        ({"record": {**RECORD, "hold": True}}, "on hold"),
+        ({"record": RECORD, "file_class": "none"}, "no quorum"),
+    ],
+    ids=[
+        "machines without anything",
+        "a file that nothing can examine before the installation",
+        "a tool that is missing before the installation",
+        "a certificate that the run is about to write",
+        "a standalone database",
+        "a recovery that is under way",
+        "a cluster that lost all its members",
+    ],
+)
+def test_what_forbids_a_run_before_it_changes_anything(changes: dict[str, t.Any], words: str) -> None:
+    plan = raft_plan(seen("northbound", **changes), {**BEFORE, "declared": {"northbound": ADDRESSES}}, {})
+    assert [words in refusal for refusal in plan["refusals"]] == ([True] if words else [])
+    assert (plan["database"], plan["step"]) == ("", None)
+
+
+def test_a_founding_is_announced_before_anything_is_changed() -> None:
+    assert raft_plan([*seen("northbound"), *serving("southbound")], BEFORE, {})["founding"] == ["northbound"]

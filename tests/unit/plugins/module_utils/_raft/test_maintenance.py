@@ -60,6 +60,8 @@ EXPECTED_C3 = with_state("c3", "expected", None)
 ALONE = {SIDS["c1"][:4]: ADDRESSES["c1"]}
 GROWING = RECORD.with_member("c2", state="expected", sid=None).with_member("c3", state="expected", sid=None)
 NOT_FORMED = GROWING.replace(formed=False, revision=8)
+ANONYMOUS_C3 = with_state("c3", "replacing", None)
+COPIED_C3 = with_state("c3", "replacing", SIDS["c1"])
 REPLACING_C3 = with_state("c3", "replacing", SIDS["c3"])
 
 PROGRESS: list[t.Any] = [
@@ -162,6 +164,28 @@ PROGRESS: list[t.Any] = [
         id="the only member that clients know restarts with leave only",
     ),
     pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), up("c3", EXPECTED_C3, file_class="none", file_sid=None)],
+        (),
+        ("stop", ("c3",)),
+        id="a member that joined and lost its file before anybody noted the join is replaced",
+    ),
+    pytest.param(
+        [up("c1", ANONYMOUS_C3), up("c2", ANONYMOUS_C3), down("c3", ANONYMOUS_C3, file_class="broken")],
+        (),
+        ("kick", ("c2",)),
+        id="a lost record does not hide the old id of a damaged member",
+    ),
+    pytest.param(
+        [
+            up("c1", COPIED_C3, listed=WITHOUT_C3),
+            up("c2", COPIED_C3, listed=WITHOUT_C3),
+            down("c3", COPIED_C3, file_class="broken", file_sid=SIDS["c1"]),
+        ],
+        (),
+        ("start", ("c3",)),
+        id="a member that is to be replaced under the id of another one joins, and nobody is removed",
+    ),
+    pytest.param(
         [up("c1", REPLACING_C3), up("c2", REPLACING_C3), up("c3", REPLACING_C3)],
         (),
         None,
@@ -258,6 +282,38 @@ def test_a_server_that_answers_elsewhere_is_never_removed_for_a_member_that_lost
     members = [lost("c1"), up("c2"), up("c3", sid=SIDS["c1"])]
     with pytest.raises(Refused, match="answers on another host"):
         decide(members)
+
+
+MOVED = {**ADDRESSES, "c3": "ssl:192.0.2.9:6643"}
+
+
+def test_the_address_of_a_member_that_never_joined_follows_the_inventory() -> None:
+    members = [up(n, EXPECTED_C3, listed=WITHOUT_C3) for n in ("c1", "c2")]
+    blank = Observation("c3", record=EXPECTED_C3.as_dict())
+    result = decide([*members, blank], dataclasses.replace(RUN, declared=MOVED))
+    assert planned(result) == ("start", ("c3",))
+    assert result.record is not None
+    assert result.record.members["c3"].address == MOVED["c3"]
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), Observation("c3", record=EXPECTED_C3.as_dict())],
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3, listed=WITHOUT_C3), down("c3", EXPECTED_C3)],
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3, listed=WITHOUT_C3)],
+    ],
+    ids=["the leader lists it", "it has a file", "nobody could look"],
+)
+def test_the_address_of_a_member_that_may_have_joined_is_its_identity(joined: list[Observation]) -> None:
+    with pytest.raises(Refused, match="part of a member's identity"):
+        decide(joined, dataclasses.replace(RUN, declared=MOVED))
+
+
+def test_nothing_is_created_while_any_member_could_not_start() -> None:
+    fresh = [Observation("c1"), Observation("c2"), Observation("c3", start_problem="192.0.2.3 is not local")]
+    with pytest.raises(Refused, match="a member would not start: on c3"):
+        decide(fresh)
 
 
 def test_a_cluster_is_formed_once_all_members_take_part() -> None:
