@@ -46,7 +46,8 @@ _value:
     C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan of the databases that were observed), C(database)
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
-    C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet) and C(progress) (for the next plan).
+    C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id)
+    and C(progress) (for the next plan).
   type: dict
 """
 
@@ -60,7 +61,7 @@ from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import check_before_changes
-from ..module_utils._raft.rounds import Progress, incomplete, next_round
+from ..module_utils._raft.rounds import Progress, incomplete, latest_record, next_round
 from ..module_utils._raft.step import Round, Run
 
 _STATES = {
@@ -82,6 +83,7 @@ def raft_plan(
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
     plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan["cids"] = dict(previous.get("cids") or {})
     left, turn = list(previous.get("left") or run["declared"]), ""
     first = Round()
     for database in [name for name in left if name in observations]:
@@ -94,6 +96,9 @@ def raft_plan(
                 continue
             # Not the monotonic clock: rounds are planned by different processes.
             decided, progress = next_round(this, observations[database], progress, time.time())
+            recorded = latest_record(observations[database])
+            if recorded is not None and recorded.cid:
+                plan["cids"][database] = recorded.cid
             plan["messages"] += decided.warnings
             plan["messages"] += foresee(this, observations[database], gate_reason)
         except OvnError as e:

@@ -20,7 +20,7 @@ from .backend import RaftBackend
 from .gates import gate_reason
 from .observation import Observation
 from .plan import plan_round
-from .record import Record
+from .record import Record, parse_record
 from .step import Gate, History, Round, Run, Step
 
 
@@ -153,3 +153,9 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
                 f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {run.words.reach}"
             )
     return missing
+
+
+def latest_record(observations: t.Mapping[str, Observation]) -> Record | None:
+    """Return the copy with the highest revision among those that were observed; `plan_round` has refused copies that disagree."""
+    copies = [parse_record(o.record) for o in observations.values() if o.record]
+    return max(copies, key=lambda record: record.revision, default=None)
