@@ -192,6 +192,27 @@ class Cluster(Connection):
             raise
         return True
 
+    def evict(self, pod: str, namespace: str, uid: str) -> bool:
+        """Delete a pod if its disruption budget allows that; whether it was there. `Conflict` if another pod has the name now.
+
+        `Refused` with the status 429 if the budget does not allow it now.
+        """
+        doing = f"evict {_title('Pod', pod, namespace)}"
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = self._need("v1", "Pod", doing).path(namespace, pod, "eviction")
+        try:
+            self.send("post", path, doing, body=body)
+        except Refused as e:
+            if e.details.get("http_status") == 404:
+                return False
+            raise
+        return True
+
     def watch(
         self,
         api_version: str,

@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from ._deadline import Deadline
-from ._errors import OvnError, Refused
+from ._errors import Conflict, OvnError, Refused
 from ._kubernetes.compare import APPLIED, is_applied, shown, was_created, with_hash
 from ._kubernetes.kinds import FIELD_MANAGER
 
@@ -29,6 +29,9 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 _NEVER_PRUNED = frozenset(
     {"CustomResourceDefinition", "Namespace", "OVNCluster", "PersistentVolume", "PersistentVolumeClaim", "Secret"}
 )
+# A stale `replicas` would end members, so what is applied names the version that was seen.
+_VERSIONED = frozenset({"StatefulSet"})
+_ATTEMPTS = 5
 _AT_ONCE = 4  # requests: each needs a connection of its own
 _SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
 
@@ -94,13 +97,36 @@ def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, che
         return Done(kind, name, namespace, "unchanged", before, before)
     wanted = with_hash(manifest)
     try:
-        after = _apply(cluster, wanted, check_mode, force)
+        if before is not None and kind in _VERSIONED and not check_mode:
+            after = _apply_over(cluster, wanted, before, force)
+        else:
+            after = _apply(cluster, wanted, check_mode, force)
     except Refused as e:
         if check_mode and before is None and e.details.get("http_status") == 404:
             # Its namespace or its kind comes first in a real run.
             return Done(kind, name, namespace, "created", None, wanted)
         raise
     return Done(kind, name, namespace, _action(before, after, check_mode), before, after)
+
+
+def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
+    """Apply it over exactly this specification; `Conflict` if somebody wrote another one meanwhile. Its controller writes the status at any time."""
+    there: Object | None = before
+    for _attempt in range(_ATTEMPTS):
+        version = (there or before)["metadata"]["resourceVersion"]
+        try:
+            return cluster.apply(
+                {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}}, force=force
+            )
+        except Conflict as e:
+            if e.details.get("managers"):
+                raise
+            error, metadata = e, before["metadata"]
+            there = cluster.get(before["apiVersion"], before["kind"], metadata["name"], metadata.get("namespace"))
+            same = there is not None and there["metadata"]["uid"] == metadata["uid"]
+            if there is None or not same or there["spec"] != before["spec"]:
+                raise
+    raise error
 
 
 def _action(before: Object | None, after: Object, check_mode: bool) -> Action:

@@ -114,6 +114,9 @@ class FakeCluster:
             self.run(name)
             return True
 
+    def evict(self, pod: str, namespace: str, uid: str) -> bool:
+        return self.delete("v1", "Pod", pod, namespace, uid=uid)
+
     def exec(
         self, namespace: str, pod: str, container: str, command: t.Sequence[str], *, timeout: float = 20
     ) -> ExecResult:

@@ -28,6 +28,7 @@ class Controllers:
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
+        self.may_go = 1  # as many pods as each disruption budget allows
 
     def path(self, api: str, namespace: str, kind: str, name: str = "") -> str:
         return f"{api}/namespaces/{namespace}/{kind}/{name}".rstrip("/")
@@ -58,6 +59,17 @@ class Controllers:
         with contextlib.suppress(OSError):  # it is gone
             place = self.path("/api/v1", namespace, "persistentvolumeclaims", name)
             self.server.request("PATCH", place, {"metadata": {"finalizers": []}})
+
+    def protected(self, namespace: str, name: str) -> None:
+        """The controller of budgets counts pods: one more may go."""
+        place = self.path("/apis/policy/v1", namespace, "poddisruptionbudgets", name)
+        try:
+            budget = json.loads(self.server.request("GET", place))
+        except OSError:  # there is none
+            return
+        counted = {"currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "disruptionsAllowed": self.may_go}
+        status = {"observedGeneration": budget["metadata"]["generation"], "disruptedPods": None, **counted}
+        self.server.request("PATCH", f"{place}/status", {"status": status})
 
     def nudged(self, namespace: str, name: str) -> None:
         """A StatefulSet was touched: its controller tries again to make pods."""
@@ -262,6 +274,13 @@ class ClusterWithPods(ClusterWithControllers):
         there = super().delete(api_version, kind, name, namespace, **options)
         if there and kind == "Pod" and name in self.kubelet.members:
             self.kubelet.deleted(name)
+        return there
+
+    def evict(self, pod: str, namespace: str, uid: str) -> bool:
+        self.kubelet.protected(namespace, pod.rpartition("-")[0])
+        there = super().evict(pod, namespace, uid)
+        if there and pod in self.kubelet.members:
+            self.kubelet.deleted(pod)
         return there
 
     def exec(

@@ -83,7 +83,10 @@ def _judge(
         )
     if "error dialing backend" in message:
         return Unreachable, f"the API server cannot reach the node of the pod ({message}). Look at the node's kubelet."
-    if http_status in (502, 503) or (http_status == 429 and status.reason != "DisruptionBudget"):
+    if http_status == 429 and any(cause.get("reason") == "DisruptionBudget" for cause in status.causes):
+        why = " ".join(cause.get("message", "") for cause in status.causes).strip()
+        return Refused, f"{message} {why}".strip()
+    if http_status in (429, 502, 503):
         return (
             Unreachable,
             f"the API server {server} is not ready or overloaded ({http_status}: {message}). Try again later.",

@@ -12,14 +12,14 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.outcomes import lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .due import CONTAINER, is_outdated, runs, update_revision
+from .due import CONTAINER, is_outdated, is_ready, runs, update_revision
 from .examine import Seen, examine_command, parse_seen
 from .joining import Wait
 from .listing import list_events, list_pods
@@ -43,11 +43,17 @@ class PodMembers:
     """The pods of one database: pod NAME-DATABASE-INDEX is the member of that name."""
 
     def __init__(
-        self, cluster: Cluster, namespace: str, name: str, database: str, now: t.Callable[[], float] = time.time
+        self,
+        cluster: Cluster,
+        namespace: str,
+        name: str,
+        database: str,
+        now: t.Callable[[], float] = time.time,
+        check_lease: t.Callable[[], None] = lambda: None,
     ) -> None:
-        """`now` is the API server's clock, seconds since 1970."""
+        """`now` is the API server's clock, seconds since 1970. `check_lease` raises an error if this run has no right to act any more."""
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
-        self.now = now
+        self.now, self.check_lease = now, check_lease
         self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
         self._looked = 0.0
 
@@ -57,8 +63,7 @@ class PodMembers:
         elif step.action == "stop":
             self._stop(step.members, deadline)
         elif step.action == "restart":
-            for member in step.members:
-                self._restart(member, record, deadline)
+            self._restart(step.members, record, deadline)
         elif step.action == "kick":
             self._kick(step.members[0], step.sid or "", deadline)
         else:
@@ -167,26 +172,43 @@ class PodMembers:
         pods = self.pods()
         uids = {member: pods[member]["metadata"]["uid"] for member in members if member in pods}
         for member, uid in uids.items():
-            self.cluster.delete("v1", "Pod", member, self.namespace, uid=uid)
+            self._evict(pods[member])
         for member, uid in uids.items():
             self._await_successor(member, uid, deadline)
 
-    def _restart(self, member: str, record: Record, deadline: Deadline) -> None:
-        """preStop hands the leadership over; the new pod finds the claim, and with it the file."""
-        pod = self.pods().get(member)
-        if pod is None:
-            raise Refused(f"Pod {member} is gone: somebody else deleted it. Run again.")
-        uid = pod["metadata"]["uid"]
-        self.cluster.delete("v1", "Pod", member, self.namespace, uid=uid)
-        self._await_successor(member, uid, deadline)
-        wanted = record.members[member].sid
-        self._start([member], record, deadline)
-        found = self.see([member], deadline).get(member)
-        if found is not None and wanted and found.answer.server_id not in (None, wanted):
-            raise Refused(
-                f"The {self.database} member {member} came back as {found.answer.server_id}, not as {wanted}. "
-                "Has its claim been exchanged? No other member was restarted; look at the claim, then run again."
-            )
+    def _restart(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
+        """preStop hands the leadership over; the new pod finds the claim, and with it the file. Several at once only while nobody leads."""
+        pods = self.pods()
+        for member in members:
+            if member not in pods:
+                raise Changed(f"Pod {member} is gone: somebody else deleted it.")
+        for member in members:
+            self._evict(pods[member])
+        for member in members:
+            self._await_successor(member, pods[member]["metadata"]["uid"], deadline)
+        self._start(members, record, deadline)
+        for member, found in self.see(members, deadline).items():
+            wanted = record.members[member].sid
+            if wanted and found.answer.server_id not in (None, wanted):
+                raise Refused(
+                    f"The {self.database} member {member} came back as {found.answer.server_id}, not as {wanted}. "
+                    "Has its claim been exchanged? No other member was restarted; look at the claim, then run again."
+                )
+
+    def _evict(self, pod: Pod) -> None:
+        """Evict exactly this pod. Its disruption budget speaks for pods that are ready: one that is not serves nobody, and is deleted."""
+        metadata = pod["metadata"]
+        self.check_lease()
+        try:
+            self.cluster.evict(metadata["name"], self.namespace, metadata["uid"])
+        except Conflict as e:
+            raise Changed(f"Pod {metadata['name']} is another one now: somebody else deleted it.") from e
+        except Refused as e:
+            if e.details.get("http_status") != 429:
+                raise
+            if is_ready(pod):
+                raise Changed(str(e)) from e
+            self.cluster.delete("v1", "Pod", metadata["name"], self.namespace, uid=metadata["uid"])
 
     def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
         while True:
@@ -208,6 +230,7 @@ class PodMembers:
         """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
         if not self._lists(leader, server_id):
             return
+        self.check_lease()
         result = self._appctl(leader, "cluster/kick", DATABASE_NAMES[self.database], server_id)
         if result.code != 0:
             raise Refused(

@@ -46,6 +46,12 @@ def runs(pod: Object) -> bool:
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether Kubernetes counts it among those that serve."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
 def is_seen(workload: Object) -> bool:
     """Whether its controller has looked at this version of it."""
     status = workload.get("status") or {}

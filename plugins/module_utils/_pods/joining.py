@@ -56,6 +56,7 @@ class Wait:
             self.last = "its pod does not run yet"
             # One that crashed now and then starts again by itself, and may serve then.
             if is_idle(pod) and self.members.outdated({self.member: pod}):
+                self.members.check_lease()
                 delete_idle(self.members.cluster, pod)
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
@@ -95,6 +96,7 @@ class Wait:
         seen = self.members.see([self.member], self.deadline).get(self.member)
         if seen is None or seen.running or (seen.revision or 0) >= self.record.revision:
             return
+        self.members.check_lease()
         with contextlib.suppress(Conflict):  # there is a new one already
             self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
         self.since = time.monotonic()

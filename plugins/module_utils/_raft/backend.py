@@ -31,7 +31,7 @@ class RaftBackend(t.Protocol):
         """Return the members that start by themselves as soon as the record lets them: those with a pod, and every machine."""
 
     def write_record(self, record: Record, step: Step | None) -> None:
-        """Store the record where every member and every later run finds it. `step` comes next."""
+        """Store the record where every member and every later run finds it. `step` comes next. `Changed` as for `execute`."""
 
     def execute(self, step: Step, record: Record) -> None:
         """Look at the target once more, take the step if it is still as in `step.expects`, and wait for its effect.

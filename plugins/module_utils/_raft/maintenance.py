@@ -182,7 +182,12 @@ class Maintenance:
                 + "; ".join(f"on {o.member} {o.start_problem.rstrip('.')}" for o in idle)
                 + ". Its file is kept. Correct that, then run again."
             )
-        return step
+        return step or self._await_starting()
+
+    def _await_starting(self) -> Step | None:
+        names = tuple(o.member for o in self.seen.values() if o.running and not o.connected and o.starting)
+        words = f"wait for {', '.join(names)} to find the other members of {self.run.database}"
+        return Step("wait", names, words) if names else None
 
     def _starts_from_file(self, o: Observation) -> bool:
         member = self.record.members[o.member]

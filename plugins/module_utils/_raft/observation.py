@@ -30,6 +30,7 @@ LOST = frozenset(
 class Observation:
     """One member. `listed` maps the first four digits of each server id in this member's list to the address; only the leader's list counts.
 
+    `starting`: the server has just started and needs time to find the others, so that it may take part without any step.
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
     had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has seen of it.
     `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
@@ -49,6 +50,7 @@ class Observation:
     sid: str | None = None
     listed: dict[str, str] = dataclasses.field(default_factory=dict)
     restart_reason: str = ""
+    starting: bool = False
     last_term: int | None = None
     last_index: int | None = None
     witness_index: int | None = None

@@ -123,13 +123,13 @@ def converge(
         if backend.acquire(decided.title):
             continue  # somebody may have acted between the observation and the lock
         record = recorded_after(decided)
-        if decided.record is not None:
-            backend.write_record(decided.record, decided.step)
-        if decided.step is not None:
-            try:
+        try:
+            if decided.record is not None:
+                backend.write_record(decided.record, decided.step)
+            if decided.step is not None:
                 backend.execute(decided.step, record)
-            except Changed:
-                continue
+        except Changed:
+            continue
 
 
 def recorded_after(decided: Round) -> Record:

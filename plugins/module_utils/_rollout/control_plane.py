@@ -8,7 +8,6 @@ A whole control plane in one Kubernetes cluster: objects, both databases, what l
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import functools
 import typing as t
@@ -39,6 +38,9 @@ from .storage import claim_changes, grow_claims, unbound_claims
 from .template import foreseen, kept_words, rehearse, stale, take_away
 from .template import words as words_of_template
 from .workloads import await_workloads, observer_trouble
+
+# What the first database leaves of the time to the second one.
+_RESERVED, _RESERVED_SECONDS = 0.3, 30.0
 
 
 class ControlPlane(DeclaredObjects):
@@ -73,6 +75,7 @@ class ControlPlane(DeclaredObjects):
         if self.check_mode:  # a dry run would still see the ports that are in the way
             names = {one.name for one in repaired}
             manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
+        self._check_lease()
         done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
@@ -128,13 +131,17 @@ class ControlPlane(DeclaredObjects):
     # --- databases -------------------------------------------------------------------------------------------------------
 
     def _rounds(self) -> None:
-        """Both databases at the same time: neither waits for the other, and one of them at a time takes a member down."""
-        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-            if self.check_mode:
-                running = [pool.submit(database.foresee) for database in self.databases.values()]
-            else:
-                running = [pool.submit(database.converge, self.deadline) for database in self.databases.values()]
-            failures = [error for error in (one.exception() for one in running) if error is not None]
+        """One database after the other. Whatever stops the first, the second is looked at, too: neither waits for the other for ever."""
+        failures: list[BaseException] = []
+        for left, database in zip(reversed(range(len(self.databases))), self.databases.values()):
+            try:
+                if self.check_mode:
+                    database.foresee()
+                else:
+                    rest = self.deadline.left()
+                    database.roll_out(self.deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED)))
+            except OvnError as e:
+                failures.append(e)
         for database in self.databases.values():
             self.steps += database.steps
             self.warnings += database.warnings
@@ -182,6 +189,7 @@ class ControlPlane(DeclaredObjects):
             return ""
         if self.lease.take(what):  # else it was taken before everything was looked at
             return "another run may have acted meanwhile"
+        self._check_lease()
         self.steps.append(what)
         if why := take_away(self.cluster, there, self.replicas[database]):
             self.steps.remove(what)
@@ -190,7 +198,7 @@ class ControlPlane(DeclaredObjects):
         try:
             self._take_claims(database, claims)
         finally:
-            self._scale(database, self.replicas[database])
+            self._scale(database, self.replicas[database], None)
             made = self.done.pop()
             self.done.append(made._replace(action="changed", before=there))
         self.live.stateful_set(self.cluster, database)
@@ -214,6 +222,7 @@ class ControlPlane(DeclaredObjects):
             return
         if unwanted:
             self.lease.take("remove what is not declared any more")
+            self._check_lease()
             prune(self.cluster, manifests, live.index, check_mode=False, note=self.done.append)
         self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]
         self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]

@@ -3,17 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One Raft database whose members are pods: observe all of them, plan one round, write the record, take one step, and so on until nothing is left.
+The `RaftBackend` of a database whose members are pods: how they are observed, where the record is, and how each step is taken.
 """
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut
+from .._errors import Changed, OvnError, Refused, TimedOut
 from .._kubernetes.moment import seconds
 from .._pods.due import CONTAINER
 from .._raft.foresee import play
@@ -21,21 +21,21 @@ from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record import Record
+from .._raft.rounds import converge
 from .._raft.step import Round, Run, Step
 from .observed import Context, ObservedDatabase
 from .record_store import RecordStore
 
-_DISRUPTIVE = ("stop", "restart", "kick")
 # Seconds after its start in which a server is expected to find the others: a cluster's DNS keeps "no such name" for up to 30 s, and so does the
 # server's own resolver; then there may be an election.
 _FINDS_OTHERS = 90.0
-_LOOKS_EVERY = 1.0
+_PAUSE = 2.0  # after a step that was refused for the moment
 
 
 class Scale(t.Protocol):
-    """Brings the StatefulSet to a number of pods."""
+    """Brings the StatefulSet to a number of pods. `seen` is the StatefulSet as it was observed: `Changed` if it is another one now."""
 
-    def __call__(self, replicas: int) -> None: ...
+    def __call__(self, replicas: int, seen: t.Mapping[str, t.Any] | None) -> None: ...
 
 
 class DatabaseRollout(ObservedDatabase):
@@ -55,14 +55,16 @@ class DatabaseRollout(ObservedDatabase):
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
+        self.deadline = Deadline(0)
         self._world: dict[str, Observation] = {}
-        self._waits_since: float | None = None  # for servers that have just started
+        self._starts_since: float | None = None  # since when servers that have just started are waited for
+        self._hindered = ""  # why a step was not taken when it was its turn
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
     def foresee(self) -> None:
         """Check mode: the whole ordered plan."""
-        seen, record = self.observe(), self.store.read()
+        seen, record = self.look(), self.store.read()
         for name in self.gone & set(self.run.declared):
             seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
         self._world, anew = self.seen, self.foresee_anew(self.gone)
@@ -85,110 +87,109 @@ class DatabaseRollout(ObservedDatabase):
         """Check mode: whether every declared member takes part when the plan is carried out."""
         return not self._apart(self._world)
 
-    def converge(self, deadline: Deadline) -> None:
+    def roll_out(self, deadline: Deadline) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one."""
-        while self._round(deadline):
-            pass
-
-    def _round(self, deadline: Deadline) -> bool:
-        """Whether there was anything to do."""
-        looked = time.monotonic()
-        self.await_examined(deadline)  # each time: a command in a pod may fail once on a busy node
-        decided = self._plan()
-        with contextlib.ExitStack() as stack:
-            if decided.step is not None and decided.step.action in _DISRUPTIVE:
-                # The other database may have had its turn for minutes: what was seen before that says nothing about this moment.
-                stack.enter_context(self.context.turn)
-                looked = time.monotonic()
-                self.await_examined(deadline)
-                decided = self._plan()
-            step = decided.step
-            record = self._held_back(decided.record, step) if decided.record else None
-            if record is None and step is None:
-                if self._finds_others(deadline):
-                    return True
-                self.warnings += decided.warnings
-                return False
-            what = step.reason if step else f"write the state record of {self.run.database}"
-            if self.context.lease.take(what) or self.context.lease.taken > looked:
-                return True  # somebody may have acted before the Lease was ours, whichever database it was taken for
-            if deadline.expired:
-                raise TimedOut(
-                    f"Gave up after {deadline.seconds:g} s: {what}. {self._trouble()} The databases are safe; run again to go on."
-                )
-            if record is not None:
-                self._write(record, step)
-            if step is not None:
-                self._take(step, deadline)
-        return True
-
-    def _finds_others(self, deadline: Deadline) -> bool:
-        """Waits a moment if a server that has just started does not take part yet; False if there is none."""
-        if not self.context.wait or deadline.expired:
-            return False
-        servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
-        # Clocks of nodes may be ahead.
-        if not any(abs(self.context.now() - _started_at(self.pods[name])) < _FINDS_OTHERS for name in servers):
-            return False
-        now = time.monotonic()
-        self._waits_since = self._waits_since or now
-        if now - self._waits_since > _FINDS_OTHERS:  # it starts again and again
-            return False
-        time.sleep(min(_LOOKS_EVERY, deadline.left()))
-        return True
-
-    def _plan(self) -> Round:
+        self.deadline = deadline
+        self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
-            return plan_round(self.run, self.seen, gate_reason)
-        except Refused as e:
-            trouble = self._trouble()
-            raise Refused(f"{e} {trouble}".rstrip(), **e.details) from e
+            self.warnings += converge(self, self.run)
+        except (Refused, TimedOut) as e:
+            raise self._explained(e) from e
 
-    def _write(self, record: Record, step: Step | None) -> None:
+    def _explained(self, error: OvnError) -> OvnError:
+        """The same, with what Kubernetes says about it. It says nothing about other runs."""
+        if "holder" in error.details:
+            return error
+        known = str(error)
+        words = [self._hindered, "" if "Kubernetes says" in known else self._trouble()]
+        more = " ".join(word for word in words if word and word not in known)
+        return type(error)(f"{known} {more}".rstrip(), **error.details)
+
+    # --- the backend -----------------------------------------------------------------------------------------------------
+
+    def observe(self) -> dict[str, Observation]:
+        self.await_examined(self.deadline)  # each time: a command in a pod may fail once on a busy node
+        for name in self._starting():
+            self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
+        return self.seen
+
+    def acquire(self, step: str) -> bool:
+        if self.deadline.expired:
+            raise TimedOut(
+                f"Gave up after {self.deadline.seconds:g} s: {step}. The databases are safe; run again to go on."
+            )
+        return self.context.lease.take(step)
+
+    def able_to_start(self) -> t.Collection[str]:
+        """A pod starts its member as soon as the record lets it."""
+        return list(self.run.declared)[: self.replicas]
+
+    def report(self, decided: Round) -> None:
+        """A module can only tell when it has ended, so there is nobody to report to meanwhile."""
+
+    def write_record(self, record: Record, step: Step | None) -> None:
+        if step is not None and step.action == "start":
+            self._look_again(step)  # this record is what lets the member start
+        self.context.lease.check()
         self.store.write(record, self.election_timer)
         self.members.poke(record)
         if not self.steps and (step is None or step.action == "wait"):
             self._note(f"write the state record of {self.run.database}")  # else it belongs to the step that it records
 
-    def _take(self, step: Step, deadline: Deadline) -> None:
-        record = self.store.read()
-        if record is None:
-            raise AssertionError("a step without a record")
+    def execute(self, step: Step, record: Record) -> None:
+        try:
+            self._execute(step, record)
+        except Changed as e:
+            self._hindered = str(e)
+            time.sleep(min(_PAUSE, self.deadline.left()))
+            raise
+        self._hindered = ""
+
+    def _execute(self, step: Step, record: Record) -> None:
         if step.action == "start":
             self._make_room(step)
+        elif step.action != "wait":
+            self._look_again(step)
         if step.action != "wait":
             self._note(step.reason)
-        try:
-            self.members.take(step, record, deadline)
-        except OvnError as e:
-            trouble = "" if "Kubernetes says" in str(e) else self._trouble()
-            raise type(e)(f"{e} {trouble}".rstrip(), **e.details) from e
+        self.members.take(step, record, self.deadline)
 
-    def _held_back(self, record: Record, step: Step | None) -> Record | None:
-        """The record as it may be written now, None if it says nothing new.
+    def _look_again(self, step: Step) -> None:
+        """`Changed` if a target of the step is no longer as it was when the step was planned."""
+        before, self.pods = self.pods, self.members.pods()
+        now = self._look_at(list(step.expects))
+        for name, expected in step.expects.items():
+            if name not in now:
+                raise Changed(f"{name} cannot be examined any more: {self.unknown.get(name, 'it does not answer')}.")
+            if now[name].target() != expected or _uid(before.get(name)) != _uid(self.pods.get(name)):
+                raise Changed(f"{name} has changed since this step was planned: {step.reason}.")
 
-        A pod joins as soon as the record expects it. So the record says that only in the round that starts the member: after the gate was seen
-        open, and after the member's old server id was removed.
-        """
-        before, order = self.store.read(), list(self.run.declared)
-        starting = step.members if step is not None and step.action == "start" else ()
-        for name, member in record.members.items():
-            waits = member.state == "expected" and record.cid is not None and name in order[: self.replicas]
-            runs = name in self.seen and self.seen[name].running
-            was = before.members.get(name) if before else None
-            if waits and not runs and name not in starting and (was is None or was.state != "expected"):
-                record = record.with_member(name, state="replacing")
-        if before is not None and record.replace(revision=before.revision) == before:
-            return None
-        return record
+    def _starting(self) -> list[str]:
+        """Servers that run, have just started and do not take part yet; nobody, once that has lasted too long: they start again and again."""
+        if not self.context.wait:
+            return []
+        servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
+        # Clocks of nodes may be ahead.
+        young = [name for name in servers if abs(self.context.now() - _started_at(self.pods[name])) < _FINDS_OTHERS]
+        now = time.monotonic()
+        if not self._apart(self.seen):
+            self._starts_since = None
+        elif young and self._starts_since is None:
+            self._starts_since = now
+        return young if self._starts_since is not None and now - self._starts_since <= _FINDS_OTHERS else []
 
     def _make_room(self, step: Step) -> None:
         """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
         order = list(self.run.declared)
         needed = max(order.index(name) for name in step.members) + 1
         if needed > self.replicas:
-            self.scale(needed)
+            self.context.lease.check()
+            self.scale(needed, self.set)
             self.replicas = needed
+
+
+def _uid(pod: t.Mapping[str, t.Any] | None) -> str:
+    return str(pod["metadata"].get("uid", "")) if pod else ""
 
 
 def _started_at(pod: t.Mapping[str, t.Any]) -> float:

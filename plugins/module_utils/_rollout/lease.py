@@ -17,7 +17,7 @@ import threading
 import time
 import typing as t
 
-from .._errors import Conflict, OvnError, Refused
+from .._errors import Changed, Conflict, OvnError, Refused
 from .._k8s import Cluster
 from .._kubernetes.moment import format_moment, parse_moment
 
@@ -30,6 +30,11 @@ _RENEWED_EVERY = 20.0
 def identity(now: datetime.datetime) -> str:
     """Who runs: time, host and process."""
     return f"{format_moment(now)} on {platform.node()} process {os.getpid()}"
+
+
+def _now() -> float:
+    """Seconds of a clock that also counts while the machine sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def seconds_left(spec: t.Mapping[str, t.Any], now: datetime.datetime) -> float:
@@ -59,8 +64,9 @@ class RunLease:
         self.name, self.namespace = name, namespace
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
-        self.taken = 0.0  # when, by time.monotonic()
-        self._turn = threading.Lock()  # both databases renew it
+        self._renewed = 0.0  # before the last request that renewed it was sent
+        self._lapsed = False  # it was renewed later than it lasts
+        self._turn = threading.Lock()  # a thread of its own renews it, too
         self._step, self._over = "", threading.Event()
 
     def _body(self, step: str, now: datetime.datetime, holder: str | None) -> dict[str, t.Any]:
@@ -82,25 +88,39 @@ class RunLease:
         return parse_moment(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
     def take(self, step: str) -> bool:
-        """Take or renew it; whether it is new. `Refused` names who has it."""
+        """Take or renew it. True: it was not held all the time, so what was observed before may be outdated. `Refused` names who has it."""
         with self._turn:
             return self._take(step)
+
+    def check(self) -> None:
+        """To be called immediately before each act: `Changed` if the Lease has lapsed since the last call, for example while this process slept."""
+        with self._turn:
+            if self.held is None:
+                raise Refused(
+                    f"The Lease {self.name} is not held any more. Nothing was changed by this step; run again."
+                )
+            if _now() - self._renewed > _SECONDS:
+                self._write(self._body(self._step, self.server_time(), self.holder), self.held)
+            lapsed, self._lapsed = self._lapsed, False
+        if lapsed:
+            raise Changed(f"The Lease {self.name} lapsed before this step: {self._step}.")
 
     def _take(self, step: str) -> bool:
         self._step, now = step, self.server_time()
         if self.held is not None:
             self._write(self._body(step, now, self.holder), self.held)
-            return False
+            lapsed, self._lapsed = self._lapsed, False
+            return lapsed
         live = self.cluster.get(_API, "Lease", self.name, self.namespace)
         left = seconds_left((live or {}).get("spec") or {}, now)
         if live is not None and left > 0 and not self.take_over:
             doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
             raise Refused(
                 f'Another run works on {self.what}: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
-                f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true."
+                f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true.",
+                holder=live["spec"]["holderIdentity"],
             )
         self._write(self._body(step, now, self.holder), live)
-        self.taken = time.monotonic()
         threading.Thread(target=self._keep, daemon=True).start()
         return True
 
@@ -112,6 +132,7 @@ class RunLease:
                     self._write(self._body(self._step, self.server_time(), self.holder), self.held)
 
     def _write(self, body: dict[str, t.Any], live: dict[str, t.Any] | None) -> None:
+        now = _now()
         try:
             if live is None:
                 self.held = self.cluster.create(body)
@@ -120,8 +141,12 @@ class RunLease:
                 self.held = self.cluster.replace(body)
         except Conflict as e:
             raise Refused(
-                f"Another run took the Lease {self.name} at this moment. Nothing was changed by this step; run again when it is done."
+                f"Another run took the Lease {self.name} at this moment. Nothing was changed by this step; run again when it is done.",
+                holder="",
             ) from e
+        if self._renewed and now - self._renewed > _SECONDS:
+            self._lapsed = True
+        self._renewed = now
 
     def release(self) -> None:
         """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it becomes void by itself."""

@@ -58,16 +58,15 @@ class Live:
         there = self.get("apps/v1", "StatefulSet", f"{self.name}-{database}")
         return int(there["spec"]["replicas"]) if there else 0
 
-    def claims(self, database: Database) -> int:
-        """How many members an earlier installation had, by the claims that it left."""
+    def claims(self, database: Database) -> set[int]:
+        """The indexes of members that have a claim."""
         prefix = f"data-{self.name}-{database}-"
         found = [
             name
             for _api, kind, _place, name in self.index
             if kind == "PersistentVolumeClaim" and name.startswith(prefix)
         ]
-        indexes = [int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()]
-        return max(indexes, default=-1) + 1
+        return {int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()}
 
     def claims_again(self, cluster: Cluster) -> None:
         """Claims may have been made since."""

@@ -16,17 +16,22 @@ from .live import Live
 
 
 def first_replicas(wanted: Wanted, live: Live, database: Database, record: Record | None) -> int:
-    """Those that are there, and the members that have joined. More come one by one."""
-    prefix, joined = f"{wanted.name}-{database}-", [0]
-    if record is not None and record.cid:
-        joined = [
-            int(name[len(prefix) :]) + 1
-            for name, member in record.members.items()
-            if member.state not in ("expected", "absent") and name.startswith(prefix)
-        ]
-    else:  # claims of an earlier installation whose record is lost: their launchers tell what they hold
-        joined.append(live.claims(database))
-    return max(live.replicas(database), *joined, 0)
+    """Pods that exist, and those of every member that may have data: on record as more than expected, or with a claim. More come one by one.
+
+    A claim tells nothing by itself, whatever the record says: the launcher in its pod does (R26).
+    """
+    prefix, members = f"{wanted.name}-{database}-", dict(record.members) if record is not None else {}
+    if record is None or not record.cid:  # those of an earlier installation whose record is lost
+        return max(live.replicas(database), *(index + 1 for index in live.claims(database)), 0)
+    declared = {f"{prefix}{index}" for index in range(wanted.spec.database(database).replicas)}
+    ours = declared | {name for name, member in members.items() if member.state != "absent"}
+    claimed = {index for index in live.claims(database) if f"{prefix}{index}" in ours}
+    joined = {
+        int(name[len(prefix) :])
+        for name, member in members.items()
+        if member.state not in ("expected", "absent") and name.startswith(prefix)
+    }
+    return max(live.replicas(database), *(index + 1 for index in claimed | joined), 0)
 
 
 def run_of(wanted: Wanted, database: Database, identity: str, time: str) -> Run:

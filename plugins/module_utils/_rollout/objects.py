@@ -12,7 +12,7 @@ import datetime
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Refused
+from .._errors import Changed, Conflict, Refused
 from .._k8s import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.moment import format_moment
@@ -158,8 +158,8 @@ class DeclaredObjects:
             replicas={str(d): count for d, count in replicas.items()},
         )
 
-    def _scale(self, database: Database, count: int) -> None:
-        """To so many pods, and never to fewer: those would end without leaving their cluster."""
+    def _scale(self, database: Database, count: int, seen: t.Mapping[str, t.Any] | None) -> None:
+        """To so many pods, and never to fewer: those would end without leaving their cluster. `Changed` if it is not as it was `seen`."""
         kind, name = "StatefulSet", f"{self.wanted.name}-{database}"
         self.live.forget(kind, name)
         fresh = self.live.stateful_set(self.cluster, database)
@@ -168,7 +168,9 @@ class DeclaredObjects:
                 f"StatefulSet {name} has {fresh['spec']['replicas']} replicas, this run would set {count}: another run has made it larger meanwhile. "
                 "Fewer would end members that nobody has told to leave. Run again."
             )
-        self.replicas[database] = count
+        if seen is not None and (fresh is None or fresh["metadata"]["uid"] != seen["metadata"]["uid"]):
+            raise Changed(f"StatefulSet {name} is another one than the one that was observed.")
+        before, self.replicas[database] = self.replicas[database], count
         manifests = [
             m
             for m in keep_claims(self._manifests(self.replicas), self.live)
@@ -176,8 +178,26 @@ class DeclaredObjects:
         ]
         index: dict[Key, Object] = {} if fresh is None else {key_of(fresh): fresh}
         force = self.wanted.force_conflicts
-        converge(self.cluster, manifests, index, check_mode=False, force=force, note=self.done.append)
-        self.live.forget(kind, name)
+        try:
+            converge(self.cluster, manifests, index, check_mode=False, force=force, note=self.done.append)
+        except Conflict as e:
+            self.replicas[database] = before
+            if e.details.get("managers"):
+                raise
+            raise Changed(f"StatefulSet {name} was changed by somebody else at this moment.") from e
+        finally:
+            self.live.forget(kind, name)
+
+    def _check_lease(self) -> None:
+        """To be called before objects change in a way that could end pods: what was looked at before the Lease lapsed may be outdated."""
+        if self.lease.held is None:
+            return
+        try:
+            self.lease.check()
+        except Changed as e:
+            raise Refused(
+                f"{e} Another run may have acted meanwhile. Nothing was changed by this step; run again."
+            ) from e
 
     def _deployment(self, name: str) -> Object | None:
         """As it was last; None if it was changed, and nobody knows yet what became of it."""

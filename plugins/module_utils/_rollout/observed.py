@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import threading
 import time
 import typing as t
 
@@ -39,7 +38,7 @@ _AGAIN_SECONDS = 3
 
 @dataclasses.dataclass
 class Context:
-    """What both databases of a run share. `turn` lets one of them at a time take a member down."""
+    """What both databases of a run share."""
 
     cluster: Cluster
     namespace: str
@@ -47,7 +46,6 @@ class Context:
     lease: RunLease
     check_mode: bool
     wait: bool = True
-    turn: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     _ahead: float | None = None
 
     def now(self) -> float:
@@ -70,7 +68,14 @@ class ObservedDatabase:
     ) -> None:
         self.context, self.run, self.store, self.replicas = context, run, store, replicas
         self.stateful_set, self.template_changed = stateful_set, template_changed
-        self.members = PodMembers(context.cluster, context.namespace, context.name, run.database, context.now)
+        self.members = PodMembers(
+            context.cluster,
+            context.namespace,
+            context.name,
+            run.database,
+            context.now,
+            lambda: context.lease.check(),
+        )
         self.pods: dict[str, dict[str, t.Any]] = {}
         self.set: dict[str, t.Any] | None = None
         self.seen: dict[str, Observation] = {}
@@ -95,21 +100,24 @@ class ObservedDatabase:
         """Nothing of it was ever recorded."""
         return self.store.read() is None
 
-    def observe(self) -> dict[str, Observation]:
+    def look(self) -> dict[str, Observation]:
         """Every member at the same time. Who could not be examined is missing, never "absent"."""
-        cluster, namespace = self.context.cluster, self.context.namespace
-        pods = self.members.pods()
-        self.pods, self.set = pods, self.stateful_set()
+        self.unknown, self.schemas = {}, Schemas(None, None)
+        self.pods, self.set = self.members.pods(), self.stateful_set()
+        self.seen = self._look_at(list(self.run.declared))
+        return self.seen
+
+    def _look_at(self, names: t.Sequence[str]) -> dict[str, Observation]:
+        cluster, namespace, pods = self.context.cluster, self.context.namespace, self.pods
         revision = update_revision(self.set)
         claims: set[str] | None = None
         record = self.store.read()
         as_dict = record.as_dict() if record else None
         observed: dict[str, Observation] = {}
-        self.unknown, self.schemas = {}, Schemas(None, None)
-        present = [name for name in self.run.declared if name in pods and not _is_pending(pods[name])]
+        present = [name for name in names if name in pods and not _is_pending(pods[name])]
         with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
             answers = dict(zip(present, pool.map(self._examine, present)))
-        for name in self.run.declared:
+        for name in names:
             if name in pods and name not in answers:
                 self.unknown[name] = "its pod does not run"
                 continue
@@ -128,19 +136,12 @@ class ObservedDatabase:
                 else:
                     self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
                 continue
+            # A claim may hold the member's file, whatever the record says of it: only its launcher can tell (R26).
             self.unknown[name] = "it has a claim, but no pod"
             if claims is None:
                 claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace)}
-            # One that was expected and never joined has nothing to lose: its launcher tells what it holds once it is started.
-            never_joined = (
-                record is not None
-                and record.cid
-                and name in record.members
-                and record.members[name].state == "expected"
-            )
-            if f"data-{name}" not in claims or never_joined:
+            if f"data-{name}" not in claims:
                 observed[name] = Observation(name, record=as_dict, installed=False)
-        self.seen = observed
         return observed
 
     def _examine(self, pod: str) -> ExecResult | OvnError:
@@ -197,7 +198,7 @@ class ObservedDatabase:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
         wanted = list(self.run.declared)[: self.replicas]
         while True:
-            self.observe()
+            self.look()
             now, waiting = time.monotonic(), self._waiting()
             self._away = {name: self._away.get(name, now) for name in waiting}
             self.members.waited.forget(set(wanted) - set(waiting))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._errors import Changed, Conflict, InvalidInput, Refused
 from .._k8s import Cluster
 from .._objects import Action, Done
 from .._raft.record import Record, parse_record, render_files
@@ -54,10 +54,20 @@ class RecordStore:
         return Done("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
 
     def write(self, record: Record, election_timer: int) -> None:
-        """Replace it. `Conflict`: somebody else wrote it since it was read."""
+        """Replace it. `Changed`: somebody else wrote it since it was read, and it was read again."""
+        stored = self.read()
+        if stored is not None and record.revision <= stored.revision:
+            raise Refused(
+                f"{self._place} has revision {stored.revision} of the state record, this run would write revision {record.revision}. Run again."
+            )
         body = {**self.skeleton, "data": render_files(record, election_timer)}
-        if self.manifest is None:
-            self.manifest = self.cluster.create(body)
-            return
-        metadata = {**body["metadata"], "resourceVersion": self.manifest["metadata"]["resourceVersion"]}
-        self.manifest = self.cluster.replace({**body, "metadata": metadata})
+        metadata = body["metadata"]
+        try:
+            if self.manifest is None:
+                self.manifest = self.cluster.create(body)
+            else:
+                version = {"resourceVersion": self.manifest["metadata"]["resourceVersion"]}
+                self.manifest = self.cluster.replace({**body, "metadata": {**metadata, **version}})
+        except Conflict as e:
+            self.manifest = self.cluster.get("v1", "ConfigMap", metadata["name"], metadata["namespace"])
+            raise Changed(f"{self._place} was written by somebody else at this moment.") from e

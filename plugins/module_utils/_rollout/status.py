@@ -52,7 +52,7 @@ def write_status(
         return None
     changed = [rollout for rollout in seen.databases.values() if rollout.changed]
     for rollout in changed:
-        rollout.observe()
+        rollout.look()
     northd = _active_northd(cluster, wanted, resource, seen)
     for attempt in range(_ATTEMPTS):
         if attempt:

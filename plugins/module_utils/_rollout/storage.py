@@ -57,7 +57,7 @@ def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
 
 
 def claims_of(wanted: Wanted, live: Live, database: Database) -> list[Object]:
-    names = [claim_name(wanted.name, database, index) for index in range(live.claims(database))]
+    names = [claim_name(wanted.name, database, index) for index in sorted(live.claims(database))]
     return [claim for name in names if (claim := live.get("v1", "PersistentVolumeClaim", name)) is not None]
 
 

@@ -1,8 +1,9 @@
-"""While a gate is closed, the record does not let a pod join; and what a database rollout makes of its pods."""
+"""What a rollout makes of the pods of one database: how they are observed, and what it looks at before a step."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import json
 import types
@@ -10,11 +11,17 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+    Changed,
+    Conflict,
+    InvalidInput,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import database
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.observed import Context
@@ -50,6 +57,10 @@ class FakeCluster:
         self.pods, self.claims = pods, claims
         self.written: list[dict[str, t.Any]] = []
         self.fails: Exception | None = None
+        self.there: dict[str, t.Any] | None = None
+
+    def get(self, *_: str) -> dict[str, t.Any] | None:
+        return self.there
 
     def list(self, _api: str, kind: str, _namespace: str, *, labels: str = "") -> list[dict[str, t.Any]]:
         names = self.pods if kind == "Pod" else self.claims
@@ -80,91 +91,45 @@ def store(cluster: FakeCluster, there: Record | None = None, data: dict[str, str
 def rollout(
     cluster: FakeCluster, there: Record | None, replicas: int = 0, scaled: list[int] | None = None
 ) -> DatabaseRollout:
-    context = Context(t.cast(t.Any, cluster), "x", "ovn", t.cast(t.Any, None), False)
+    lease = types.SimpleNamespace(check=lambda: None, take=lambda _step: False)
+    context = Context(t.cast(t.Any, cluster), "x", "ovn", t.cast(t.Any, lease), False)
     run = Run("northbound", {name: address(name) for name in NAMES}, "run", "2026-01-01T00:00:00Z")
-    scale = (scaled if scaled is not None else []).append
+    asked = scaled if scaled is not None else []
     return DatabaseRollout(
         context,
         run,
         store(cluster, there),
-        t.cast(t.Any, scale),
+        lambda replicas, _seen: asked.append(replicas),
         replicas,
         election_timer=1000,
         stateful_set=lambda: None,
     )
 
 
-# --- holding back -----------------------------------------------------------------------------------------------------
-
-
-WAIT, START = Step("wait", (NAMES[1],), "wait for m1"), Step("start", (NAMES[1],), "join m1")
-EXPECTED = record(m1="expected").replace(revision=8)
 CREATION = record(m0="expected", m1="expected", m2="expected").replace(cid=None)
-
-
-@pytest.mark.parametrize(
-    ("before", "wanted", "step", "replicas", "state"),
-    [
-        (record(m1="replacing"), EXPECTED, WAIT, 3, "replacing"),
-        (record(m1="replacing"), EXPECTED, Step("start", (NAMES[2],), "join m2"), 3, "replacing"),
-        (record(m1="replacing"), EXPECTED, None, 3, "replacing"),
-        (record(m1="replacing"), EXPECTED, START, 3, "expected"),
-        (record(m1="confirmed"), EXPECTED, WAIT, 3, "replacing"),
-        (record(m1="expected"), EXPECTED.replace(hold=True), WAIT, 3, "expected"),
-        (record(m1="absent"), EXPECTED, WAIT, 1, "expected"),
-        (None, EXPECTED, WAIT, 3, "replacing"),
-        (None, CREATION, WAIT, 3, "expected"),
-    ],
-    ids=[
-        "its gate is closed",
-        "it is the turn of another",
-        "it is nobody's turn",
-        "it is its turn",
-        "it lost its volume, and its old id is not removed yet",
-        "it may join since an earlier round",
-        "it has no pod that could join",
-        "a record that was lost",
-        "a cluster that is about to be created",
-    ],
-)
-def test_a_member_may_join_in_the_round_that_starts_it(
-    before: Record | None, wanted: Record, step: Step | None, replicas: int, state: str
-) -> None:
-    held = rollout(FakeCluster(), before, replicas)._held_back(wanted, step)
-    assert held is not None
-    assert held.members[NAMES[1]].state == state
-    assert held.members[NAMES[0]] == wanted.members[NAMES[0]]
-
-
-def test_a_member_that_runs_is_not_held_back() -> None:
-    one = rollout(FakeCluster(), record(m1="replacing"), 3)
-    one.seen = {NAMES[1]: Observation(NAMES[1], running=True)}
-    assert one._held_back(EXPECTED, WAIT) == EXPECTED
-
-
-def test_a_record_that_says_nothing_new_is_not_written() -> None:
-    assert rollout(FakeCluster(), record(), 3)._held_back(record().replace(revision=8), None) is None
 
 
 # --- pods -------------------------------------------------------------------------------------------------------------
 
 
 def test_who_cannot_be_examined_is_unknown_and_who_never_was_is_not_installed() -> None:
-    seen = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record()).observe()
+    seen = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record()).look()
     assert list(seen) == [NAMES[2]]  # a pod that does not answer, and a claim without a pod: both may hold data
     assert not seen[NAMES[2]].installed
 
 
 def test_why_a_member_is_unknown_is_kept() -> None:
     one = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record())
-    one.observe()
+    one.look()
     assert one.unknown[NAMES[0]] == "no node"
     assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
 
 
-def test_a_claim_of_a_member_that_never_joined_keeps_nobody_waiting() -> None:
-    seen = rollout(FakeCluster(claims=[f"data-{NAMES[1]}"]), record(m1="expected")).observe()
-    assert not seen[NAMES[1]].installed
+def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_member() -> None:
+    """It may have joined just before the run was killed that would have recorded it."""
+    one = rollout(FakeCluster(claims=[f"data-{NAMES[1]}"]), record(m1="expected"))
+    assert NAMES[1] not in one.look()
+    assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
 
 
 @pytest.mark.parametrize(
@@ -186,45 +151,36 @@ def started(seconds_ago: float) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize(
-    ("last", "ago", "wait", "limit", "waits"),
+    ("last", "ago", "wait", "starts"),
     [
-        ({"connected": False}, 5, True, 300, True),
-        ({"connected": False}, 5, False, 300, False),
-        ({"connected": False}, 5, True, 0, False),
-        ({"connected": False}, 600, True, 300, False),
-        ({"connected": False, "running": False}, 5, True, 300, False),
-        ({}, 5, True, 300, False),
-        ({"connected": False}, -3600, True, 300, False),
+        ({"connected": False}, 5, True, True),
+        ({"connected": False}, 5, False, False),
+        ({"connected": False}, 600, True, False),
+        ({"connected": False, "running": False}, 5, True, False),
+        ({}, 5, True, False),
+        ({"connected": False}, -5, True, True),
+        ({"connected": False}, -3600, True, False),
     ],
     ids=[
         "just started",
         "nobody waits",
-        "the time is up",
         "started long ago",
         "no server runs",
         "it takes part",
-        "the clock of its node is ahead",
+        "the clock of its node is a little ahead",
+        "the clock of its node is far ahead",
     ],
 )
 def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
-    last: dict[str, t.Any], ago: float, wait: bool, limit: float, waits: bool, monkeypatch: pytest.MonkeyPatch
+    last: dict[str, t.Any], ago: float, wait: bool, starts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It runs, nothing is left to do, and the run would end with a member that does not take part yet."""
     one = rollout(FakeCluster(), record(), 3)
     one.context.wait = wait
     monkeypatch.setattr(one.context, "now", lambda: NOW)
-    looks: list[Observation] = []
-
-    def look(_deadline: Deadline) -> None:
-        looks.append(up(NAMES[2], **(last if len(looks) < 2 else {})))
-        one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), looks[-1])}
-        one.pods = {NAMES[2]: started(ago)}
-
-    monkeypatch.setattr(one, "await_examined", look)
-    monkeypatch.setattr(one, "_plan", Round)
-    monkeypatch.setattr(database.time, "sleep", lambda _seconds: None)
-    one.converge(Deadline(limit))
-    assert len(looks) == (3 if waits else 1)
+    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
+    one.pods = {NAMES[2]: started(ago)}
+    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
+    assert one.observe()[NAMES[2]].starting is starts
 
 
 def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,30 +188,53 @@ def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkey
     clock = [1000.0]
     monkeypatch.setattr(one.context, "now", lambda: NOW)
     monkeypatch.setattr(database.time, "monotonic", lambda: clock[0])
-    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
     one.pods = {NAMES[2]: started(5)}
     monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
-    monkeypatch.setattr(one, "_plan", Round)
-    monkeypatch.setattr(database.time, "sleep", lambda _seconds: clock.__setitem__(0, clock[0] + 10))
-    one.converge(Deadline(300))
-    assert 90 < clock[0] - 1000 < 120
+    starting = []
+    for _look in range(12):
+        one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
+        starting.append(one.observe()[NAMES[2]].starting)
+        clock[0] += 10
+    assert starting == [True] * 10 + [False] * 2
 
 
-@pytest.mark.parametrize(("taken", "acts"), [(999.0, True), (1001.0, False)])
-def test_who_looked_before_the_lease_was_taken_looks_again(
-    taken: float, acts: bool, monkeypatch: pytest.MonkeyPatch
+RESTART = Step("restart", (NAMES[1],), "restart m1", expects={})
+
+
+@pytest.mark.parametrize(
+    ("changes", "uid", "words"),
+    [
+        ({}, "u", ""),
+        ({"leader": True}, "u", "has changed since this step was planned: restart m1"),
+        ({"sid": sid(NAMES[0])}, "u", "has changed since this step was planned"),
+        ({"connected": False}, "u", "has changed since this step was planned"),
+        ({}, "another", "has changed since this step was planned"),
+        (None, "u", "cannot be examined any more: no node"),
+    ],
+    ids=["as it was", "it leads now", "it is another server", "it takes no part", "it is another pod", "it is silent"],
+)
+def test_a_target_is_looked_at_once_more_before_a_step(
+    changes: dict[str, t.Any] | None, uid: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other database may have taken it while this one looked, and another run may have acted until then."""
     one = rollout(FakeCluster(), record(), 3)
-    lease = types.SimpleNamespace(taken=taken, take=lambda _what: False)
-    one.context.lease = t.cast(t.Any, lease)
-    steps: list[Step] = []
-    monkeypatch.setattr(database.time, "monotonic", lambda: 1000.0)
-    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
-    monkeypatch.setattr(one, "_plan", lambda: Round(step=Step("restart", (NAMES[1],), "restart m1")))
-    monkeypatch.setattr(one, "_take", lambda step, _deadline: steps.append(step))
-    assert one._round(Deadline(300))
-    assert bool(steps) is acts
+    one.seen = {NAMES[1]: up(NAMES[1])}
+    one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
+    monkeypatch.setattr(one.members, "pods", lambda: {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": uid}}})
+    one.unknown[NAMES[1]] = "no node"
+    found = {} if changes is None else {NAMES[1]: up(NAMES[1], **changes)}
+    monkeypatch.setattr(one, "_look_at", lambda names: {name: found[name] for name in names if name in found})
+    taken: list[Step] = []
+    monkeypatch.setattr(one.members, "take", lambda step, *_: taken.append(step))
+    step = dataclasses.replace(RESTART, expects={NAMES[1]: up(NAMES[1]).target()})
+    with pytest.raises(Changed, match=words) if words else contextlib.nullcontext():
+        one.execute(step, record())
+    assert taken == ([] if words else [step])
+    assert one.steps == ([] if words else ["restart m1"])
+
+
+def test_who_has_no_time_left_takes_no_step() -> None:
+    with pytest.raises(TimedOut, match=r"Gave up after 0 s: restart m1\. .*run again"):
+        rollout(FakeCluster(), record(), 3).acquire("restart m1")
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------
@@ -282,7 +261,7 @@ def test_who_takes_part_when_the_plan_is_carried_out(
     monkeypatch.setattr(database, "gate_reason", lambda *_: "")
     one = rollout(FakeCluster(), record(), 3)
     one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
-    monkeypatch.setattr(one, "observe", lambda: one.seen)
+    monkeypatch.setattr(one, "look", lambda: one.seen)
     one.foresee()
     assert one.will_be_whole is whole
 
@@ -309,7 +288,7 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
     one = rollout(FakeCluster(), BEGUN, 1)
     one.template_changed, one.pods = changed, {NAMES[0]: idle_pod(revision)}
     one.seen = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
-    monkeypatch.setattr(one, "observe", lambda: one.seen)
+    monkeypatch.setattr(one, "look", lambda: one.seen)
     monkeypatch.setattr(one.members.cluster, "get", lambda *_: {"status": {"updateRevision": "new"}}, raising=False)
     with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
         one.foresee()
@@ -354,9 +333,13 @@ def test_a_permit_is_written_over_exactly_the_version_that_was_read() -> None:
     assert cluster.written[0]["metadata"]["resourceVersion"] == "v0"
     assert there.read() == permitted
     cluster.fails = Conflict("somebody wrote it")
-    with pytest.raises(Conflict):
+    by_somebody = permitted.replace(revision=9)
+    cluster.there = {**SKELETON, "data": render_files(by_somebody, 1000)}
+    with pytest.raises(Changed, match="written by somebody else"):
         there.write(permitted.replace(revision=8), 1000)
-    assert there.read() == permitted
+    assert there.read() == by_somebody
+    with pytest.raises(Refused, match="has revision 9 of the state record, this run would write revision 8"):
+        there.write(permitted.replace(revision=8), 1000)
 
 
 @pytest.mark.parametrize(

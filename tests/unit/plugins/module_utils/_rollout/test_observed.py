@@ -49,7 +49,7 @@ def test_the_image_is_that_of_new_pods(
     there: Object = {"status": {"updateRevision": "new"}}
     database = observed.ObservedDatabase(*t.cast(t.Any, (context, run, store, 2, lambda: there)))
     database.schemas = OLD  # as an earlier look saw it
-    database.observe()
+    database.look()
     assert database.schemas == schemas
 
 
@@ -132,7 +132,7 @@ class World:
         """For how long it waits, in seconds. It may do so for five minutes."""
         start = self.time
         monkeypatch.setattr(time, "monotonic", lambda: self.time)
-        monkeypatch.setattr(self.database, "observe", self.observe)
+        monkeypatch.setattr(self.database, "look", self.observe)
         monkeypatch.setattr(self.database.members, "wait_for_pods", self.pass_time)
         self.database.await_examined(Deadline(300))
         return self.time - start

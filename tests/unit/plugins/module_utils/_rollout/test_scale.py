@@ -55,8 +55,8 @@ def test_scale(there: int | None, refused: bool) -> None:
     )
     if refused:
         with pytest.raises(Refused, match=r"has 5 replicas, this run would set 3.*Run again"):
-            DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3)
+            DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
     else:
-        DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3)
+        DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
     assert cluster.applied == ([] if refused else [3])
     assert replicas == {"northbound": 2 if refused else 3, "southbound": 1}
