@@ -101,7 +101,7 @@ options:
     type: bool
     default: false
   break_lock:
-    description: Whether to go on although another run holds the Lease C(NAME-run).
+    description: Whether to go on at once although another run holds the Lease C(NAME-run).
     type: bool
     default: false
   force_conflicts:
@@ -113,8 +113,11 @@ options:
   wait:
     description:
       - Whether to wait until northd is available, and for pods of members that are on their way. Steps of the databases are always waited for.
-      - Nobody waits for what does not come by itself (no image, no storage class, a full quota, no node). The error, or the warning if the other
-        members have the quorum, names the pod and the event behind it.
+      - Nobody waits for what does not come by itself (no image, no storage class, a full quota, no node). The error names the pod and the event
+        behind it.
+      - With V(true) the run fails in the end if a declared member does not take part, also if the others have the quorum. With V(false) that is a
+        warning.
+      - Another run is waited for, too, until its Lease has expired. One that was killed on the same control node is not waited for.
     type: bool
     default: true
   wait_timeout:

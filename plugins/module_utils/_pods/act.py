@@ -171,7 +171,7 @@ class PodMembers:
         """With new pods, whose launchers wait: the record says that these members are replaced."""
         pods = self.pods()
         uids = {member: pods[member]["metadata"]["uid"] for member in members if member in pods}
-        for member, uid in uids.items():
+        for member in uids:
             self._evict(pods[member])
         for member, uid in uids.items():
             self._await_successor(member, uid, deadline)

@@ -18,7 +18,7 @@ from .._k8s import Cluster
 from .._manifests.names import DATABASES, Object, labels, lease_name, record_name
 from .._objects import Done, Key, Note
 from .._pods.due import is_leaving
-from .lease import RunLease, identity
+from .lease import RunLease, check_lease, identity
 from .live import Live, look
 
 _DATA = ("PersistentVolumeClaim",)
@@ -79,7 +79,7 @@ def remove(
             note(_gone(manifest, namespace))
         return
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
-    lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over)
+    lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over, patience=deadline)
     try:
         if leaving and lease.take("take everything away"):
             # Another run may have made something until a moment ago.
@@ -88,6 +88,7 @@ def remove(
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
                 _await_pods(cluster, lease, namespace, deadline, note)  # a claim in use would only be marked
+            check_lease(lease)
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
             note(_gone(manifest, namespace))
         _await_pods(cluster, lease, namespace, deadline, note)  # also those that an earlier run gave up on
@@ -121,6 +122,7 @@ def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Dea
         for pod in ownerless(pods):
             metadata = pod["metadata"]
             lease.take(f"delete {metadata['name']}")
+            check_lease(lease)
             cluster.delete("v1", "Pod", metadata["name"], namespace, uid=metadata["uid"])
             note(_gone({"kind": "Pod", **pod}, namespace))
         if deadline.expired:

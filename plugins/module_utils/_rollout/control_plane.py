@@ -28,6 +28,7 @@ from .anew import words as words_of_claims
 from .database import DatabaseRollout, raise_together
 from .desired import is_config, is_later, keep_claims, template_changes
 from .endpoints import Place, find_endpoints
+from .lease import check_lease
 from .live import Live
 from .members import run_of
 from .objects import DeclaredObjects
@@ -60,6 +61,7 @@ class ControlPlane(DeclaredObjects):
             self._templates()
             self._finish()
         finally:
+            self.warnings += self.lease.notes
             if not self.check_mode:
                 self.lease.release()
 
@@ -75,7 +77,7 @@ class ControlPlane(DeclaredObjects):
         if self.check_mode:  # a dry run would still see the ports that are in the way
             names = {one.name for one in repaired}
             manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
-        self._check_lease()
+        check_lease(self.lease)
         done = self._apply([m for m in manifests if not is_config(m) and not is_later(m)], live)
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
@@ -189,7 +191,7 @@ class ControlPlane(DeclaredObjects):
             return ""
         if self.lease.take(what):  # else it was taken before everything was looked at
             return "another run may have acted meanwhile"
-        self._check_lease()
+        check_lease(self.lease)
         self.steps.append(what)
         if why := take_away(self.cluster, there, self.replicas[database]):
             self.steps.remove(what)
@@ -222,9 +224,11 @@ class ControlPlane(DeclaredObjects):
             return
         if unwanted:
             self.lease.take("remove what is not declared any more")
-            self._check_lease()
+            check_lease(self.lease)
             prune(self.cluster, manifests, live.index, check_mode=False, note=self.done.append)
-        self.warnings += [words for rollout in self.databases.values() if (words := rollout.absentees())]
+        absent = [words for rollout in self.databases.values() if (words := rollout.absentees())]
+        if not wanted.wait:
+            self.warnings += absent
         self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]
         northd, observer = (self._deployment(name) for name in (northd_name(wanted.name), observer_name(wanted.name)))
         if wanted.wait:
@@ -237,6 +241,8 @@ class ControlPlane(DeclaredObjects):
                 raise
             self.warnings += [words for words in [observer_trouble(self.cluster, wanted, observer)] if words]
         self._write_status(northd, observer)
+        if wanted.wait and absent:
+            raise Refused(f"Not every member is there. {' '.join(absent)} Everything else is as declared.")
 
     def _write_status(self, northd: Object | None, observer: Object | None) -> None:
         self.resource = write_status(

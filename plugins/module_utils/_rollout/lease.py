@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import os
-import platform
 import threading
 import time
 import typing as t
 
+from .._control_node import has_ended, run_name
+from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused
 from .._k8s import Cluster
 from .._kubernetes.moment import format_moment, parse_moment
@@ -25,11 +25,12 @@ _API = "coordination.k8s.io/v1"
 # Short, so that a killed run keeps nobody out for long; renewed meanwhile, so that a long wait does not lose it.
 _SECONDS = 90
 _RENEWED_EVERY = 20.0
+_LOOKS_EVERY = 2.0  # for another run to end
 
 
 def identity(now: datetime.datetime) -> str:
-    """Who runs: time, host and process."""
-    return f"{format_moment(now)} on {platform.node()} process {os.getpid()}"
+    """Who runs: time, host and process, with what tells a later run on the same host whether that process still exists."""
+    return run_name(format_moment(now))
 
 
 def _now() -> float:
@@ -58,10 +59,12 @@ class RunLease:
         *,
         take_over: bool,
         what: str = "this control plane",
+        patience: Deadline | None = None,
     ) -> None:
-        """`what` it guards, in words."""
+        """`what` it guards, in words. With `patience` another run is waited for until then, without it the first answer counts."""
         self.cluster, self.holder, self.take_over, self.what = cluster, holder, take_over, what
-        self.name, self.namespace = name, namespace
+        self.name, self.namespace, self.patience = name, namespace, patience
+        self.notes: list[str] = []  # what became of the runs before
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
         self.held: dict[str, t.Any] | None = None
         self._renewed = 0.0  # before the last request that renewed it was sent
@@ -111,18 +114,37 @@ class RunLease:
             self._write(self._body(step, now, self.holder), self.held)
             lapsed, self._lapsed = self._lapsed, False
             return lapsed
-        live = self.cluster.get(_API, "Lease", self.name, self.namespace)
-        left = seconds_left((live or {}).get("spec") or {}, now)
-        if live is not None and left > 0 and not self.take_over:
-            doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
-            raise Refused(
-                f'Another run works on {self.what}: "{live["spec"]["holderIdentity"]}", step "{doing}". Wait for it. If it is dead, the Lease '
-                f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true.",
-                holder=live["spec"]["holderIdentity"],
-            )
-        self._write(self._body(step, now, self.holder), live)
+        live = self._await_free(now)
+        self._write(self._body(step, self.server_time(), self.holder), live)
         threading.Thread(target=self._keep, daemon=True).start()
         return True
+
+    def _await_free(self, now: datetime.datetime) -> dict[str, t.Any] | None:
+        """The Lease as it is when it may be taken: nobody holds it any more, or its holder has ended on this machine, or it shall be taken over."""
+        begun = time.monotonic()
+        while True:
+            live = self.cluster.get(_API, "Lease", self.name, self.namespace)
+            spec = (live or {}).get("spec") or {}
+            left = seconds_left(spec, now)
+            waited = time.monotonic() - begun
+            if live is None or left <= 0 or self.take_over:
+                if waited > _LOOKS_EVERY:
+                    self.notes.append(f"Waited {waited:.0f} s for another run on {self.what} to end.")
+                return live
+            holder = str(spec["holderIdentity"])
+            if has_ended(holder):
+                self.notes.append(f'The run "{holder}" was killed. Its Lease {self.name} was taken over.')
+                return live
+            patience = self.patience.left() if self.patience else 0.0
+            if patience <= 0:
+                doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
+                raise Refused(
+                    f'Another run works on {self.what}: "{holder}", step "{doing}". Wait for it. If it is dead, the Lease '
+                    f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true.",
+                    holder=holder,
+                )
+            time.sleep(min(_LOOKS_EVERY, patience))
+            now = self.server_time()
 
     def _keep(self) -> None:
         """Renews it until it is given back. Who has lost it, or reaches no API server, learns that at the next step."""
@@ -186,3 +208,13 @@ class RunLease:
         with self._turn:
             held, self.held = self.held, None
         return held
+
+
+def check_lease(lease: RunLease) -> None:
+    """To be called before objects are changed or deleted by what was looked at earlier. A run without the Lease changes nothing that matters."""
+    if lease.held is None:
+        return
+    try:
+        lease.check()
+    except Changed as e:
+        raise Refused(f"{e} Another run may have acted meanwhile. Nothing was changed by this step; run again.") from e

@@ -73,7 +73,13 @@ class DeclaredObjects:
         self.time = format_moment(now)
         name, namespace = wanted.name, wanted.namespace
         self.lease = RunLease(
-            cluster, lease_name(name), namespace, labels(name), self.identity, take_over=wanted.break_lock
+            cluster,
+            lease_name(name),
+            namespace,
+            labels(name),
+            self.identity,
+            take_over=wanted.break_lock,
+            patience=self.deadline,
         )
         self.context = Context(cluster, namespace, name, self.lease, check_mode, wanted.wait)
 
@@ -187,17 +193,6 @@ class DeclaredObjects:
             raise Changed(f"StatefulSet {name} was changed by somebody else at this moment.") from e
         finally:
             self.live.forget(kind, name)
-
-    def _check_lease(self) -> None:
-        """To be called before objects change in a way that could end pods: what was looked at before the Lease lapsed may be outdated."""
-        if self.lease.held is None:
-            return
-        try:
-            self.lease.check()
-        except Changed as e:
-            raise Refused(
-                f"{e} Another run may have acted meanwhile. Nothing was changed by this step; run again."
-            ) from e
 
     def _deployment(self, name: str) -> Object | None:
         """As it was last; None if it was changed, and nobody knows yet what became of it."""
