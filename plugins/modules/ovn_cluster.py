@@ -95,6 +95,19 @@ options:
     description: Whether the only member of a database may be restarted.
     type: bool
     default: false
+  new_cluster:
+    description:
+      - Whether databases may be created although something tells of an older control plane - a volume that a claim of this one left, the id of a cluster in
+        the status of the C(OVNCluster) or on a claim, a state record under another name. The run lists what it found and refuses otherwise.
+      - It never leads to a second cluster where a member or a state record of an older one is found.
+    type: bool
+    default: false
+  accept_rollback:
+    description:
+      - Whether to go on with a database whose members have fewer log entries than one of them is known to have acknowledged. That happens when an old
+        copy of a volume was started. What was written after the copy is lost then, unless another member still has it.
+    type: bool
+    default: false
   delete_data:
     description:
       - With O(state=absent), whether claims and records go, too. The content of both databases is lost then.
@@ -318,6 +331,8 @@ def main() -> t.NoReturn:
             "southbound_cluster_id": {"type": "str"},
             "restart": {"type": "bool", "default": True},
             "allow_outage": {"type": "bool", "default": False},
+            "new_cluster": {"type": "bool", "default": False},
+            "accept_rollback": {"type": "bool", "default": False},
             "delete_data": {"type": "bool", "default": False},
             "break_lock": {"type": "bool", "default": False},
             "force_conflicts": {"type": "bool", "default": False},

@@ -107,9 +107,10 @@ def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], Non
         return {"exists": False, "endpoints": empty, "cluster": {}, "tls_secret": "", "ca_certificate": ""}
     spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
     place = Place(name, namespace, params["cluster_domain"], spec)
+    before = (resource.get("status") or {}).get("endpoints") or {}
     return {
         "exists": True,
-        "endpoints": find_endpoints(cluster, place, warn=warn).as_dict(),
+        "endpoints": find_endpoints(cluster, place, warn=warn, before=before).as_dict(),
         "cluster": resource,
         "tls_secret": spec.tls.secret if spec.tls.enabled else "",
         "ca_certificate": _ca_certificate(cluster, namespace, spec.tls.secret) if spec.tls.enabled else "",

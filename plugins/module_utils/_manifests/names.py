@@ -134,11 +134,17 @@ def inside_endpoints(
 
 
 def outside_endpoints(
-    spec: ClusterSpec, services: t.Iterable[Object], nodes: t.Iterable[Object]
+    spec: ClusterSpec,
+    services: t.Iterable[Object],
+    nodes: t.Iterable[Object],
+    pods: t.Mapping[str, Object] | None = None,
+    before: t.Mapping[str, str] | None = None,
 ) -> dict[Database, list[str]]:
     """Where clients outside the Kubernetes cluster reach each member: live Services and Nodes to endpoints, nothing for a database that is not exposed.
 
-    A member whose Service has no port or address yet is left out, so a list that is shorter than the number of members is not complete.
+    Each member is reached through the node that carries its pod, so that a dead node costs one address where it costs one member. Between two
+    pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no port or address yet is left
+    out, so a list that is shorter than the number of members is not complete.
     """
     by_name = {service["metadata"]["name"]: service for service in services}
     result: dict[Database, list[str]] = {}
@@ -146,12 +152,14 @@ def outside_endpoints(
     for database in DATABASES:
         settings = spec.database(database)
         result[database] = []
+        ports = _NodePorts(nodes, pods or {}, (before or {}).get(database, ""))
+        ports.reserve(member_name(spec.name, database, index) for index in range(settings.replicas))
         for index in range(settings.replicas):
             service = by_name.get(member_name(spec.name, database, index), {})
             if settings.service.type == "LoadBalancer":
                 place = _of_load_balancer(service)
             elif settings.service.type == "NodePort":
-                place = _of_node_port(service, nodes, index)
+                place = ports.place(service, member_name(spec.name, database, index), index)
             else:
                 place = None
             if place:
@@ -177,14 +185,43 @@ def _of_load_balancer(service: Object) -> tuple[str, int] | None:
     return ingress[0].get("ip") or ingress[0]["hostname"], service["spec"]["ports"][0]["port"]
 
 
-def _of_node_port(service: Object, nodes: list[Object], index: int) -> tuple[str, int] | None:
-    """Another node for each member: one node that is down costs one address, not all."""
-    spec = service.get("spec") or {}
-    port = next((p["nodePort"] for p in spec.get("ports") or [] if p.get("nodePort")), None)
-    family = 6 if (spec.get("ipFamilies") or ["IPv4"])[0] == "IPv6" else 4
-    ready = [node for node in nodes if _is_ready(node)]
-    usable = [address for node in ready or nodes if (address := _internal_address(node, family))]
-    return (usable[index % len(usable)], port) if port and usable else None
+class _NodePorts:
+    """Through which node each member of one database is reached."""
+
+    def __init__(self, nodes: list[Object], pods: t.Mapping[str, Object], before: str) -> None:
+        self.nodes = nodes
+        self.homes = {name: str(pod["spec"].get("nodeName") or "") for name, pod in pods.items()}
+        ready = [node for node in nodes if _is_ready(node)]
+        self.usable = ready or nodes
+        self.before = dict(_port_and_host(endpoint) for endpoint in before.split(",") if endpoint)
+        self.taken: set[str] = set()  # names of nodes
+
+    def reserve(self, members: t.Iterable[str]) -> None:
+        self.taken = {self.homes[member] for member in members if self.homes.get(member)}
+
+    def place(self, service: Object, member: str, index: int) -> tuple[str, int] | None:
+        spec = service.get("spec") or {}
+        port = next((p["nodePort"] for p in spec.get("ports") or [] if p.get("nodePort")), None)
+        family = 6 if (spec.get("ipFamilies") or ["IPv4"])[0] == "IPv6" else 4
+        addresses = {node["metadata"]["name"]: _internal_address(node, family) for node in self.nodes}
+        host = addresses.get(self.homes.get(member, ""))
+        if host is None and (known := self.before.get(str(port))) in addresses.values():
+            host = known
+        return (host or self._spread(addresses, index), port) if port and any(addresses.values()) else None
+
+    def _spread(self, addresses: t.Mapping[str, str | None], index: int) -> str:
+        """Of a member that nobody carries yet: another node than those of the others, as far as there are enough."""
+        names = [name for node in self.usable if addresses[name := node["metadata"]["name"]]]
+        names = names or [name for name, address in addresses.items() if address]
+        first = names[index % len(names)]
+        name = next((one for one in [first, *names] if one not in self.taken), first)
+        self.taken.add(name)
+        return t.cast(str, addresses[name])
+
+
+def _port_and_host(endpoint: str) -> tuple[str, str]:
+    host, _colon, port = endpoint.partition(":")[2].rpartition(":")
+    return port, host.strip("[]")
 
 
 def _is_ready(node: Object) -> bool:

@@ -30,7 +30,6 @@ from .desired import is_config, is_later, keep_claims, template_changes
 from .endpoints import Place, find_endpoints
 from .lease import check_lease
 from .live import Live
-from .members import run_of
 from .objects import DeclaredObjects
 from .ports import repair
 from .settings import converge_settings
@@ -38,6 +37,7 @@ from .status import Seen, write_status
 from .storage import claim_changes, grow_claims, unbound_claims
 from .template import foreseen, kept_words, rehearse, stale, take_away
 from .template import words as words_of_template
+from .witnesses import mark_claims
 from .workloads import await_workloads, observer_trouble
 
 # What the first database leaves of the time to the second one.
@@ -59,6 +59,7 @@ class ControlPlane(DeclaredObjects):
             self._rounds()
             self._settings()
             self._templates()
+            self._mark_claims()
             self._finish()
         finally:
             self.warnings += self.lease.notes
@@ -82,7 +83,7 @@ class ControlPlane(DeclaredObjects):
         for d in DATABASES:
             self.databases[d] = DatabaseRollout(
                 self.context,
-                run_of(self.wanted, d, self.identity, self.time),
+                self._run(d),
                 self.stores[d],
                 functools.partial(self._scale, d),
                 self.replicas[d],
@@ -174,6 +175,17 @@ class ControlPlane(DeclaredObjects):
                 f"{', '.join(late)} has no volume yet, so it keeps its size for now. Run again when its pod runs."
             )
 
+    def _mark_claims(self) -> None:
+        """A claim outlives its record, for example when a namespace is restored in part."""
+        for d, store in self.stores.items():
+            record = store.read()
+            if record is not None and record.cid:
+                mark_claims(
+                    *(self.cluster, self.wanted, self.live, d, record.cid),
+                    check_mode=self.check_mode,
+                    note=self.done.append,
+                )
+
     def _renew(self, database: Database, there: Object, what: str, claims: t.Sequence[Object] = ()) -> str:
         """Why not, empty if it was done. While there is no StatefulSet, nobody makes these claims as they were."""
         name, namespace = there["metadata"]["name"], self.wanted.namespace
@@ -214,7 +226,14 @@ class ControlPlane(DeclaredObjects):
         self._apply([m for m in manifests if is_later(m)], live)
         services = None if self._touched("Service") else [m for key, m in live.index.items() if key[1] == "Service"]
         place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
-        self.endpoints = find_endpoints(self.cluster, place, warn=self.warnings.append, services=services)
+        self.endpoints = find_endpoints(
+            self.cluster,
+            place,
+            warn=self.warnings.append,
+            before=((self.resource or {}).get("status") or {}).get("endpoints") or {},
+            services=services,
+            pods={name: pod for rollout in self.databases.values() for name, pod in rollout.pods.items()},
+        )
         config = next(m for m in manifests if is_config(m))
         config["data"].update(OvnNorth=self.endpoints.northbound, OvnSouth=self.endpoints.southbound)
         self._apply([config], live)

@@ -36,6 +36,8 @@ class Wanted:
     bootstrap: bool = True
     restart: bool = True
     allow_outage: bool = False
+    new_cluster: bool = False
+    accept_rollback: bool = False
     break_lock: bool = False
     force_conflicts: bool = False
     wait: bool = True
@@ -107,6 +109,8 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
         bootstrap=params["bootstrap"] == "auto",
         restart=params["restart"],
         allow_outage=params["allow_outage"],
+        new_cluster=params["new_cluster"],
+        accept_rollback=params["accept_rollback"],
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],

@@ -54,20 +54,29 @@ class Place:
 
 
 def find_endpoints(
-    cluster: Cluster, place: Place, *, warn: t.Callable[[str], None], services: list[Object] | None = None
+    cluster: Cluster,
+    place: Place,
+    *,
+    warn: t.Callable[[str], None],
+    before: t.Mapping[str, str],
+    services: list[Object] | None = None,
+    pods: t.Mapping[str, Object] | None = None,
 ) -> Endpoints:
-    """`services` are read if they are not given."""
+    """`services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the status of the resource."""
     spec = place.spec
     types = {spec.database(d).service.type for d in DATABASES}
     nodes: list[Object] = []
     if types != {"ClusterIP"} and services is None:
         services = cluster.list("v1", "Service", place.namespace, labels=f"app.kubernetes.io/instance={place.name}")
     if "NodePort" in types:
+        if pods is None:
+            ours = f"app.kubernetes.io/instance={place.name},app.kubernetes.io/component in (northbound,southbound)"
+            pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", place.namespace, labels=ours)}
         try:
             nodes = cluster.list("v1", "Node")
         except Refused as e:
             warn(f"The addresses of the nodes are not known, so no endpoint for clients outside can be told: {e}")
-    outside = outside_endpoints(spec, services or [], nodes)
+    outside = outside_endpoints(spec, services or [], nodes, pods, before)
     for d in DATABASES:
         expected, found = spec.database(d).replicas, len(outside.get(d) or ())
         if spec.database(d).service.exposed and found < expected:

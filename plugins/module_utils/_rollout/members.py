@@ -34,7 +34,7 @@ def first_replicas(wanted: Wanted, live: Live, database: Database, record: Recor
     return max(live.replicas(database), *(index + 1 for index in claimed | joined), 0)
 
 
-def run_of(wanted: Wanted, database: Database, identity: str, time: str) -> Run:
+def run_of(wanted: Wanted, database: Database, identity: str, time: str, witnesses: tuple[str, ...] = ()) -> Run:
     spec, name = wanted.spec, wanted.name
     declared = {
         f"{name}-{database}-{index}": raft_address(
@@ -58,4 +58,7 @@ def run_of(wanted: Wanted, database: Database, identity: str, time: str) -> Run:
         allow_names=True,  # the names of pods are stable, and OVS resolves them itself
         expected_cid=wanted.cluster_ids.get(database),
         words=PODS,
+        witnesses=witnesses,
+        new_cluster=wanted.new_cluster,
+        accept_rollback=wanted.accept_rollback,
     )

@@ -28,9 +28,12 @@ from .._manifests.names import (
 from .._objects import Done, Key, converge, key_of
 from .._pods.archive import build_archive
 from .._pods.due import is_leaving
+from .._raft.gates import gate_reason
+from .._raft.observation import Observation
+from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.standing import refuse_by_record
-from .._raft.step import PODS
+from .._raft.step import Run
 from .anew import find_claims
 from .database import DatabaseRollout
 from .desired import Wanted, is_config, keep_claims
@@ -43,6 +46,7 @@ from .ports import Clash, find_clashes, refuse_clashes
 from .record_store import RecordStore
 from .storage import check_claims, claim_changes
 from .template import await_gone, stale
+from .witnesses import find_witnesses
 
 
 class DeclaredObjects:
@@ -59,6 +63,7 @@ class DeclaredObjects:
         self.stores: dict[Database, RecordStore] = {}
         self.records: dict[Database, Record | None] = {}
         self.replicas: dict[Database, int] = {}
+        self.witnesses: dict[Database, tuple[str, ...]] = {}
         self.clashes: list[Clash] = []
         self.empty: dict[Database, list[Object]] = {}  # claims that have to be made anew
         self.kept: set[Database] = set()  # whose StatefulSet stays as it is, which was told
@@ -90,15 +95,25 @@ class DeclaredObjects:
         self.stores = {d: RecordStore(self.cluster, wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
         self.records = {d: self.stores[d].read() for d in DATABASES}
         self.replicas = {d: first_replicas(wanted, live, d, self.records[d]) for d in DATABASES}
+        new: list[Database] = [d for d in DATABASES if self.records[d] is None]
+        self.witnesses = find_witnesses(self.cluster, wanted, live, new, warn=self._warn_once)
         for d in DATABASES:
-            refuse_by_record(run_of(wanted, d, self.identity, self.time), self.records[d])
-            if not wanted.bootstrap and self.records[d] is None and not self.replicas[d]:
-                raise Refused(f"{d} does not exist yet, and {PODS.bootstrap} Nothing was created.")
+            run = self._run(d)
+            refuse_by_record(run, self.records[d])
+            if d in new and not self.replicas[d]:  # with claims, their launchers are asked first
+                plan_round(run, {name: Observation(name, installed=False) for name in run.declared}, gate_reason)
         check_claims(self.cluster, wanted, live)
         self.empty = find_claims(self.cluster, wanted, live)
         self.clashes = find_clashes(self._manifests(self.replicas), live.index)
         if not wanted.force_conflicts:
             refuse_clashes(self.clashes)
+
+    def _run(self, database: Database) -> Run:
+        return run_of(self.wanted, database, self.identity, self.time, self.witnesses.get(database, ()))
+
+    def _warn_once(self, words: str) -> None:
+        if words not in self.warnings:
+            self.warnings.append(words)
 
     def _pending(self) -> bool:
         """Whether any object differs from what is declared."""

@@ -121,6 +121,50 @@ def test_outside_endpoints(
     assert outside_endpoints(spec, services, nodes) == {"northbound": endpoints, "southbound": []}
 
 
+def pods(*homes: str) -> dict[str, dict[str, t.Any]]:
+    return {f"prod-northbound-{n}": {"spec": {"nodeName": home} if home else {}} for n, home in enumerate(homes)}
+
+
+FOUR = [*NODES, node("d", "192.0.2.4", created="2026-02-01T00:00:00Z")]
+DEAD = [node(name, f"192.0.2.{n}", ready=name != "b") for n, name in enumerate("abcd", 1)]
+BEFORE = "ssl:192.0.2.1:30001,ssl:192.0.2.2:30002,ssl:192.0.2.3:30003"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "homes", "before", "hosts"),
+    [
+        (FOUR, ("c", "d", "a"), "", (3, 4, 1)),
+        (FOUR, ("c", "d", "a"), BEFORE, (3, 4, 1)),
+        (DEAD, ("c", "b", "a"), "", (3, 2, 1)),
+        (FOUR, ("a", "", "c"), BEFORE, (1, 2, 3)),
+        (DEAD, ("a", "", "c"), BEFORE, (1, 2, 3)),
+        (DEAD, ("a", "d", "c"), BEFORE, (1, 4, 3)),
+        (FOUR, ("b", "", "c"), "", (2, 1, 3)),
+        (FOUR[1:], ("a", "", "c"), BEFORE, (1, 4, 3)),
+        (FOUR, ("a", "a", "a"), "", (1, 1, 1)),
+        (FOUR, ("a", "unknown", "c"), "", (1, 2, 3)),
+    ],
+    ids=[
+        "each through its own node",
+        "members that have moved",
+        "a dead node that carries a member costs the address of this member alone",
+        "a member between two pods keeps its address",
+        "also if its node is dead",
+        "until it has moved",
+        "a member that nobody carries yet gets another node than the others",
+        "the node of the old address is gone",
+        "all on one node",
+        "a node that nobody lists",
+    ],
+)
+def test_a_member_is_reached_through_the_node_that_carries_it(
+    nodes: list[dict[str, t.Any]], homes: tuple[str, ...], before: str, hosts: tuple[int, ...]
+) -> None:
+    spec = parse_spec(exposed("NodePort"), name="prod", namespace="net")
+    found = outside_endpoints(spec, THREE, nodes, pods(*homes), {"northbound": before})["northbound"]
+    assert found == [f"ssl:192.0.2.{host}:3000{n}" for n, host in enumerate(hosts, 1)]
+
+
 def test_addresses_inside_are_full_names() -> None:
     assert inside_endpoints("southbound", 2, **WHERE, tls=True) == [
         "ssl:prod-southbound-0.prod-southbound.net.svc.example.test:6642",

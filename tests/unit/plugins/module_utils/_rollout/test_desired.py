@@ -32,6 +32,8 @@ def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Wanted
         "southbound_cluster_id": None,
         "restart": True,
         "allow_outage": False,
+        "new_cluster": False,
+        "accept_rollback": False,
         "break_lock": False,
         "force_conflicts": False,
         "wait": True,

@@ -20,6 +20,8 @@ class FakeCluster:
         self.asked.append(kind)
         if kind == "Service":
             return self.services
+        if kind == "Pod":
+            return []
         if self.forbidden:
             raise Refused("nodes is forbidden", http_status=403)
         return [
@@ -37,7 +39,9 @@ def place(spec: dict[str, t.Any]) -> Place:
 
 def find(cluster: FakeCluster, spec: dict[str, t.Any], services: t.Any = None) -> tuple[Endpoints, list[str]]:
     warnings: list[str] = []
-    return find_endpoints(t.cast(t.Any, cluster), place(spec), warn=warnings.append, services=services), warnings
+    return find_endpoints(
+        t.cast(t.Any, cluster), place(spec), warn=warnings.append, before={}, services=services
+    ), warnings
 
 
 def node_port(index: int, port: int) -> dict[str, t.Any]:
@@ -74,7 +78,7 @@ def test_each_member_behind_another_node() -> None:
 def test_services_that_are_known_are_not_read_again() -> None:
     cluster = FakeCluster(3)
     find(cluster, EXPOSED, [node_port(0, 30000)])
-    assert cluster.asked == ["Node"]
+    assert cluster.asked == ["Pod", "Node"]
 
 
 def test_a_member_without_an_address_is_told() -> None:
