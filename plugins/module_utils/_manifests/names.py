@@ -12,6 +12,8 @@ import dataclasses
 import ipaddress
 import typing as t
 
+from .._pods.outside import host_of_pod, split_endpoint
+
 if t.TYPE_CHECKING:
     from .._spec import ClusterSpec
 
@@ -190,10 +192,12 @@ class _NodePorts:
 
     def __init__(self, nodes: list[Object], pods: t.Mapping[str, Object], before: str) -> None:
         self.nodes = nodes
+        self.pods = pods
         self.homes = {name: str(pod["spec"].get("nodeName") or "") for name, pod in pods.items()}
         ready = [node for node in nodes if _is_ready(node)]
         self.usable = ready or nodes
-        self.before = dict(_port_and_host(endpoint) for endpoint in before.split(",") if endpoint)
+        known = [split_endpoint(endpoint) for endpoint in before.split(",") if endpoint]
+        self.before = {port: host for _scheme, host, port in known}
         self.taken: set[str] = set()  # names of nodes
 
     def reserve(self, members: t.Iterable[str]) -> None:
@@ -204,7 +208,7 @@ class _NodePorts:
         port = next((p["nodePort"] for p in spec.get("ports") or [] if p.get("nodePort")), None)
         family = 6 if (spec.get("ipFamilies") or ["IPv4"])[0] == "IPv6" else 4
         addresses = {node["metadata"]["name"]: _internal_address(node, family) for node in self.nodes}
-        host = addresses.get(self.homes.get(member, ""))
+        host = host_of_pod(self.pods.get(member), ipv6=family == 6) or addresses.get(self.homes.get(member, ""))
         if host is None and (known := self.before.get(str(port))) in addresses.values():
             host = known
         return (host or self._spread(addresses, index), port) if port and any(addresses.values()) else None
@@ -217,11 +221,6 @@ class _NodePorts:
         name = next((one for one in [first, *names] if one not in self.taken), first)
         self.taken.add(name)
         return t.cast(str, addresses[name])
-
-
-def _port_and_host(endpoint: str) -> tuple[str, str]:
-    host, _colon, port = endpoint.partition(":")[2].rpartition(":")
-    return port, host.strip("[]")
 
 
 def _is_ready(node: Object) -> bool:

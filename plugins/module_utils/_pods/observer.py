@@ -33,6 +33,7 @@ from .leader_labels import LABELS, active_northd, label_patches
 from .log import Log, expected
 from .members import MemberWatch
 from .observer_settings import ALIVE_FILE, Settings
+from .outside import follow
 from .program import Program
 from .schema import Schemas, of_image
 from .status import DATABASES, cluster_status, rolled_out
@@ -224,6 +225,15 @@ class Observer:
             known[name] = Schemas(there, self._image_schemas[name])
         return known
 
+    def _outside(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """Only a run knows the addresses outside. Those of nodes follow members that have moved."""
+        known = {name: told for name, told in previous.get("endpoints", {}).items() if told}
+        for name in known:
+            if spec.get(name, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
+                members = [f"{self.settings.name}-{name}-{n}" for n in range(spec[name].get("replicas", 0))]
+                known[name] = follow(known[name], members, self.pods.objects)
+        return known
+
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
         """The status, if it is not what the API server has."""
         previous = resource.get("status") or {}
@@ -237,8 +247,7 @@ class Observer:
             schemas=self._schemas(),
             previous=previous,
             verdicts=verdicts,
-            # Only a run knows the addresses outside.
-            endpoints={**inside, **{k: v for k, v in previous.get("endpoints", {}).items() if v}},
+            endpoints={**inside, **self._outside(resource.get("spec", {}), previous)},
             chassis=None if rows is None else self._count.of(rows, time.monotonic()),
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,

@@ -70,7 +70,7 @@ def cluster_status(
     is due. `previous` is the status until now; equal findings give an equal status, whatever the time is.
     """
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
-    databases = [_database(name, verdicts[name]) for name in DATABASES]
+    databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
     counts = {"count": previous.get("chassisCount"), "active": previous.get("activeControllers")}
     if chassis is not None:
         counts = {"count": chassis["count"], "active": chassis["active"]}
@@ -104,7 +104,7 @@ def serves(verdict: Verdict) -> bool:
     return verdict.writable and _taking_part(members) >= majority(len(members))
 
 
-def _database(name: str, verdict: Verdict) -> _Finding:
+def _database(name: str, verdict: Verdict, endpoints: str) -> _Finding:
     members = members_of(verdict)
     words = (
         f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'nobody')} leads."
@@ -114,8 +114,19 @@ def _database(name: str, verdict: Verdict) -> _Finding:
         f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
-        " ".join([words, *dict.fromkeys(problems)])[:_LONGEST],
+        " ".join([words, *_silent_addresses(members, endpoints), *dict.fromkeys(problems)])[:_LONGEST],
     )
+
+
+def _silent_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
+    """What clients outside see of members that take no part."""
+    known = endpoints.split(",")
+    indexes = {name: name.rpartition("-")[2] for name in members}
+    if len(known) != len(members) or any(index not in map(str, range(len(known))) for index in indexes.values()):
+        return []
+    silent = [known[int(indexes[name])] for name, member in members.items() if not member["connected"]]
+    told = [one for one in silent if pod_of(one) not in members]  # addresses inside are the names of pods
+    return [f"Clients get no answer at {', '.join(told)}."] if told else []
 
 
 def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:

@@ -39,6 +39,7 @@ def status(
     declared: int = 3,
     left: t.Sequence[Left] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
+    endpoints: dict[str, str] = ENDPOINTS,
 ) -> dict[str, t.Any]:
     return cluster_status(
         generation=3,
@@ -47,7 +48,7 @@ def status(
         schemas=schemas,
         previous=previous or {},
         verdicts={"northbound": northbound, "southbound": southbound},
-        endpoints=ENDPOINTS,
+        endpoints=endpoints,
         chassis=chassis,
         now=now,
         northd=northd,
@@ -375,3 +376,28 @@ def test_pod_of(place: str, name: str) -> None:
 
 def test_answers_of_pods_are_never_merged(say: Say) -> None:
     assert len(merge([say.member(0), say.silent(1), say.silent(2)])) == 3
+
+
+OUTSIDE = "ssl:192.0.2.1:31641,ssl:192.0.2.2:30642,ssl:192.0.2.3:32101"
+INSIDE = ",".join(f"ssl:ovn-northbound-{n}.ovn-northbound.x.svc.cluster.local:6641" for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "told"),
+    [
+        (OUTSIDE, "Clients get no answer at ssl:192.0.2.3:32101."),
+        (OUTSIDE.rpartition(",")[0], ""),
+        (INSIDE, ""),
+        ("", ""),
+    ],
+    ids=["of a node", "not all members have one", "inside, where the member is named anyway", "not told yet"],
+)
+def test_the_address_of_a_dead_member_is_named(say: Say, endpoints: str, told: str) -> None:
+    dead = assess([say.member(0, leader=True), say.member(1), say.silent(2)], 3)
+    message = words(status(dead, dead, endpoints={**ENDPOINTS, "northbound": endpoints}), "NorthboundReady")
+    assert ("Clients get no answer" in message) is bool(told)
+    assert told in message
+    whole = assess(say.healthy(), 3)
+    assert "no answer" not in words(
+        status(whole, whole, endpoints={**ENDPOINTS, "northbound": endpoints}), "NorthboundReady"
+    )

@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Addresses of members for clients outside the Kubernetes cluster: each is that of the node that carries the member, until the member moves. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Object = t.Mapping[str, t.Any]
+
+
+def host_of_pod(pod: Object | None, *, ipv6: bool) -> str:
+    """The address of the node that carries it, empty if none does or the node has none of this family."""
+    status = (pod or {}).get("status") or {}
+    told = [one.get("ip", "") for one in status.get("hostIPs") or ()] or [status.get("hostIP") or ""]
+    return next((ip for ip in told if ip and (":" in ip) is ipv6), "")
+
+
+def split_endpoint(endpoint: str) -> tuple[str, str, str]:
+    """Scheme, host without brackets, port."""
+    scheme, _colon, place = endpoint.partition(":")
+    host, _colon, port = place.rpartition(":")
+    return scheme, host.strip("[]"), port
+
+
+def follow(endpoints: str, members: t.Sequence[str], pods: t.Mapping[str, Object]) -> str:
+    """The node ports of all members with the node of each as it is now. Ports belong to Services, so they stay."""
+    known = endpoints.split(",") if endpoints else []
+    if len(known) != len(members):
+        return endpoints  # a run tells first which of them have one
+    return ",".join(_followed(endpoint, pods.get(member)) for endpoint, member in zip(known, members))
+
+
+def _followed(endpoint: str, pod: Object | None) -> str:
+    scheme, before, port = split_endpoint(endpoint)
+    host = host_of_pod(pod, ipv6=":" in before) or before
+    return f"{scheme}:{f'[{host}]' if ':' in host else host}:{port}"
