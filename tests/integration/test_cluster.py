@@ -572,9 +572,9 @@ def test_a_pod_that_cannot_start_ends_the_run_early(
     plane.begin()
     for database in SIZES:
         happens(plane, database)
-    ran = plane(may_fail=True, wait_timeout=60)
+    ran = plane(may_fail=True, wait_timeout=150)
     assert ran.failed
-    assert ran.seconds < 45
+    assert ran.seconds < 100  # one database after the other
     for part in [*words, "run again"]:
         assert part in ran["msg"], ran["msg"]
     assert ran["msg"].count("Kubernetes says") == 2  # once for each database
