@@ -87,10 +87,10 @@ class ControlPlane:
         assert "run again" in ran["msg"], ran["msg"]
         return ran
 
-    def begin(self) -> Ran:
+    def begin(self, **options: t.Any) -> Ran:
         """Runs until each database has the first of its pods, as far as the API server knows."""
         for _attempt in range(5):
-            ran = self.late(wait_timeout=3)
+            ran = self.late(wait_timeout=3, **options)
             if all(self.get("StatefulSet", f"ovn-{d}bound")["spec"]["replicas"] == 1 for d in ("north", "south")):
                 return ran
         pytest.fail(f"No pods were asked for: {ran['msg']}")

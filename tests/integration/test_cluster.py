@@ -986,6 +986,38 @@ def test_a_recorded_cluster_is_never_created_again(plane: ControlPlane) -> None:
     assert not any("create the northbound" in step for step in ran.get("steps", []))
 
 
+def test_what_an_older_control_plane_left_stops_the_creation_of_another(plane: ControlPlane) -> None:
+    """A volume outlives its claim, the status of the resource outlives everything. Nothing is created, nothing is changed."""
+    name = f"left-{plane.namespace}"
+    reference = {"namespace": plane.namespace, "name": "data-ovn-northbound-1"}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": "/nowhere"},
+        "claimRef": reference,
+    }
+    plane.server.request("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": spec})
+    plane.server.request("PATCH", f"/api/v1/persistentvolumes/{name}/status", {"status": {"phase": "Released"}})
+    try:
+        for check in (True, False):
+            refused = plane(may_fail=True, check=check)
+            assert f"PersistentVolume {name} (Released) was that of data-ovn-northbound-1" in refused["msg"]
+            assert "new_cluster=true" in refused["msg"]
+            assert plane.ours() == {}
+        plane.begin(new_cluster=True)
+        assert plane.recorded("northbound")["permit"]["member"] == "ovn-northbound-0"
+    finally:
+        plane.server.request("DELETE", f"/api/v1/persistentvolumes/{name}")
+    # The same namespace, when somebody has deleted everything but the resource.
+    plane.patch("OVNCluster", "ovn/status", {"status": {"southbound": {"clusterId": CID}}})
+    plane.remove("ConfigMap", "ovn-southbound-record")
+    plane.remove("StatefulSet", "ovn-southbound")
+    refused = plane(may_fail=True)
+    assert f"the status of OVNCluster ovn names cluster {CID}" in refused["msg"]
+    assert "southbound is not created" in refused["msg"]
+
+
 def test_an_open_permission_of_a_killed_run_is_used_again(plane: ControlPlane) -> None:
     permit = {"member": "ovn-northbound-0", "run": "a run that was killed", "time": "2026-01-01T00:00:00Z"}
     plane.record(permit=permit)
@@ -1226,6 +1258,49 @@ def test_info_of_node_ports(plane: ControlPlane) -> None:
     endpoints = plane.info()["endpoints"]
     assert endpoints["southbound"] == ""
     assert endpoints["southbound_inside"]
+
+
+def test_each_member_is_advertised_through_the_node_that_carries_it(plane: ControlPlane) -> None:
+    """One node that loses its power costs one address of three. A member that has no node for a moment keeps its address."""
+    plane.late(spec={**SPEC, "southbound": {"service": {"type": "NodePort"}}})
+    nodes = [f"carries-{plane.namespace}-{n}" for n in range(4)]
+    labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "southbound"}
+
+    def tell(number: int, ready: str) -> None:
+        status = {
+            "addresses": [{"type": "InternalIP", "address": f"192.0.2.{10 + number}"}],
+            "conditions": [{"type": "Ready", "status": ready}],
+        }
+        plane.server.request("PATCH", f"/api/v1/nodes/{nodes[number]}/status", {"status": status})
+
+    def hosts() -> list[str]:
+        return [one.split(":")[1] for one in plane.info()["endpoints"]["southbound"].split(",")]
+
+    try:
+        for number, name in enumerate(nodes):
+            plane.server.request("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+            tell(number, "True")
+        for index, number in enumerate((3, 1, 0)):
+            containers = [{"name": "database", "image": "none"}]
+            pod = f"ovn-southbound-{index}"
+            plane.make("Pod", pod, labels=labels, spec={"nodeName": nodes[number], "containers": containers})
+            address = f"192.0.2.{10 + number}"
+            plane.patch("Pod", f"{pod}/status", {"status": {"hostIP": address, "hostIPs": [{"ip": address}]}})
+        carried = ["192.0.2.13", "192.0.2.11", "192.0.2.10"]
+        assert hosts() == carried
+        tell(1, "Unknown")  # its power is off
+        assert hosts() == carried
+        known = {"northbound": "", "southbound": plane.info()["endpoints"]["southbound"]}
+        plane.patch("OVNCluster", "ovn/status", {"status": {"endpoints": known}})
+        plane.server.request(
+            "DELETE", f"{PLACES['Pod'].format(plane.namespace)}/ovn-southbound-1", {"gracePeriodSeconds": 0}
+        )
+        assert hosts() == carried
+        plane.make("Pod", "ovn-southbound-1", labels=labels, spec={"nodeName": nodes[2], "containers": containers})
+        assert hosts() == ["192.0.2.13", "192.0.2.12", "192.0.2.10"]
+    finally:
+        for name in nodes:
+            plane.server.request("DELETE", f"/api/v1/nodes/{name}")
 
 
 def test_the_modules_as_ansible_runs_them(plane: ControlPlane, run_module: RunModule) -> None:

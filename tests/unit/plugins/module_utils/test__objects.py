@@ -133,6 +133,58 @@ def test_a_kind_that_was_just_defined_is_waited_for(error: OvnError, monkeypatch
     assert len(cluster.calls) == 3
 
 
+class Versions:
+    """One StatefulSet whose version moves under the feet of whoever writes it: `moved` is what others have made of it by then."""
+
+    def __init__(self, *moved: dict[str, Any]) -> None:
+        self.moved = list(moved)
+        self.there = {
+            **stateful_set(3),
+            "metadata": {**stateful_set(3)["metadata"], "resourceVersion": "1", "uid": "u"},
+        }
+        self.applied: list[int] = []
+
+    def apply(self, manifest: dict[str, Any], **_: Any) -> dict[str, Any]:
+        if self.moved:
+            version = str(int(self.there["metadata"]["resourceVersion"]) + 1)
+            self.there = {**self.there, **self.moved.pop(0)}
+            self.there["metadata"] = {**self.there["metadata"], "resourceVersion": version}
+        if manifest["metadata"]["resourceVersion"] != self.there["metadata"]["resourceVersion"]:
+            raise Conflict("of another version")
+        self.applied.append(manifest["spec"]["replicas"])
+        return manifest
+
+    def get(self, *_: str) -> dict[str, Any]:
+        return self.there
+
+
+def stateful_set(replicas: int) -> dict[str, Any]:
+    metadata = {"name": "a", "namespace": "n", "labels": LABELS}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": {"replicas": replicas}}
+
+
+@pytest.mark.parametrize(
+    ("moved", "applied"),
+    [
+        ([], [1]),
+        ([{"status": {"replicas": 3}}, {"status": {"replicas": 2}}], [1]),
+        ([{"spec": {"replicas": 5}}], []),
+        ([{"status": {}}] * 9, []),
+    ],
+    ids=["nobody wrote it", "its controller wrote the status, twice", "somebody scaled it", "it never rests"],
+)
+def test_a_stateful_set_is_written_over_the_specification_that_was_seen(
+    moved: list[dict[str, Any]], applied: list[int]
+) -> None:
+    cluster: Any = Versions(*moved)
+    live = {key_of(cluster.there): cluster.there}
+    try:
+        converge(cluster, [stateful_set(1)], live, check_mode=False)
+    except Conflict:
+        assert not applied
+    assert cluster.applied == applied
+
+
 def test_only_what_we_applied_is_pruned() -> None:
     keep = [
         config_map("wanted"),

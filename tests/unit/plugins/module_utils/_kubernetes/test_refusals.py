@@ -105,6 +105,17 @@ IMMUTABLE = "StatefulSet.apps is invalid: spec: Forbidden: updates to statefulse
         pytest.param(500, status('failed calling webhook "w"'), Refused, ['webhook "w"'], id="a webhook fails"),
         pytest.param(503, "upstream connect error", Unreachable, ["503", "upstream"], id="not ready"),
         pytest.param(429, status("too many requests"), Unreachable, ["later"], id="overloaded"),
+        pytest.param(
+            429,
+            status(
+                "Cannot evict pod.",
+                "TooManyRequests",
+                causes=[{"reason": "DisruptionBudget", "message": "The disruption budget a needs 2 healthy pods"}],
+            ),
+            Refused,
+            ["Cannot evict pod.", "The disruption budget a needs 2 healthy pods"],
+            id="a disruption budget",
+        ),
         pytest.param(504, status("timed out", "Timeout"), TimedOut, ["etcd"], id="the server's own limit"),
         pytest.param(302, "", BadAnswer, ["redirects"], id="a login page"),
         pytest.param(400, None, Refused, ["400"], id="no words at all"),
