@@ -26,7 +26,7 @@ LOGS = ROOT / ".nox" / "ci"
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule")
 # Tests of timing run at the same time: what only computes yields to them.
-YIELDS = 15
+YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^testbed: |^!!! ')
 CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
