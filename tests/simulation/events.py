@@ -1,0 +1,320 @@
+"""What can happen to the world besides runs, one function an event; `sentence` tells an event in plain words."""
+
+from __future__ import annotations
+
+import typing as t
+
+from . import launcher
+from .world import File, Host, Raft, Settings, Slot, Violation, World
+
+Event = tuple[t.Any, ...]
+"""Name of the event and its arguments, mostly a host; only plain data, so that a story can be printed and replayed."""
+
+SENTENCES: dict[str, str] = {
+    "write": "A client writes.",
+    "crash": "The servers on {0} are killed.",
+    "start": "Somebody starts the units on {0}.",
+    "down": "{0} is switched off.",
+    "boot": "{0} boots.",
+    "lose": "{0} loses its database disk, and the servers on it end.",
+    "unlink": "The database files of {0} are deleted under the running servers.",
+    "snapshot": "Somebody takes a snapshot of the database disk of {0}.",
+    "restore": "{0} is switched off, its database disk goes back to the snapshot, and it boots.",
+    "clone": "The database disk of {0} is copied over that of {1}, whose servers end.",
+    "move": "The database disk of {0} is moved to {1}; the servers of both end.",
+    "damage": "The database files of {0} are damaged, and its servers end.",
+    "cut_off_join": "The join of {0} is cut off: its file looks joined and never starts.",
+    "fill": "The database disk of {0} is full.",
+    "free": "The database disk of {0} has space again.",
+    "slow": "{0} falls behind.",
+    "fast": "{0} catches up.",
+    "cut": "{0} is cut off from the other members.",
+    "heal": "All members reach each other again.",
+    "flaky": "The tools that examine files fail on {0}.",
+    "steady": "The tools work again on {0}.",
+    "unreachable": "The run cannot reach {0}.",
+    "reachable": "The run reaches {0} again.",
+    "wrong_address": "The inventory gives {0} an address that is not its own.",
+    "right_address": "The inventory gives {0} its own address.",
+    "bad_settings": "The declared settings change; with them no member can talk to another.",
+    "good_settings": "The declared settings are corrected.",
+    "lead": "{0} becomes the leader.",
+    "lose_record": "{0} loses its copy of the state record.",
+    "lose_all_records": "All copies of the state record are lost.",
+    "backup_record": "The state record of {0} is backed up.",
+    "restore_record": "{0} gets an older copy of the state record back.",
+    "scale": "The declaration says {0} members.",
+    "replace_hosts": "The inventory names other central hosts: {0}.",
+    "recreate": "The control plane is deleted and declared again; claims and records stay.",
+    "clock": "The clock of the machines jumps {0} s ahead.",
+    "time": "Some time passes.",
+    "confirm": "The operator sets {0}.",
+}
+
+
+def apply(world: World, event: Event) -> None:
+    """Let it happen, then what happens by itself."""
+    name, *arguments = event
+    _ACTIONS[name](world, *arguments)
+    if name not in ("lead", "elapse"):
+        settle(world)
+
+
+def settle(world: World) -> None:
+    world.settle()
+    if world.pods:
+        if launch_pods(world):
+            world.settle()
+
+
+def launch_pods(world: World) -> bool:
+    """In pods the launchers act by themselves when the record lets them; whether a server was started."""
+    started = False
+    for database in world.databases:
+        replicas = world.replicas[database] or 0
+        for number, (host, slot) in enumerate(world.slots(database)):
+            slot.claim = slot.claim or number < replicas
+            exists = host.on and number < replicas
+            if not exists:
+                slot.server = None
+            elif slot.server is None:
+                decision = launcher.launch(world, database, host)
+                slot.waits = "" if slot.server else decision.reason
+                started = started or slot.server is not None
+    return started
+
+
+def _each(change: t.Callable[[World, Host, Slot], None]) -> t.Callable[[World, str], None]:
+    def act(world: World, name: str) -> None:
+        host = world.hosts[name]
+        for slot in host.slots.values():
+            change(world, host, slot)
+
+    return act
+
+
+def _stop(world: World, host: Host, slot: Slot) -> None:
+    slot.server = None
+
+
+def _lose(world: World, host: Host, slot: Slot) -> None:
+    slot.server, slot.file = None, None
+    world.disks += 1
+    slot.disk = world.disks
+
+
+def _unlink(world: World, host: Host, slot: Slot) -> None:
+    slot.file = None
+    if slot.server is not None:
+        slot.server = slot.server._replace(linked=False)
+
+
+def _snapshot(world: World, host: Host, slot: Slot) -> None:
+    slot.snapshot = (slot.file, slot.disk)
+
+
+def _restore(world: World, name: str) -> None:
+    host = world.hosts[name]
+    for slot in host.slots.values():
+        slot.server = None
+        if slot.snapshot is not None:
+            slot.file = slot.snapshot[0]
+    _boot(world, name)
+
+
+def _boot(world: World, name: str) -> None:
+    host = world.hosts[name]
+    host.on = True
+    if world.pods:
+        return
+    for database, slot in host.slots.items():
+        if slot.settings is not None:
+            launcher.launch(world, database, host)
+
+
+def _down(world: World, name: str) -> None:
+    host = world.hosts[name]
+    host.on = False
+    for slot in host.slots.values():
+        slot.server = None
+
+
+def _clone(world: World, source: str, target: str) -> None:
+    for database, slot in world.hosts[target].slots.items():
+        slot.server = None
+        slot.file = world.hosts[source].slots[database].file
+
+
+def _move(world: World, source: str, target: str) -> None:
+    for database, slot in world.hosts[target].slots.items():
+        other = world.hosts[source].slots[database]
+        slot.server = other.server = None
+        slot.file, other.file = other.file, None
+        slot.disk, other.disk = other.disk, slot.disk
+
+
+def _damage(kind: str) -> t.Callable[[World, Host, Slot], None]:
+    def act(world: World, host: Host, slot: Slot) -> None:
+        slot.server = None
+        if slot.file is not None:
+            slot.file = slot.file._replace(kind=kind)
+
+    return act
+
+
+def _flag(name: str, value: bool) -> t.Callable[[World, Host, Slot], None]:
+    def act(world: World, host: Host, slot: Slot) -> None:
+        setattr(slot, name, value)
+
+    return act
+
+
+def _cut(world: World, name: str) -> None:
+    world.cut |= {frozenset((name, other)) for other in world.hosts if other != name}
+
+
+def _heal(world: World) -> None:
+    world.cut = frozenset()
+
+
+def _reachable(value: bool) -> t.Callable[[World, str], None]:
+    def act(world: World, name: str) -> None:
+        world.hosts[name].reachable = value
+
+    return act
+
+
+def _wrong_address(world: World, name: str) -> None:
+    world.wrong_address |= {name}
+
+
+def _right_address(world: World, name: str) -> None:
+    world.wrong_address -= {name}
+
+
+def _settings(good: bool) -> t.Callable[[World], None]:
+    def act(world: World) -> None:
+        world.settings = Settings(world.settings.revision + 1, good)
+
+    return act
+
+
+def _lead(world: World, name: str) -> None:
+    for database in world.databases:
+        Raft(world, database).elect(world.hosts[name])
+
+
+def _lose_record(world: World, host: Host, slot: Slot) -> None:
+    slot.record = None
+
+
+def _lose_all_records(world: World) -> None:
+    for database in world.databases:
+        world.config_map[database] = None
+        for _host, slot in world.slots(database):
+            slot.record = None
+
+
+def _backup_record(world: World, host: Host, slot: Slot) -> None:
+    slot.older_record = slot.record
+
+
+def _restore_record(world: World, host: Host, slot: Slot) -> None:
+    slot.record = slot.older_record
+
+
+def _scale(world: World, size: int) -> None:
+    world.declared = tuple(world.hosts)[:size]
+
+
+def _replace_hosts(world: World, *names: str) -> None:
+    world.declared = names
+
+
+def _recreate(world: World) -> None:
+    """Pods only: the StatefulSets are gone, and with them the pods."""
+    world.replicas = dict.fromkeys(world.databases)
+
+
+def _clock(world: World, seconds: int) -> None:
+    world.now += seconds
+
+
+def _write(world: World) -> None:
+    for database in world.databases:
+        Raft(world, database).write()
+
+
+def _nothing(world: World) -> None:
+    pass
+
+
+def _confirm(world: World, option: str) -> None:
+    world.confirmed |= {option}
+
+
+_ACTIONS: dict[str, t.Callable[..., None]] = {
+    "write": _write,
+    "crash": _each(_stop),
+    "start": _boot,
+    "down": _down,
+    "boot": _boot,
+    "lose": _each(_lose),
+    "unlink": _each(_unlink),
+    "snapshot": _each(_snapshot),
+    "restore": _restore,
+    "clone": _clone,
+    "move": _move,
+    "damage": _each(_damage("broken")),
+    "cut_off_join": _each(_damage("dead-join")),
+    "fill": _each(_flag("full", True)),
+    "free": _each(_flag("full", False)),
+    "slow": _each(_flag("slow", True)),
+    "fast": _each(_flag("slow", False)),
+    "cut": _cut,
+    "heal": _heal,
+    "flaky": _each(_flag("tool_fails", True)),
+    "steady": _each(_flag("tool_fails", False)),
+    "unreachable": _reachable(False),
+    "reachable": _reachable(True),
+    "wrong_address": _wrong_address,
+    "right_address": _right_address,
+    "bad_settings": _settings(False),
+    "good_settings": _settings(True),
+    "lead": _lead,
+    "lose_record": _each(_lose_record),
+    "lose_all_records": _lose_all_records,
+    "backup_record": _each(_backup_record),
+    "restore_record": _each(_restore_record),
+    "scale": _scale,
+    "replace_hosts": _replace_hosts,
+    "recreate": _recreate,
+    "clock": _clock,
+    "time": _nothing,
+    "confirm": _confirm,
+}
+
+
+def check(world: World) -> None:
+    """Safety after every event: `Violation` if something is that must never be."""
+    for database in world.databases:
+        if len(world.clients[database]) > 1 and "new_cluster" not in world.confirmed:
+            raise Violation(f"clients of {database} were given two clusters: {', '.join(sorted(world.clients[database]))}")
+        raft = Raft(world, database)
+        sids = [slot.server.data.sid for _host, slot in raft.running() if slot.server]
+        twice = sorted({sid for sid in sids if sid and sids.count(sid) > 1})
+        if twice:
+            raise Violation(f"two servers of {database} run as {twice[0][:4]}")
+        leaders = raft.leaders()
+        if leaders and "accept_rollback" not in world.confirmed:
+            data = t.cast(t.Any, leaders[0][1].server).data
+            lost = world.acknowledged[database] - data.writes
+            if lost:
+                raise Violation(
+                    f"{len(lost)} acknowledged write(s) of {database} are lost: {leaders[0][0].name} leads without them"
+                )
+
+
+def sentence(event: Event) -> str:
+    name, *arguments = event
+    return SENTENCES[name].format(*arguments)

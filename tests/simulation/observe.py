@@ -1,0 +1,170 @@
+"""What a run sees of the model: `Observation`s with the text of `cluster/status` as ovsdb-server prints it, which the product parses."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+
+from . import launcher
+from .world import NORTHBOUND, File, Host, Raft, Server, Slot, World
+
+# One entry of the model stands for this many: one that is not replicated is more than the gates let pass as a lag.
+SCALE = 100
+
+
+def index_of(file: File | None) -> int | None:
+    return SCALE * len(file.log) if file is not None and file.log else None
+
+
+def term_of(file: File | None) -> int | None:
+    return file.log[-1].term if file is not None and file.log else None
+
+
+@functools.lru_cache(maxsize=4096)
+def status_text(name: str, server: Server, leader: str, heard: tuple[tuple[str, bool, int], ...], not_committed: int) -> str:
+    """`heard`: of each server of the list its sid, whether the leader hears it, and its match_index."""
+    data = server.data
+    sid = data.sid or ""
+    member = data.kind == "member"
+    role = "leader" if server.leader else "follower"
+    lines = []
+    for full, is_heard, match in heard:
+        line = f"    {full[:4]} ({full[:4]} at {data.servers[full]})"
+        if full == sid:
+            line += " (self)"
+        if server.leader:
+            line += f" next_index={match + 1} match_index={match}"
+        if full != sid:
+            line += f" last msg {50 if is_heard else 600000} ms ago"
+        lines.append(line)
+    links = " ".join(f"->{full[:4]} <-{full[:4]}" if is_heard else f"(->{full[:4]})" for full, is_heard, _m in heard if full != sid)
+    last = SCALE * len(data.log)
+    won = f"Last Election won: {100 if server.elected else 600000} ms ago\n" if server.leader else ""
+    return (
+        f"{sid[:4]}\nName: {name}\nCluster ID: {(data.cid or '')[:4]} ({data.cid})\nServer ID: {sid[:4]} ({sid})\n"
+        f"Address: {data.address}\nStatus: {'cluster member' if member else 'joining cluster'}\n"
+        f"{'' if member else 'Remotes for joining: ' + ' '.join(data.remotes) + chr(10)}"
+        f"Role: {role}\nTerm: {data.term}\nLeader: {leader}\nVote: unknown\n\n{won}Election timer: 1000\nLog: [2, {last + 1}]\n"
+        f"Entries not yet committed: {not_committed}\nEntries not yet applied: 0\nConnections: {links}\nDisconnections: 0\nServers:\n"
+        + "".join(f"{line}\n" for line in lines)
+    )
+
+
+def answer_of(world: World, database: str, host: Host, raft: Raft, connected: bool) -> Answer:
+    slot = host.slots[database]
+    server = t.cast(Server, slot.server)
+    data, name = server.data, "OVN_Northbound" if database == NORTHBOUND else "OVN_Southbound"
+    peers = raft.peers(host)
+    heard = []
+    for sid in data.servers:
+        peer = peers.get(sid)
+        match = 0
+        if server.leader and peer is not None and peer[1].server is not None:
+            match = SCALE * _common(peer[1].server.data, data)
+        heard.append((sid, peer is not None, match))
+    leader = "unknown"
+    if server.leader:
+        leader = "self"
+    elif data.kind == "member" or data.kind == "joining":
+        found = raft.leader_of(host)
+        if found is not None and found[1].server is not None:
+            leader = (found[1].server.data.sid or "")[:4]
+    committed = 0
+    if server.leader and 2 * sum(match >= SCALE * len(data.log) for _s, _h, match in heard) <= len(heard):
+        committed = SCALE
+    text = status_text(name, server, leader, tuple(heard), committed)
+    row = ServerView(
+        model="clustered",
+        connected=connected,
+        leader=server.leader,
+        cluster_id=data.cid,
+        server_id=data.sid,
+        log_index=index_of(data),
+        process=f"{host.name}",
+    )
+    return Answer(
+        host.name,
+        name,
+        cluster_status=text,
+        earlier_status=text if server.leader else None,
+        server=row,
+        taken=float(world.now),
+    )
+
+
+def _common(one: File, two: File) -> int:
+    """Entries that both logs begin with."""
+    number = min(len(one.log), len(two.log))
+    if one.log[:number] == two.log[:number]:
+        return number
+    return next(i for i in range(number) if one.log[i] != two.log[i])
+
+
+@functools.lru_cache(maxsize=4096)
+def _record_dict(key: str, record: _Key) -> dict[str, t.Any]:
+    return record.value.as_dict()
+
+
+class _Key:
+    """A record as the key of a cache: it holds a dictionary, so it has no hash of its own."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Record) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.value == other.value
+
+
+def record_dict(record: Record | None) -> dict[str, t.Any] | None:
+    return _record_dict(repr(record), _Key(record)) if record is not None else None
+
+
+def observe_member(world: World, database: str, host: Host, *, restart_reason: bool = True) -> Observation:
+    """What the module that runs on the host (or in the pod) returns."""
+    slot = host.slots[database]
+    record = world.config_map[database] if world.pods else slot.record
+    decision = launcher.decide_for(world, host, slot, record)
+    seen = Observation(
+        host.name,
+        file_class=decision.file_class,
+        file_cid=slot.file.cid if slot.file else None,
+        file_sid=slot.file.sid if slot.file else None,
+        file_reason=decision.reason,
+        record=record_dict(record),
+        **extras(world, slot),
+    )
+    if slot.server is None:
+        return seen
+    raft = Raft(world, database)
+    connected = raft.connected(host)
+    answer = answer_of(world, database, host, raft, connected)
+    data = slot.server.data
+    changed = restart_reason and slot.settings is not None and slot.server.settings != slot.settings
+    values = {name: getattr(seen, name) for name in seen.__dataclass_fields__}
+    return Observation(
+        **{
+            **values,
+            "running": True,
+            "connected": connected,
+            "leader": slot.server.leader,
+            "cid": data.cid,
+            "sid": data.sid,
+            "listed": {sid[:4]: address for sid, address in data.servers.items()} if data.kind == "member" else {},
+            "restart_reason": "its settings have changed" if changed else "",
+            "answer": answer.as_dict(),
+        }
+    )
+
+
+def extras(world: World, slot: Slot) -> dict[str, t.Any]:
+    """The fields of R25 and R33; the code before them does not read them."""
+    return {"last_term": term_of(slot.file), "last_index": index_of(slot.file)}

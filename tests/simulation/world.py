@@ -1,0 +1,411 @@
+"""The modelled world: machines or pods with disks, files, servers and records; no rule of the product is in here.
+
+A file holds a Raft log as a tuple of entries. Elections and replication are instantaneous: `Raft.settle` brings a database to the state that it
+would reach if nothing else happened for a few election timers. What makes states interesting are the faults between two such moments.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+
+NORTHBOUND = "northbound"
+SOUTHBOUND = "southbound"
+# A lock or a Lease expires after this many seconds of the model's clock; a paused run sleeps longer.
+LOCK_SECONDS = 180
+PAUSE_SECONDS = 1000
+
+
+class Entry(t.NamedTuple):
+    """`operation` is servers (`argument`: sid and address of each), write (its number) or none (the first entry of a new leader)."""
+
+    term: int
+    operation: str
+    argument: t.Any = None
+
+
+class File(t.NamedTuple):
+    """A database file. `kind` is member, joining, dead-join, left, broken, empty, unidentifiable or standalone."""
+
+    kind: str
+    cid: str | None = None
+    sid: str | None = None
+    address: str = ""
+    term: int = 0
+    log: tuple[Entry, ...] = ()
+    remotes: tuple[str, ...] = ()
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """The configuration in effect: sid to address."""
+        for entry in reversed(self.log):
+            if entry.operation == "servers":
+                return dict(entry.argument)
+        return {}
+
+    @property
+    def writes(self) -> frozenset[int]:
+        return frozenset(entry.argument for entry in self.log if entry.operation == "write")
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """What elections compare: term of the last entry, number of entries."""
+        return (self.log[-1].term if self.log else 0, len(self.log))
+
+
+class Settings(t.NamedTuple):
+    """The daemons' settings; bad ones start, but talk to nobody (a certificate of another CA, for example)."""
+
+    revision: int = 1
+    good: bool = True
+
+
+class Server(t.NamedTuple):
+    """A running ovsdb-server. `linked`: its data is what lies on the disk; not if the file was deleted or replaced under it."""
+
+    data: File
+    settings: Settings
+    linked: bool = True
+    leader: bool = False
+    isolated: bool = False  # a leader that lost its majority a moment ago and does not know it yet
+    elected: bool = False  # a moment ago
+
+
+class Witness(t.NamedTuple):
+    """What is known of a member off its disk (R25): how far its log was, and on which disk it lay."""
+
+    sid: str
+    position: tuple[int, int]
+    disk: int
+
+
+class Slot:
+    """One member of one database on one host."""
+
+    __slots__ = (
+        "aside",
+        "claim",
+        "disk",
+        "file",
+        "full",
+        "older_record",
+        "record",
+        "server",
+        "settings",
+        "slow",
+        "snapshot",
+        "tool_fails",
+        "waits",
+        "witness",
+    )
+
+    def __init__(self) -> None:
+        self.file: File | None = None
+        self.disk = 0
+        self.snapshot: tuple[File | None, int] | None = None
+        self.server: Server | None = None
+        self.record: Record | None = None
+        self.older_record: Record | None = None  # what a backup of the record holds
+        self.settings: Settings | None = None
+        self.witness: Witness | None = None
+        self.slow = False
+        self.full = False
+        self.tool_fails = False
+        self.aside = 0
+        self.claim = False  # pods: there is a claim with a volume
+        self.waits = ""  # pods: why the launcher waits
+
+    def copy(self) -> Slot:
+        other = Slot.__new__(Slot)
+        for name in Slot.__slots__:
+            setattr(other, name, getattr(self, name))
+        return other
+
+    def write(self, data: File) -> None:
+        """What the server writes; it reaches the disk only if the file is still the server's."""
+        server = self.server
+        if server is None:
+            raise AssertionError("only a server writes")
+        self.server = server._replace(data=data)
+        if server.linked:
+            self.file = data
+
+
+class Host:
+    """A machine, or the place of a pod."""
+
+    __slots__ = ("address", "lock", "name", "on", "reachable", "slots")
+
+    def __init__(self, name: str, address: str, databases: t.Iterable[str]) -> None:
+        self.name, self.address = name, address
+        self.slots = {database: Slot() for database in databases}
+        self.on = True
+        self.reachable = True  # for the run
+        self.lock: tuple[str, int] | None = None  # holder, expires
+
+    def copy(self) -> Host:
+        other = Host.__new__(Host)
+        other.name, other.address, other.on, other.reachable, other.lock = (
+            self.name,
+            self.address,
+            self.on,
+            self.reachable,
+            self.lock,
+        )
+        other.slots = {database: slot.copy() for database, slot in self.slots.items()}
+        return other
+
+
+class Violation(Exception):
+    """A safety or liveness property does not hold; the text says which and why."""
+
+
+class World:
+    """Everything there is. `declared` is the inventory's or the specification's list of hosts."""
+
+    def __init__(self, size: int = 3, databases: t.Sequence[str] = (NORTHBOUND,), *, spare: int = 0, pods: bool = False) -> None:
+        self.pods = pods
+        self.databases = tuple(databases)
+        names = [f"m{number}" for number in range(1, size + spare + 1)]
+        self.hosts = {name: Host(name, f"tcp:192.0.2.{name[1:]}:6643", databases) for name in names}
+        self.declared: tuple[str, ...] = tuple(names[:size])
+        self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
+        self.settings = Settings()  # as declared
+        self.cut: frozenset[frozenset[str]] = frozenset()  # pairs of hosts that cannot reach each other
+        self.clients: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # cids ever handed to clients
+        self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
+        self.confirmed: frozenset[str] = frozenset()  # options by which the operator takes a responsibility
+        self.now = 0
+        self.counter = 0  # names of servers, clusters, runs
+        self.writes = 0
+        self.disks = size + spare
+        for number, host in enumerate(self.hosts.values(), 1):
+            for slot in host.slots.values():
+                slot.disk = number
+        # Pods only: what the API server stores.
+        self.replicas: dict[str, int | None] = dict.fromkeys(databases)  # of the StatefulSet; None: there is none
+        self.config_map: dict[str, Record | None] = dict.fromkeys(databases)
+        self.map_version: dict[str, int] = dict.fromkeys(databases, 0)
+        self.lease: tuple[str, int] | None = None
+
+    def copy(self) -> World:
+        other = World.__new__(World)
+        other.__dict__.update(self.__dict__)
+        other.hosts = {name: host.copy() for name, host in self.hosts.items()}
+        for name in ("clients", "acknowledged", "replicas", "config_map", "map_version"):
+            setattr(other, name, dict(getattr(self, name)))
+        return other
+
+    def fresh_id(self) -> str:
+        """A new server or cluster id; the first four digits tell it apart."""
+        self.counter += 1
+        return f"{self.counter:04x}0000-0000-4000-8000-000000000000"
+
+    def address_of(self, name: str) -> str:
+        """As declared."""
+        address = self.hosts[name].address
+        return address.replace("192.0.2.", "198.51.100.") if name in self.wrong_address else address
+
+    def slots(self, database: str) -> t.Iterator[tuple[Host, Slot]]:
+        for host in self.hosts.values():
+            yield host, host.slots[database]
+
+    def settle(self) -> None:
+        for database in self.databases:
+            Raft(self, database).settle()
+
+
+class Raft:
+    """The servers of one database."""
+
+    def __init__(self, world: World, database: str) -> None:
+        self.world, self.database = world, database
+
+    def running(self) -> list[tuple[Host, Slot]]:
+        return [(host, slot) for host, slot in self.world.slots(self.database) if slot.server is not None]
+
+    def talk(self, one: Host, two: Host) -> bool:
+        if one is two:
+            return True
+        first, second = one.slots[self.database].server, two.slots[self.database].server
+        return (
+            first is not None
+            and second is not None
+            and first.settings.good
+            and second.settings.good
+            and frozenset((one.name, two.name)) not in self.world.cut
+        )
+
+    def peers(self, host: Host) -> dict[str, tuple[Host, Slot]]:
+        """The members of this server's configuration that it can talk to, itself included."""
+        data = _data(host.slots[self.database])
+        found: dict[str, tuple[Host, Slot]] = {}
+        for other, slot in self.running():
+            server = _data(slot)
+            if (
+                server.kind == "member"
+                and server.sid in data.servers
+                and server.cid == data.cid
+                and (other is host or server.sid != data.sid)
+                and self.talk(host, other)
+            ):
+                found.setdefault(t.cast(str, server.sid), (other, slot))
+        return found
+
+    def has_majority(self, host: Host) -> bool:
+        return 2 * len(self.peers(host)) > len(_data(host.slots[self.database]).servers)
+
+    def leaders(self) -> list[tuple[Host, Slot]]:
+        """Leaders that can commit, the newest term first."""
+        found = [
+            (host, slot) for host, slot in self.running() if slot.server and slot.server.leader and self.has_majority(host)
+        ]
+        return sorted(found, key=lambda pair: -_data(pair[1]).term)
+
+    def leader_of(self, host: Host) -> tuple[Host, Slot] | None:
+        """The leader that takes this member's server along."""
+        own = _data(host.slots[self.database])
+        for leader, slot in self.leaders():
+            if _data(slot).cid == own.cid and own.sid in _data(slot).servers and self.talk(leader, host):
+                return leader, slot
+        return None
+
+    def connected(self, host: Host) -> bool:
+        """What `_Server` says."""
+        server = host.slots[self.database].server
+        if server is None or server.data.kind != "member":
+            return False
+        if server.leader:
+            return True  # for a while even when it lost its majority
+        leader = self.leader_of(host)
+        return leader is not None and self.peers(leader[0]).get(t.cast(str, server.data.sid), (None,))[0] is host
+
+    def live(self) -> int:
+        """Members that count for the quorum: of the newest leader's list, those that it talks to."""
+        leaders = self.leaders()
+        return len(self.peers(leaders[0][0])) if leaders else 0
+
+    # --- what happens by itself ------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        for _host, slot in self.running():
+            if slot.server and slot.server.elected:
+                slot.server = slot.server._replace(elected=False)
+        self._depose()
+        self._elect()
+        self.replicate()
+        self._join()
+
+    def _depose(self) -> None:
+        for host, slot in self.running():
+            server = slot.server
+            if server is None or not server.leader:
+                continue
+            if not self.has_majority(host):
+                slot.server = server._replace(leader=not server.isolated, isolated=not server.isolated)
+                continue
+            slot.server = server = server._replace(isolated=False)
+            newer = [
+                _data(other)
+                for peer, other in self.leaders()
+                if peer is not host and self.talk(host, peer) and _data(other).cid == server.data.cid
+            ]
+            if any(data.term > server.data.term for data in newer):
+                slot.server = server._replace(leader=False)
+
+    def _elect(self) -> None:
+        for host, _slot in self.running():
+            if self.leader_of(host) is None:
+                self.elect(host)
+
+    def elect(self, host: Host) -> bool:
+        """Whether this server wins an election now."""
+        slot = host.slots[self.database]
+        server = slot.server
+        if server is None or server.data.kind != "member" or server.data.sid not in server.data.servers:
+            return False
+        voters = {sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= server.data.position}
+        if 2 * len(voters) <= len(server.data.servers):
+            return False
+        term = max(_data(pair[1]).term for pair in voters.values()) + 1
+        for peer, other in self.peers(host).values():
+            if other.server and other.server.leader and peer is not host:
+                other.server = other.server._replace(leader=False, isolated=False)
+        for _peer, other in voters.values():
+            other.write(_data(other)._replace(term=term))
+        data = _data(slot)
+        slot.write(data._replace(log=(*data.log, Entry(term, "none"))))
+        slot.server = t.cast(Server, slot.server)._replace(leader=True, isolated=False, elected=True)
+        self.replicate()
+        return True
+
+    def replicate(self) -> None:
+        for host, slot in self.leaders():
+            data = _data(slot)
+            for peer, other in self.peers(host).values():
+                own = _data(other)
+                if peer is host or other.slow or own.log == data.log or own.term > data.term:
+                    continue
+                if other.full:
+                    # It goes on in memory; the hole in the file shows at the next start.
+                    if other.file is not None and t.cast(Server, other.server).linked:
+                        other.file = other.file._replace(kind="broken")
+                        other.server = t.cast(Server, other.server)._replace(linked=False)
+                    continue
+                other.write(own._replace(log=data.log, term=data.term))
+
+    def _join(self) -> None:
+        for host, slot in self.running():
+            data = _data(slot)
+            if data.kind != "joining" or slot.slow or slot.full:
+                continue
+            for leader, other in self.leaders():
+                if _data(other).cid == data.cid and self.talk(host, leader):
+                    servers = {**_data(other).servers, t.cast(str, data.sid): data.address}
+                    self._commit(leader, "servers", tuple(servers.items()))
+                    now = _data(other)
+                    slot.write(data._replace(kind="member", term=now.term, log=now.log))
+                    break
+
+    # --- what somebody does ----------------------------------------------------------------------------------------------
+
+    def _commit(self, host: Host, operation: str, argument: t.Any) -> bool:
+        """Append to the leader's log and replicate; whether a majority has it."""
+        slot = host.slots[self.database]
+        data = _data(slot)
+        slot.write(data._replace(log=(*data.log, Entry(data.term, operation, argument))))
+        self.replicate()
+        log = _data(slot).log
+        holders = [pair for pair in self.peers(host).values() if _data(pair[1]).log[: len(log)] == log]
+        return 2 * len(holders) > len(_data(slot).servers)
+
+    def write(self) -> None:
+        """A client writes at each server that calls itself leader; acknowledged if a majority has it."""
+        for host, slot in self.running():
+            if slot.server and slot.server.leader:
+                self.world.writes += 1
+                number = self.world.writes
+                if self._commit(host, "write", number):
+                    self.world.acknowledged[self.database] |= {number}
+
+    def kick(self, leader: Host, sid: str) -> bool:
+        """`cluster/kick`; whether the list lacks the server afterwards."""
+        data = _data(leader.slots[self.database])
+        kicked = [full for full in data.servers if full[: len(sid)] == sid]
+        if not kicked:
+            return True
+        target = self.peers(leader).get(kicked[0])
+        servers = {key: value for key, value in data.servers.items() if key not in kicked}
+        done = self._commit(leader, "servers", tuple(servers.items()))
+        if target is not None and done:
+            slot = target[1]
+            slot.write(_data(slot)._replace(kind="left"))
+            slot.server = None
+        return done
+
+
+def _data(slot: Slot) -> File:
+    if slot.server is None:
+        raise AssertionError("no server runs")
+    return slot.server.data
