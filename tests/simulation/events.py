@@ -55,8 +55,9 @@ SENTENCES: dict[str, str] = {
 def apply(world: World, event: Event) -> None:
     """Let it happen, then what happens by itself."""
     name, *arguments = event
+    world.faults += 1
     _ACTIONS[name](world, *arguments)
-    if name not in ("lead", "elapse"):
+    if name != "lead":
         settle(world)
 
 

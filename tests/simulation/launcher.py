@@ -6,11 +6,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import File, Host, Raft, Server, Slot, Witness, World
-
-# Whether the launcher knows R25. The stories of the code as it was switch it off.
-KNOWS_WITNESS = False
-
+from .world import Entry, File, Host, Raft, Server, Slot, Witness, World
 
 class Decision(t.NamedTuple):
     """`decision` is start, create, join, ask, refuse or idle; `file_class` what the script calls the file."""
@@ -49,7 +45,7 @@ def decide(
         refused = _foreign(file, file_class, record, state, my_sid, my_address or address)
         if refused is not None:
             return refused
-        if file is not None and file_class == "member" and KNOWS_WITNESS and witness is not None and witness.sid == sid:
+        if file is not None and file_class == "member" and witness is not None and witness.sid == sid:
             if file.position < witness.position:
                 return Decision("ask", "outdated-copy", "the file is older than its witness")
             if witness.disk != disk:
@@ -110,8 +106,7 @@ def _foreign(
 def launch(world: World, database: str, host: Host) -> Decision:
     """Start the unit or the pod: what the launcher does once. It changes nothing if a server runs or it may not start one."""
     slot = host.slots[database]
-    record = world.config_map[database] if world.pods else slot.record
-    decision = decide_for(world, host, slot, record)
+    decision = decide_for(world, database, host)
     if slot.server is not None:
         return decision
     if decision.decision == "create" and _vetoed(world, database, host):
@@ -119,7 +114,7 @@ def launch(world: World, database: str, host: Host) -> Decision:
     if decision.decision in ("create", "join"):
         if slot.full:
             return Decision("failed", decision.file_class, "no space left on the disk")
-        _new_file(world, slot, host, t.cast(Record, record), decision)
+        _new_file(world, slot, host, t.cast(Record, _record(world, database, slot)), decision)
     if decision.decision in ("create", "join", "start"):
         file = t.cast(File, slot.file)
         if file.address != host.address:
@@ -128,8 +123,15 @@ def launch(world: World, database: str, host: Host) -> Decision:
     return decision
 
 
-def decide_for(world: World, host: Host, slot: Slot, record: Record | None) -> Decision:
+def decide_for(world: World, database: str, host: Host) -> Decision:
+    slot = host.slots[database]
+    record = _record(world, database, slot)
     return decide(slot.file, record, host.name, world.address_of(host.name), slot.witness, slot.disk)
+
+
+def _record(world: World, database: str, slot: Slot) -> Record | None:
+    """What the launcher reads: the copy of its machine, or the ConfigMap that is mounted."""
+    return world.config_map[database] if world.pods else slot.record
 
 
 def _vetoed(world: World, database: str, host: Host) -> bool:
@@ -146,8 +148,6 @@ def _new_file(world: World, slot: Slot, host: Host, record: Record, decision: De
     address = world.address_of(host.name)
     sid = world.fresh_id()
     if decision.decision == "create":
-        from .world import Entry
-
         slot.file = File("member", world.fresh_id(), sid, address, 1, (Entry(1, "servers", ((sid, address),)),))
     else:
         others = tuple(m.address for name, m in record.members.items() if name != host.name and m.state != "absent")

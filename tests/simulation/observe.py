@@ -10,7 +10,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from . import launcher
-from .world import NORTHBOUND, File, Host, Raft, Server, Slot, World
+from .world import NORTHBOUND, File, Host, Raft, Server, World
 
 # One entry of the model stands for this many: one that is not replicated is more than the gates let pass as a lag.
 SCALE = 100
@@ -18,10 +18,6 @@ SCALE = 100
 
 def index_of(file: File | None) -> int | None:
     return SCALE * len(file.log) if file is not None and file.log else None
-
-
-def term_of(file: File | None) -> int | None:
-    return file.log[-1].term if file is not None and file.log else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,43 +124,45 @@ def record_dict(record: Record | None) -> dict[str, t.Any] | None:
     return _record_dict(repr(record), _Key(record)) if record is not None else None
 
 
-def observe_member(world: World, database: str, host: Host, *, restart_reason: bool = True) -> Observation:
-    """What the module that runs on the host (or in the pod) returns."""
+def observe_member(world: World, database: str, host: Host) -> Observation:
+    """What the module that runs on the host, or in the pod, returns."""
     slot = host.slots[database]
-    record = world.config_map[database] if world.pods else slot.record
-    decision = launcher.decide_for(world, host, slot, record)
-    seen = Observation(
-        host.name,
-        file_class=decision.file_class,
-        file_cid=slot.file.cid if slot.file else None,
-        file_sid=slot.file.sid if slot.file else None,
-        file_reason=decision.reason,
-        record=record_dict(record),
-        **extras(world, slot),
-    )
-    if slot.server is None:
-        return seen
+    record = record_dict(world.config_map[database] if world.pods else slot.record)
+    decision = launcher.decide_for(world, database, host)
+    file, server = slot.file, slot.server
+    file_class, problem = decision.file_class, ""
+    if slot.tool_fails:
+        file_class, file = "unknown", None
+    if world.address_of(host.name) != host.address:
+        problem = f"{world.address_of(host.name)} is no address of {host.name}"
+    known: dict[str, t.Any] = {
+        "file_class": file_class,
+        "file_cid": file.cid if file else None,
+        "file_sid": file.sid if file else None,
+        "file_reason": decision.reason,
+        "record": record,
+        "last_term": file.log[-1].term if file and file.log else None,
+        "last_index": index_of(file),
+        "witness_index": SCALE * slot.witness.position[1] if slot.witness else None,
+        "witnesses": {sid[:4]: SCALE * entries for sid, entries in slot.witnesses},
+        "start_problem": problem,
+        "file_bytes": 1000,
+        "free_bytes": 0 if slot.full else 1000000,
+    }
+    if server is None:
+        return Observation(host.name, **known)
     raft = Raft(world, database)
     connected = raft.connected(host)
-    answer = answer_of(world, database, host, raft, connected)
-    data = slot.server.data
-    changed = restart_reason and slot.settings is not None and slot.server.settings != slot.settings
-    values = {name: getattr(seen, name) for name in seen.__dataclass_fields__}
+    data = server.data
     return Observation(
-        **{
-            **values,
-            "running": True,
-            "connected": connected,
-            "leader": slot.server.leader,
-            "cid": data.cid,
-            "sid": data.sid,
-            "listed": {sid[:4]: address for sid, address in data.servers.items()} if data.kind == "member" else {},
-            "restart_reason": "its settings have changed" if changed else "",
-            "answer": answer.as_dict(),
-        }
+        host.name,
+        running=True,
+        connected=connected,
+        leader=server.leader,
+        cid=data.cid,
+        sid=data.sid,
+        listed={sid[:4]: address for sid, address in data.servers.items()} if data.kind == "member" else {},
+        restart_reason="its settings have changed" if server.settings != world.settings else "",
+        answer=answer_of(world, database, host, raft, connected).as_dict(),
+        **known,
     )
-
-
-def extras(world: World, slot: Slot) -> dict[str, t.Any]:
-    """The fields of R25 and R33; the code before them does not read them."""
-    return {"last_term": term_of(slot.file), "last_index": index_of(slot.file)}

@@ -98,6 +98,7 @@ class Slot:
         "tool_fails",
         "waits",
         "witness",
+        "witnesses",
     )
 
     def __init__(self) -> None:
@@ -109,6 +110,7 @@ class Slot:
         self.older_record: Record | None = None  # what a backup of the record holds
         self.settings: Settings | None = None
         self.witness: Witness | None = None
+        self.witnesses: tuple[tuple[str, int], ...] = ()  # sid and length of the log of every member, as this host has seen them
         self.slow = False
         self.full = False
         self.tool_fails = False
@@ -164,11 +166,17 @@ class Violation(Exception):
 class World:
     """Everything there is. `declared` is the inventory's or the specification's list of hosts."""
 
-    def __init__(self, size: int = 3, databases: t.Sequence[str] = (NORTHBOUND,), *, spare: int = 0, pods: bool = False) -> None:
+    def __init__(
+        self, size: int = 3, databases: t.Sequence[str] = (NORTHBOUND,), *, spare: int = 0, pods: bool = False
+    ) -> None:
+        """`size` declared hosts and `spare` ones. With `pods` the members are pods of one database, named as the StatefulSet names them."""
         self.pods = pods
         self.databases = tuple(databases)
-        names = [f"m{number}" for number in range(1, size + spare + 1)]
-        self.hosts = {name: Host(name, f"tcp:192.0.2.{name[1:]}:6643", databases) for name in names}
+        numbers = range(1, size + spare + 1)
+        names = [f"ovn-{databases[0]}-{number - 1}" if pods else f"m{number}" for number in numbers]
+        self.hosts = {
+            name: Host(name, f"tcp:192.0.2.{number}:6643", databases) for number, name in zip(numbers, names)
+        }
         self.declared: tuple[str, ...] = tuple(names[:size])
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
@@ -177,6 +185,7 @@ class World:
         self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
         self.confirmed: frozenset[str] = frozenset()  # options by which the operator takes a responsibility
         self.now = 0
+        self.faults = 0  # events so far, to tell what happened since an observation
         self.counter = 0  # names of servers, clusters, runs
         self.writes = 0
         self.disks = size + spare
@@ -296,6 +305,22 @@ class Raft:
         self._elect()
         self.replicate()
         self._join()
+        self._remember()
+
+    def _remember(self) -> None:
+        """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears."""
+        for host, slot in self.running():
+            server = _data(slot)
+            leader = self.leader_of(host)
+            if leader is None or not t.cast(Server, slot.server).linked or server.kind != "member":
+                continue
+            sid = t.cast(str, server.sid)
+            slot.witness = Witness(sid, server.position, slot.disk)
+            heard = self.peers(host) if leader[0] is host else {sid: (host, slot), _data(leader[1]).sid: leader}
+            known = dict(slot.witnesses)
+            for other, pair in heard.items():
+                known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), len(_data(pair[1]).log))
+            slot.witnesses = tuple(sorted((k, v) for k, v in known.items() if k in server.servers))
 
     def _depose(self) -> None:
         for host, slot in self.running():

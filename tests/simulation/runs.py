@@ -1,0 +1,202 @@
+"""Runs: what a playbook or the operator does from its start to its end, around the product's loop, with whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, Run, Words
+from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.members import first_replicas
+
+from . import events
+from .backend import SimulatedBackend
+from .events import Event
+from .world import PAUSE_SECONDS, Raft, Violation, World
+
+_MOST_POINTS = 400
+
+
+class Killed(Exception):
+    """The run died."""
+
+
+class Outcome(t.NamedTuple):
+    """`word` is done, refused, failed or killed; `points` is how often something else could have happened."""
+
+    word: str
+    message: str = ""
+    acted: bool = False
+    points: int = 0
+    decisions: tuple[str, ...] = ()
+
+
+class SimulatedRun:
+    """`interruptions`: number of a point and what happens there, in this order; `left_out`: hosts that `--limit` leaves out."""
+
+    def __init__(
+        self, world: World, left_out: t.Sequence[str] = (), interruptions: t.Sequence[tuple[int, Event]] = ()
+    ) -> None:
+        self.world, self.interruptions = world, interruptions
+        self.hosts = [name for name in world.declared if name not in left_out]
+        world.counter += 1
+        self.name = f"run {world.counter}"
+        self.points = 0
+        self.settings_written = False
+        self.disturbed = False
+        self.backends = {
+            database: SimulatedBackend(world, database, self.name, self.hosts, self.point)
+            for database in world.databases
+        }
+
+    def point(self, where: str) -> None:
+        self.points += 1
+        if self.points > _MOST_POINTS:
+            raise Violation(f"a run does not end: it is {where} for the {self.points}th time")
+        for number, event in self.interruptions:
+            if number != self.points:
+                continue
+            self.disturbed = True
+            if event[0] == "kill":
+                raise Killed(where)
+            if event[0] == "pause":
+                self.world.now += PAUSE_SECONDS
+            play(self.world, event)
+
+    def run(self) -> Outcome:
+        before = self._fingerprint()
+        word, message = "done", ""
+        try:
+            self._run()
+        except (Refused, Conflict) as e:
+            word, message = "refused", str(e)
+        except OvnError as e:
+            word, message = "failed", str(e)
+        except Killed as e:
+            word, message = "killed", str(e)
+        if word != "killed":
+            for backend in self.backends.values():
+                backend.release()
+        acted = any(backend.acted for backend in self.backends.values())
+        if word == "refused" and not acted and not self.disturbed and before != self._fingerprint():
+            raise Violation(f"a refused run has changed something: {message}")
+        decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)
+        return Outcome(word, message, acted, self.points, decisions)
+
+    def _fingerprint(self) -> list[t.Any]:
+        """All that a run can change: byte by byte in the tests on machines, value by value here."""
+        return [
+            (host.name, slot.file, slot.server, slot.record, slot.settings, slot.aside)
+            for database in self.world.databases
+            for host, slot in self.world.slots(database)
+        ] + [list(self.world.replicas.values()), list(self.world.config_map.values())]
+
+    def _run(self) -> None:
+        plans = {database: self._plan_of(database) for database in self.world.databases}
+        if not self.world.pods:
+            for database, backend in self.backends.items():  # R27: refuse before anything is written
+                next_round(plans[database], backend.observe(), Progress(), self.world.now)
+            for backend in self.backends.values():
+                backend.acquire("roll out the control plane")
+            for name in self.hosts:
+                for slot in self.world.hosts[name].slots.values():
+                    slot.settings = self.world.settings
+            self.point("after the settings were written")
+        else:
+            self._apply_objects(plans)
+        for database, backend in self.backends.items():
+            converge(backend, plans[database], clock=lambda: self.world.now)
+            self.point("after one database")
+        self._hand_out()
+
+    def _plan_of(self, database: str) -> Run:
+        world = self.world
+        known = sorted(world.clients[database])
+        return Run(
+            database,
+            {name: world.address_of(name) for name in world.declared},
+            name=self.name,
+            time="2026-01-01T00:00:00Z",
+            allow_outage="allow_outage" in world.confirmed,
+            allow_names=world.pods,
+            words=PODS if world.pods else Words(),
+            witnesses=() if world.pods else tuple(f"a chassis is connected to cluster {cid}" for cid in known),
+            new_cluster="new_cluster" in world.confirmed,
+            accept_rollback="accept_rollback" in world.confirmed,
+        )
+
+    def _apply_objects(self, plans: t.Mapping[str, Run]) -> None:
+        world = self.world
+        replicas = {database: self._first_replicas(database) for database in world.databases}
+        versions = dict(world.replicas)
+        self.point("after the objects were read")
+        for database, backend in self.backends.items():
+            backend.acquire("apply the objects")
+            if world.replicas[database] != versions[database]:
+                raise Conflict("The StatefulSet was changed meanwhile. Run again.")  # R31: resourceVersion
+            if (world.replicas[database] or 0) < replicas[database] or world.replicas[database] is None:
+                backend.acted = True
+                backend.scale(replicas[database])
+        events.settle(world)
+        events.check(world)
+        self.point("after the objects were applied")
+
+    def _first_replicas(self, database: str) -> int:
+        world = self.world
+        wanted = types.SimpleNamespace(name="ovn")
+        claims = [number for number, (_h, slot) in enumerate(world.slots(database), 1) if slot.claim]
+        live = types.SimpleNamespace(
+            replicas=lambda _database: world.replicas[database] or 0, claims=lambda _database: max(claims, default=0)
+        )
+        return first_replicas(t.cast(t.Any, wanted), t.cast(t.Any, live), t.cast(t.Any, database), world.config_map[database])
+
+    def _hand_out(self) -> None:
+        """Clients get endpoints only when every database is there."""
+        for database in self.world.databases:
+            records = (
+                [self.world.config_map[database]]
+                if self.world.pods
+                else [self.world.hosts[name].slots[database].record for name in self.hosts]
+            )
+            self.world.clients[database] |= {record.cid for record in records if record is not None and record.cid}
+
+
+def play(world: World, event: Event) -> Outcome | None:
+    """An event of the vocabulary, or a run: ("run", hosts left out, interruptions)."""
+    if event[0] == "run":
+        outcome = SimulatedRun(world, event[1], event[2]).run()
+        events.check(world)
+        return outcome
+    if event[0] != "pause":
+        events.apply(world, event)
+        events.check(world)
+    return None
+
+
+def healthy(world: World) -> str:
+    """Why the databases are not as declared; empty if they are."""
+    for database in world.databases:
+        raft = Raft(world, database)
+        leaders = raft.leaders()
+        if len(leaders) != 1:
+            return f"{database} has {len(leaders)} leaders"
+        host, slot = leaders[0]
+        servers = slot.server.data.servers if slot.server else {}
+        if len(servers) != len(world.declared):
+            return f"{database} has {len(servers)} members of {len(world.declared)}"
+        if len(raft.peers(host)) != len(world.declared):
+            return f"{len(raft.peers(host))} of {len(world.declared)} members of {database} take part"
+        for name in world.declared:
+            its = world.hosts[name].slots[database]
+            if its.server is None or not raft.connected(world.hosts[name]):
+                return f"{database} on {name} does not take part"
+            if its.server.settings != world.settings:
+                return f"{database} on {name} runs with old settings"
+            if its.file is None or not its.server.linked:
+                return f"{database} on {name} runs without its file"
+            record = world.config_map[database] if world.pods else its.record
+            member = record.members.get(name) if record else None
+            if member is None or member.state != "confirmed" or member.sid != its.server.data.sid:
+                return f"{database} on {name} is not confirmed in the record"
+    return ""
