@@ -37,6 +37,7 @@ class SimulatedBackend:
         self.replicas = replicas  # pods: how many the run wants at least
         self.raft = Raft(world, database)
         self.acted = False
+        self.rounds = 0
         self.decisions: list[str] = []
         self._version = world.map_version[database]
         self._faults = 0
@@ -46,6 +47,7 @@ class SimulatedBackend:
     def observe(self) -> dict[str, Observation]:
         self.point("before an observation")
         self.world.now += _OBSERVATION
+        self.rounds += 1
         self._faults = self.world.faults
         self._version = self.world.map_version[self.database]
         return self.look()

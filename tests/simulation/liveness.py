@@ -1,0 +1,166 @@
+"""Liveness: faults stop, then a few runs have to lead to a healthy cluster, or a refusal has to name a remedy that leads there."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from . import events
+from .runs import Outcome, SimulatedRun, healthy
+from .world import PAUSE_SECONDS, Violation, World
+
+# Runs after the last fault, remedies included.
+MOST_RUNS = 8
+
+
+def stop_faults(world: World) -> None:
+    """Everything that an operator repairs without knowing Raft: power, network, disks that are full, tools, variables."""
+    world.now += PAUSE_SECONDS
+    world.cut = frozenset()
+    world.wrong_address = frozenset()
+    world.confirmed |= {"allow_outage"}
+    if not world.settings.good:
+        events.apply(world, ("good_settings",))
+    for host in world.hosts.values():
+        host.reachable = True
+        for slot in host.slots.values():
+            slot.slow = slot.full = slot.tool_fails = False
+    for name, host in world.hosts.items():
+        if not host.on:
+            events.apply(world, ("boot", name))
+    events.settle(world)
+    events.settle(world)
+
+
+class Remedy(t.NamedTuple):
+    """`apply` does what the message that matches `words` names; it returns False if there is nothing of that kind to do."""
+
+    words: str
+    apply: t.Callable[[World, re.Match[str]], bool]
+
+
+def _remove_file(world: World, match: re.Match[str]) -> bool:
+    """The message names the member whose file is in the way; the operator moves it aside."""
+    name = match["member"]
+    if name not in world.hosts:
+        return False
+    changed = False
+    for slot in world.hosts[name].slots.values():
+        if slot.server is None and slot.file is not None:
+            slot.file, changed = None, True
+    return changed
+
+
+def _put_back(world: World, match: re.Match[str]) -> bool:
+    """Members that are recorded are declared again."""
+    names = [name for name in match["members"].split(", ") if name in world.hosts]
+    declared = tuple(name for name in world.hosts if name in {*world.declared, *names})
+    if declared == world.declared:
+        return False
+    world.declared = declared
+    return True
+
+
+def _smaller_side(world: World, match: re.Match[str]) -> bool:
+    """A split: the operator keeps the side with the acknowledged writes, and moves the files of the other away."""
+    changed = False
+    for database in world.databases:
+        keep = {
+            slot.file.cid
+            for _host, slot in world.slots(database)
+            if slot.file and world.acknowledged[database] and world.acknowledged[database] <= slot.file.writes
+        }
+        for _host, slot in world.slots(database):
+            if keep and slot.file is not None and slot.file.cid not in keep:
+                slot.server, slot.file, slot.record, changed = None, None, None, True
+    return changed
+
+
+def _remove_records(world: World, match: re.Match[str]) -> bool:
+    """Copies of the record that name another cluster than the files with the acknowledged writes."""
+    changed = False
+    for database in world.databases:
+        cids = {s.file.cid for _h, s in world.slots(database) if s.file and world.acknowledged[database] <= s.file.writes}
+        for _host, slot in world.slots(database):
+            if slot.record is not None and slot.record.cid and slot.record.cid not in cids:
+                slot.record, changed = None, True
+    return changed
+
+
+def _first_hosts(world: World, match: re.Match[str]) -> bool:
+    """The inventory names the hosts of the control plane that clients know."""
+    declared = tuple(list(world.hosts)[:3])
+    changed = declared != world.declared
+    world.declared = declared
+    return changed
+
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
+    Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
+    Remedy(r"Use the inventory that has its members", _first_hosts),
+    Remedy(r" is split: ", _smaller_side),
+    Remedy(r"name different clusters", _remove_records),
+)
+
+
+def recoverable(world: World) -> bool:
+    """Whether a quorum of good files is there, so that nothing but runs should be needed."""
+    for database in world.databases:
+        files = [
+            slot.file
+            for host, slot in world.slots(database)
+            if slot.file is not None
+            and slot.file.kind == "member"
+            and slot.file.address == host.address
+            and (slot.witness is None or slot.witness.sid != slot.file.sid or slot.file.position >= slot.witness.position)
+            and (slot.witness is None or slot.witness.sid != slot.file.sid or slot.witness.disk == slot.disk)
+        ]
+        ever = bool(world.clients[database] or world.acknowledged[database])
+        if not files:
+            if ever or any(slot.record or slot.file for _h, slot in world.slots(database)):
+                return False
+            continue
+        newest = max(files, key=lambda file: file.position)
+        good = {file.sid for file in files if file.cid == newest.cid} & set(newest.servers)
+        if 2 * len(good) <= len(newest.servers):
+            return False
+        if not world.acknowledged[database] <= newest.writes:
+            return False
+    return True
+
+
+def check(world: World) -> Outcome | None:
+    """Runs on a copy of the world; `Violation` if neither runs nor named remedies help. Returns the last outcome."""
+    world = world.copy()
+    stop_faults(world)
+    able = recoverable(world)
+    outcome: Outcome | None = None
+    messages: list[str] = []
+    for _run in range(MOST_RUNS):
+        outcome = SimulatedRun(world).run()
+        events.check(world)
+        events.settle(world)
+        why = healthy(world)
+        if not why:
+            return outcome
+        if outcome.word == "done":
+            raise Violation(f"a run says that all is done, but {why}")
+        if outcome.message in messages[-1:] and not _remedy(world, outcome.message):
+            break
+        messages.append(outcome.message)
+        world.now += PAUSE_SECONDS
+    if outcome is not None and outcome.word == "done":
+        return outcome
+    if able:
+        raise Violation(f"no run makes progress although a quorum of good files is there: {messages[-1]}")
+    return outcome
+
+
+def _remedy(world: World, message: str) -> bool:
+    for remedy in REMEDIES:
+        match = re.search(remedy.words, message)
+        if match and remedy.apply(world, match):
+            events.settle(world)
+            return True
+    return False

@@ -1,0 +1,137 @@
+"""The key of a state: two worlds with the same key behave alike. Names of servers, clusters, runs and members do not matter, only who is who."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+
+from .world import Entry, File, Host, Slot, World
+
+_ID = re.compile(r"[0-9a-f]{4}0000-0000-4000-8000-000000000000|@[^@ ]*@")
+
+
+def key(world: World) -> str:
+    """Members are sorted by what can be told of each alone: states that differ only in who is who among the members mostly become one.
+
+    The order of declaration breaks ties in the plan, so this is a reduction for exploration, not an equivalence.
+    """
+    logs = _Logs(world)
+    parts = sorted((_host(world, host, logs), name) for name, host in world.hosts.items())
+    ranked = {name: f"@{name}@" for _part, name in parts}
+    text = repr(
+        (
+            [part for part, _name in parts],
+            [ranked[name] for name in sorted(world.declared)],
+            sorted(world.wrong_address),
+            sorted(sorted(pair) for pair in world.cut),
+            [(sorted(world.clients[d]), world.replicas[d], _record(world.config_map[d], 0)) for d in world.databases],
+            sorted(world.confirmed),
+            world.lease is not None and world.lease[1] > world.now,
+            logs.text,
+        )
+    )
+    for number, (_part, name) in enumerate(parts):
+        host = world.hosts[name]
+        text = text.replace(f"'{name}'", f"'@h{number}@'").replace(host.address, f"@h{number}@")
+    seen: dict[str, str] = {}
+    return _ID.sub(lambda match: seen.setdefault(match[0], f"#{len(seen)}"), text)
+
+
+class _Logs:
+    """Logs by rank: what matters is which is a prefix of which, which terms are newer, and who has the acknowledged writes."""
+
+    def __init__(self, world: World) -> None:
+        found: set[tuple[Entry, ...]] = set()
+        terms: set[int] = {0}
+        for database in world.databases:
+            for _host, slot in world.slots(database):
+                for file in _files(slot):
+                    found.add(file.log)
+                    terms.add(file.term)
+        ordered = sorted(found, key=lambda log: (len(log), repr(log)))
+        terms |= {entry.term for log in ordered for entry in log[-1:]}
+        self._terms = {term: rank for rank, term in enumerate(sorted(terms))}
+        self._ranks = {log: rank for rank, log in enumerate(ordered)}
+        self._lengths = {length: rank for rank, length in enumerate(sorted({len(log) for log in ordered}))}
+        acknowledged = frozenset().union(*world.acknowledged.values())
+        text = []
+        for log in ordered:
+            prefixes = [other for other in ordered if len(other) < len(log) and log[: len(other)] == other]
+            writes = {entry.argument for entry in log if entry.operation == "write"}
+            servers = next((entry.argument for entry in reversed(log) if entry.operation == "servers"), ())
+            text.append(
+                (
+                    self._ranks[prefixes[-1]] if prefixes else -1,
+                    self._lengths[len(log)],
+                    self._terms[log[-1].term] if log else 0,
+                    len(acknowledged - writes) > 0,
+                    sorted(servers),
+                )
+            )
+        self.text = repr(text)
+
+    def of(self, file: File | None) -> t.Any:
+        if file is None:
+            return None
+        return (file.kind, file.cid, file.sid, file.address, self._terms[file.term], self._ranks[file.log], file.remotes)
+
+    def position(self, position: tuple[int, int]) -> t.Any:
+        return (self._terms.get(position[0], -1), self._lengths.get(position[1], -1))
+
+    def length(self, length: int) -> int:
+        return self._lengths.get(length, -1)
+
+
+def _files(slot: Slot) -> list[File]:
+    files = [slot.file, slot.server.data if slot.server else None, slot.snapshot[0] if slot.snapshot else None]
+    return [file for file in files if file is not None]
+
+
+def _host(world: World, host: Host, logs: _Logs) -> str:
+    slots = []
+    for database in world.databases:
+        slot, newest = host.slots[database], _newest(world, database)
+        server = slot.server
+        slots.append(
+            (
+                logs.of(slot.file),
+                server and (logs.of(server.data), _settings(world, server.settings), *server[2:]),
+                slot.snapshot and (logs.of(slot.snapshot[0]), slot.snapshot[1] == slot.disk),
+                _record(slot.record, newest),
+                _record(slot.older_record, newest),
+                _settings(world, slot.settings),
+                slot.witness
+                and (slot.witness.sid, logs.position(slot.witness.position), slot.witness.disk == slot.disk),
+                [(sid, logs.length(length)) for sid, length in slot.witnesses],
+                slot.slow,
+                slot.full,
+                slot.tool_fails,
+                slot.claim,
+            )
+        )
+    lock = host.lock is not None and host.lock[1] > world.now
+    return repr((host.on, host.reachable, lock, host.name in world.wrong_address, slots))
+
+
+def _settings(world: World, settings: t.Any) -> t.Any:
+    return settings and (settings.good, settings == world.settings)
+
+
+def _newest(world: World, database: str) -> int:
+    copies = [slot.record.revision for _host, slot in world.slots(database) if slot.record]
+    return max(copies, default=0)
+
+
+def _record(record: Record | None, newest: int) -> t.Any:
+    if record is None:
+        return None
+    members = [(name, m.state, m.sid, m.address) for name, m in sorted(record.members.items())]
+    return (
+        max(-2, record.revision - newest) if newest else 0,
+        record.cid,
+        record.permit and record.permit.member,
+        record.hold,
+        members,
+    )
