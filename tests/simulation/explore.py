@@ -126,8 +126,7 @@ class Report:
 
 def kind_of(violation: str) -> str:
     """Violations of one kind differ only in names and numbers."""
-    words = violation.split(": ")[0]
-    return " ".join(word for word in words.split() if not any(c.isdigit() for c in word))
+    return " ".join(word for word in violation.split() if not any(c.isdigit() for c in word))[:110]
 
 
 def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:

@@ -6,7 +6,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import Entry, File, Host, Raft, Server, Slot, Witness, World
+from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
 
 class Decision(t.NamedTuple):
     """`decision` is start, create, join, ask, refuse or idle; `file_class` what the script calls the file."""
@@ -148,7 +148,7 @@ def _new_file(world: World, slot: Slot, host: Host, record: Record, decision: De
     address = world.address_of(host.name)
     sid = world.fresh_id()
     if decision.decision == "create":
-        slot.file = File("member", world.fresh_id(), sid, address, 1, (Entry(1, "servers", ((sid, address),)),))
+        slot.file = File("member", world.fresh_id(), sid, address, 1, EMPTY.append(Entry(1, "servers", ((sid, address),))))
     else:
         others = tuple(m.address for name, m in record.members.items() if name != host.name and m.state != "absent")
-        slot.file = File("joining", record.cid, sid, address, 0, (), others)
+        slot.file = File("joining", record.cid, sid, address, 0, EMPTY, others)

@@ -133,7 +133,6 @@ class SimulatedRun:
             if world.replicas[database] != versions[database]:
                 raise Conflict("The StatefulSet was changed meanwhile. Run again.")  # R31: resourceVersion
             if (world.replicas[database] or 0) < replicas[database] or world.replicas[database] is None:
-                self.changed = True
                 backend.scale(replicas[database])
         events.settle(world)
         events.check(world)

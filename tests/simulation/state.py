@@ -7,7 +7,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import Entry, File, Host, Slot, World
+from .world import File, Host, Log, Slot, World
 
 _ID = re.compile(r"[0-9a-f]{4}0000-0000-4000-8000-000000000000|@[^@ ]*@")
 
@@ -43,31 +43,33 @@ class _Logs:
     """Logs by rank: what matters is which is a prefix of which, which terms are newer, and who has the acknowledged writes."""
 
     def __init__(self, world: World) -> None:
-        found: set[tuple[Entry, ...]] = set()
+        found: set[Log] = set()
         terms: set[int] = {0}
         for database in world.databases:
             for _host, slot in world.slots(database):
                 for file in _files(slot):
                     found.add(file.log)
                     terms.add(file.term)
-        ordered = sorted(found, key=lambda log: (len(log), repr(log)))
-        terms |= {entry.term for log in ordered for entry in log[-1:]}
+        acknowledged = frozenset().union(*world.acknowledged.values())
+        ordered = sorted(
+            found, key=lambda log: (log.length, log.term, len(log.writes), repr(sorted(log.servers.items())))
+        )
+        terms |= {log.term for log in ordered}
         self._terms = {term: rank for rank, term in enumerate(sorted(terms))}
         self._ranks = {log: rank for rank, log in enumerate(ordered)}
-        self._lengths = {length: rank for rank, length in enumerate(sorted({len(log) for log in ordered}))}
-        acknowledged = frozenset().union(*world.acknowledged.values())
+        self._lengths = {length: rank for rank, length in enumerate(sorted({log.length for log in ordered}))}
         text = []
         for log in ordered:
-            prefixes = [other for other in ordered if len(other) < len(log) and log[: len(other)] == other]
-            writes = {entry.argument for entry in log if entry.operation == "write"}
-            servers = next((entry.argument for entry in reversed(log) if entry.operation == "servers"), ())
+            prefix, parent = -1, log.parent
+            while parent is not None and prefix < 0:
+                prefix, parent = self._ranks.get(parent, -1), parent.parent
             text.append(
                 (
-                    self._ranks[prefixes[-1]] if prefixes else -1,
-                    self._lengths[len(log)],
-                    self._terms[log[-1].term] if log else 0,
-                    len(acknowledged - writes) > 0,
-                    sorted(servers),
+                    prefix,
+                    self._lengths[log.length],
+                    self._terms[log.term],
+                    len(acknowledged - log.writes) > 0,
+                    sorted(log.servers.items()),
                 )
             )
         self.text = repr(text)

@@ -25,6 +25,46 @@ class Entry(t.NamedTuple):
     argument: t.Any = None
 
 
+class Log:
+    """A Raft log as the last of its entries and the log before it. Equal logs are one object, so that comparing them costs nothing."""
+
+    __slots__ = ("_following", "entry", "length", "parent", "servers", "term", "writes")
+
+    def __init__(self, parent: Log | None = None, entry: Entry | None = None) -> None:
+        self.parent, self.entry = parent, entry
+        self._following: dict[Entry, Log] = {}
+        self.length: int = parent.length + 1 if parent is not None else 0
+        self.term: int = entry.term if entry is not None else 0
+        self.servers: dict[str, str] = parent.servers if parent is not None else {}  # the configuration in effect: sid to address
+        self.writes: frozenset[int] = parent.writes if parent is not None else frozenset()
+        if entry is not None and entry.operation == "servers":
+            self.servers = dict(entry.argument)
+        if entry is not None and entry.operation == "write":
+            self.writes |= {entry.argument}
+
+    def append(self, entry: Entry) -> Log:
+        found = self._following.get(entry)
+        if found is None:
+            found = self._following[entry] = Log(self, entry)
+        return found
+
+    def common(self, other: Log) -> int:
+        """The number of entries that both logs begin with."""
+        one, two = self, other
+        while one is not two:
+            if one.length >= two.length:
+                one = t.cast(Log, one.parent)
+            else:
+                two = t.cast(Log, two.parent)
+        return one.length
+
+    def starts_with(self, other: Log) -> bool:
+        return self.common(other) == other.length
+
+
+EMPTY = Log()
+
+
 class File(t.NamedTuple):
     """A database file. `kind` is member, joining, dead-join, left, broken, empty, unidentifiable or standalone."""
 
@@ -33,25 +73,21 @@ class File(t.NamedTuple):
     sid: str | None = None
     address: str = ""
     term: int = 0
-    log: tuple[Entry, ...] = ()
+    log: Log = EMPTY
     remotes: tuple[str, ...] = ()
 
     @property
     def servers(self) -> dict[str, str]:
-        """The configuration in effect: sid to address."""
-        for entry in reversed(self.log):
-            if entry.operation == "servers":
-                return dict(entry.argument)
-        return {}
+        return self.log.servers
 
     @property
     def writes(self) -> frozenset[int]:
-        return frozenset(entry.argument for entry in self.log if entry.operation == "write")
+        return self.log.writes
 
     @property
     def position(self) -> tuple[int, int]:
         """What elections compare: term of the last entry, number of entries."""
-        return (self.log[-1].term if self.log else 0, len(self.log))
+        return (self.log.term, self.log.length)
 
 
 class Settings(t.NamedTuple):
@@ -225,6 +261,11 @@ class World:
             Raft(self, database).settle()
 
 
+_MOST_MEMOS = 100_000
+_LEADERS: dict[t.Hashable, tuple[str, ...]] = {}
+_SETTLED: dict[t.Hashable, list[t.Any]] = {}
+
+
 class Raft:
     """The servers of one database."""
 
@@ -265,8 +306,24 @@ class Raft:
     def has_majority(self, host: Host) -> bool:
         return 2 * len(self.peers(host)) > len(_data(host.slots[self.database]).servers)
 
+    def key(self) -> t.Hashable:
+        """All that decides what happens by itself; memos of pure functions of the state go by it."""
+        slots = [
+            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk) for _h, s in self.world.slots(self.database)
+        ]
+        return (self.database, self.world.cut, tuple(self.world.hosts), tuple(slots))
+
     def leaders(self) -> list[tuple[Host, Slot]]:
         """Leaders that can commit, the newest term first."""
+        state = self.key()
+        names = _LEADERS.get(state)
+        if names is None:
+            if len(_LEADERS) > _MOST_MEMOS:
+                _LEADERS.clear()
+            names = _LEADERS[state] = tuple(host.name for host, _slot in self._leaders())
+        return [(self.world.hosts[name], self.world.hosts[name].slots[self.database]) for name in names]
+
+    def _leaders(self) -> list[tuple[Host, Slot]]:
         found = [
             (host, slot) for host, slot in self.running() if slot.server and slot.server.leader and self.has_majority(host)
         ]
@@ -275,7 +332,7 @@ class Raft:
     def leader_of(self, host: Host) -> tuple[Host, Slot] | None:
         """The leader that takes this member's server along."""
         own = _data(host.slots[self.database])
-        for leader, slot in self.leaders():
+        for leader, slot in self._leaders():
             if _data(slot).cid == own.cid and own.sid in _data(slot).servers and self.talk(leader, host):
                 return leader, slot
         return None
@@ -298,6 +355,19 @@ class Raft:
     # --- what happens by itself ------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
+        before = self.key()
+        after = _SETTLED.get(before)
+        slots = [slot for _host, slot in self.world.slots(self.database)]
+        if after is not None:
+            for slot, (server, file, witness, witnesses) in zip(slots, after):
+                slot.server, slot.file, slot.witness, slot.witnesses = server, file, witness, witnesses
+            return
+        self._settle()
+        if len(_SETTLED) > _MOST_MEMOS:
+            _SETTLED.clear()
+        _SETTLED[before] = [(slot.server, slot.file, slot.witness, slot.witnesses) for slot in slots]
+
+    def _settle(self) -> None:
         for _host, slot in self.running():
             if slot.server and slot.server.elected:
                 slot.server = slot.server._replace(elected=False)
@@ -319,7 +389,7 @@ class Raft:
             heard = self.peers(host) if leader[0] is host else {sid: (host, slot), _data(leader[1]).sid: leader}
             known = dict(slot.witnesses)
             for other, pair in heard.items():
-                known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), len(_data(pair[1]).log))
+                known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), _data(pair[1]).log.length)
             slot.witnesses = tuple(sorted((k, v) for k, v in known.items() if k in server.servers))
 
     def _depose(self) -> None:
@@ -333,7 +403,7 @@ class Raft:
             slot.server = server = server._replace(isolated=False)
             newer = [
                 _data(other)
-                for peer, other in self.leaders()
+                for peer, other in self._leaders()
                 if peer is not host and self.talk(host, peer) and _data(other).cid == server.data.cid
             ]
             if any(data.term > server.data.term for data in newer):
@@ -360,17 +430,17 @@ class Raft:
         for _peer, other in voters.values():
             other.write(_data(other)._replace(term=term))
         data = _data(slot)
-        slot.write(data._replace(log=(*data.log, Entry(term, "none"))))
+        slot.write(data._replace(log=data.log.append(Entry(term, "none"))))
         slot.server = t.cast(Server, slot.server)._replace(leader=True, isolated=False, elected=True)
         self.replicate()
         return True
 
     def replicate(self) -> None:
-        for host, slot in self.leaders():
+        for host, slot in self._leaders():
             data = _data(slot)
             for peer, other in self.peers(host).values():
                 own = _data(other)
-                if peer is host or other.slow or own.log == data.log or own.term > data.term:
+                if peer is host or other.slow or own.log is data.log or own.term > data.term:
                     continue
                 if other.full:
                     # It goes on in memory; the hole in the file shows at the next start.
@@ -385,7 +455,7 @@ class Raft:
             data = _data(slot)
             if data.kind != "joining" or slot.slow or slot.full:
                 continue
-            for leader, other in self.leaders():
+            for leader, other in self._leaders():
                 if _data(other).cid == data.cid and self.talk(host, leader):
                     servers = {**_data(other).servers, t.cast(str, data.sid): data.address}
                     self._commit(leader, "servers", tuple(servers.items()))
@@ -399,10 +469,10 @@ class Raft:
         """Append to the leader's log and replicate; whether a majority has it."""
         slot = host.slots[self.database]
         data = _data(slot)
-        slot.write(data._replace(log=(*data.log, Entry(data.term, operation, argument))))
+        slot.write(data._replace(log=data.log.append(Entry(data.term, operation, argument))))
         self.replicate()
         log = _data(slot).log
-        holders = [pair for pair in self.peers(host).values() if _data(pair[1]).log[: len(log)] == log]
+        holders = [pair for pair in self.peers(host).values() if _data(pair[1]).log.starts_with(log)]
         return 2 * len(holders) > len(_data(slot).servers)
 
     def write(self) -> None:
