@@ -61,6 +61,17 @@ def _put_back(world: World, match: re.Match[str]) -> bool:
     return True
 
 
+def _declare_address(world: World, match: re.Match[str]) -> bool:
+    """A living member that is not declared: its host goes into the inventory."""
+    names = [name for name, host in world.hosts.items() if host.address == match["address"]]
+    declared = tuple(name for name in world.hosts if name in {*world.declared, *names})
+    changed = declared != world.declared
+    world.declared = declared
+    if len(declared) % 2 == 0:  # and the one that makes the number odd
+        world.declared = tuple(name for name in world.hosts if name in {*declared, *list(world.hosts)[: len(declared) + 1]})
+    return changed
+
+
 def _smaller_side(world: World, match: re.Match[str]) -> bool:
     """A split: the operator keeps the side with the acknowledged writes, and moves the files of the other away."""
     changed = False
@@ -99,6 +110,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
     Remedy(r"Use the inventory that has its members", _first_hosts),
+    Remedy(r"has a (living|silent) member \w+ at (?P<address>\S+) that", _declare_address),
     Remedy(r" is split: ", _smaller_side),
     Remedy(r"name different clusters", _remove_records),
 )

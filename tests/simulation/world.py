@@ -481,7 +481,8 @@ class Raft:
             if slot.server and slot.server.leader:
                 self.world.writes += 1
                 number = self.world.writes
-                if self._commit(host, "write", number):
+                # Before clients have the endpoints nobody is told anything.
+                if self._commit(host, "write", number) and _data(slot).cid in self.world.clients[self.database]:
                     self.world.acknowledged[self.database] |= {number}
 
     def kick(self, leader: Host, sid: str) -> bool:
