@@ -38,6 +38,7 @@ SENTENCES: dict[str, str] = {
     "right_address": "The inventory gives {0} its own address.",
     "bad_settings": "The declared settings change; with them no member can talk to another.",
     "good_settings": "The declared settings are corrected.",
+    "install": "The declared settings are written on every machine.",
     "lead": "{0} becomes the leader.",
     "lose_record": "{0} loses its copy of the state record.",
     "lose_all_records": "All copies of the state record are lost.",
@@ -200,6 +201,12 @@ def _settings(good: bool) -> t.Callable[[World], None]:
     return act
 
 
+def _install(world: World) -> None:
+    for host in world.hosts.values():
+        for slot in host.slots.values():
+            slot.settings = world.settings if slot.settings is not None else None
+
+
 def _lead(world: World, name: str) -> None:
     for database in world.databases:
         Raft(world, database).elect(world.hosts[name])
@@ -282,6 +289,7 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "right_address": _right_address,
     "bad_settings": _settings(False),
     "good_settings": _settings(True),
+    "install": _install,
     "lead": _lead,
     "lose_record": _each(_lose_record),
     "lose_all_records": _lose_all_records,

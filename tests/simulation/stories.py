@@ -1,0 +1,126 @@
+"""Named stories: what was found once, replayed for ever. The letters are those of the review that collected the first ones."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .events import Event
+
+RUN: Event = ("run", (), ())
+
+
+def during(*pairs: tuple[int, Event]) -> Event:
+    """A run during which other things happen, each at the point of its number."""
+    return ("run", (), pairs)
+
+
+class Named(t.NamedTuple):
+    """`title` is what has to hold. After the events, faults stop and the databases have to become healthy, or the refusal has to be right."""
+
+    name: str
+    title: str
+    start: str
+    events: tuple[Event, ...]
+
+
+STORIES: tuple[Named, ...] = (
+    Named(
+        "D1",
+        "an old copy of a member's disk never leads without acknowledged writes",
+        "three machines",
+        (("snapshot", "m3"), ("down", "m2"), ("write",), ("down", "m1"), ("restore", "m3"), ("boot", "m2"), ("time",)),
+    ),
+    Named(
+        "D1 two of three",
+        "two old copies never lead without acknowledged writes",
+        "three machines",
+        (
+            *(("snapshot", "m2"), ("snapshot", "m3"), ("write",), ("down", "m1")),
+            *(("down", "m2"), ("restore", "m3"), ("restore", "m2"), ("time",)),
+        ),
+    ),
+    *(
+        Named(
+            f"D2 killed at point {point}",
+            "a joined member that is still expected is not written off when the control plane is declared again",
+            "new pods",
+            (during((point, ("kill",))), ("recreate",), ("clock", 1000), RUN, ("write",)),
+        )
+        for point in range(8, 22)
+    ),
+    Named(
+        "D3",
+        "a run that is refused for an address has written nothing",
+        "three machines",
+        (("wrong_address", "m2"), ("bad_settings",), RUN),
+    ),
+    Named(
+        "D5 follower",
+        "a follower with bad settings gets the corrected ones before a gate waits for it",
+        "three machines",
+        (("bad_settings",), RUN, ("lead", "m3"), ("good_settings",), RUN),
+    ),
+    Named(
+        "D5 joiner",
+        "a joiner with bad settings gets the corrected ones",
+        "new machines",
+        (during((12, ("bad_settings",))), RUN, RUN),
+    ),
+    Named(
+        "D5 no leader",
+        "corrected settings reach a cluster whose members all run with bad ones",
+        "three machines",
+        (("bad_settings",), ("down", "m1"), ("down", "m2"), ("down", "m3"), ("install",), ("boot", "m1"), ("boot", "m2"), ("boot", "m3")),
+    ),
+    Named(
+        "D6",
+        "new central hosts in the inventory do not found a second cluster",
+        "other hosts",
+        (("replace_hosts", "m4", "m5", "m6"), RUN),
+    ),
+    Named(
+        "D7",
+        "a run that slept longer than its Lease does not scale members away",
+        "growing pods",
+        (during((1, ("pause",)), (1, ("scale", 3)), (1, RUN)),),
+    ),
+    *(
+        Named(
+            f"D8 crash at point {point}",
+            "no step on one database rests on an observation from before a step on the other",
+            "two databases",
+            (("good_settings",), during((point, ("crash", "m3")))),
+        )
+        for point in range(1, 30)
+    ),
+    Named(
+        "cloned disk",
+        "a damaged copy of a live member's disk is no reason to kick that member",
+        "three machines",
+        (("clone", "m3", "m2"), ("damage", "m2"), RUN),
+    ),
+    Named(
+        "bad from the start",
+        "settings that were bad from the start are corrected on the only member as well",
+        "new machines",
+        (("bad_settings",), RUN),
+    ),
+    Named(
+        "wrong address from the start",
+        "the address of a member that never joined follows the inventory",
+        "new machines",
+        (("wrong_address", "m3"), RUN),
+    ),
+    Named(
+        "lost before it was confirmed",
+        "a joined member that loses its file before it is confirmed is replaced",
+        "new machines",
+        (during((28, ("kill",))), ("unlink", "m3")),
+    ),
+    Named(
+        "adopted with a broken member",
+        "a member that is broken when the cluster is adopted is removed and joins",
+        "five machines",
+        (("damage", "m3"), ("crash", "m2"), ("lose_all_records",)),
+    ),
+)
