@@ -144,12 +144,11 @@ class SimulatedBackend:
             return
         self.acted = True
         before = self._writable()
-        try:
-            if step.action == "start" and self.world.pods:
-                self._make_room(step)
-            for name in step.members:
-                self._execute(self.world.hosts[name], step)
-        finally:
+        if step.action == "start" and self.world.pods:
+            self._make_room(step)
+        for name in step.members:
+            self._execute(self.world.hosts[name], step, before)
+        if step.action == "kick":
             self._check_quorum(before, step)
         self.world.now += _STEP
         self._settle()
@@ -200,14 +199,17 @@ class SimulatedBackend:
             raise Violation(f"the pods of members are scaled away: from {before} to {replicas}")
         self.world.replicas[self.database] = replicas
 
-    def _execute(self, host: Host, step: Step) -> None:
+    def _execute(self, host: Host, step: Step, before: bool) -> None:
         slot = host.slots[self.database]
         if step.action == "kick":
             self._kick(host, slot, step)
             return
+        if step.action == "restart" and len(step.members) == 1:
+            self._check_restart(host, slot, step)
         if step.action in ("stop", "restart"):
             slot.server = None
             self._check_file(host, slot, step)
+            self._check_quorum(before, step)
         if not self.world.pods and step.action in ("start", "restart"):
             slot.settings = self.world.settings
             decision = launcher.launch(self.world, self.database, host)
@@ -266,17 +268,35 @@ class SimulatedBackend:
             and (slot.witness is None or (file.position >= slot.witness.position and slot.witness.disk == slot.disk))
         )
 
+    def _takes_writes(self) -> bool:
+        """Whether a majority has all that the leader has."""
+        for host, slot in self.raft.leaders():
+            same = [peer for peer in self.raft.peers(host).values() if _data(peer[1]).log is _data(slot).log]
+            if 2 * len(same) > len(_data(slot).servers):
+                return True
+        return False
+
     def _writable(self) -> bool:
         """Whether the database takes writes, and the loss of that would be ours: nothing happened since the observation."""
-        return bool(self.raft.leaders()) and self._faults == self.world.faults
+        return self._faults == self.world.faults and self._takes_writes()
 
     def _check_quorum(self, before: bool, step: Step) -> None:
         if not before or step.action == "start":
             return
         size = max((len(_data(slot).servers) for _host, slot in self.raft.running()), default=0)
         events.settle(self.world)
-        if size > 1 and not self.raft.leaders():
+        if size > 1 and not self._takes_writes():
             raise Violation(f"a step of ours costs the quorum: {step.reason}")
+
+    def _check_restart(self, host: Host, slot: Slot, step: Step) -> None:
+        """R13 and R33: the leader last, and nobody who would not come back."""
+        if self._faults != self.world.faults or slot.server is None:
+            return
+        if not self.world.settings.loads:
+            raise Violation(f"{host.name} is stopped, although it would not come back: {step.reason}")
+        others = [s.server for h, s in self.world.slots(self.database) if h is not host and s.server and self.raft.connected(h)]
+        if slot.server.leader and any(other.settings != self.world.settings for other in others):
+            raise Violation(f"the leader is restarted before its followers: {step.reason}")
 
 
 def _data(slot: Slot) -> File:

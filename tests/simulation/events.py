@@ -37,6 +37,7 @@ SENTENCES: dict[str, str] = {
     "wrong_address": "The inventory gives {0} an address that is not its own.",
     "right_address": "The inventory gives {0} its own address.",
     "bad_settings": "The declared settings change; with them no member can talk to another.",
+    "useless_settings": "The declared settings change; with them no server starts.",
     "good_settings": "The declared settings are corrected.",
     "install": "The declared settings are written on every machine.",
     "lead": "{0} becomes the leader.",
@@ -194,9 +195,9 @@ def _right_address(world: World, name: str) -> None:
     world.wrong_address -= {name}
 
 
-def _settings(good: bool) -> t.Callable[[World], None]:
+def _settings(good: bool, loads: bool = True) -> t.Callable[[World], None]:
     def act(world: World) -> None:
-        world.settings = Settings(world.settings.revision + 1, good)
+        world.settings = Settings(world.settings.revision + 1, good, loads)
 
     return act
 
@@ -288,6 +289,7 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "wrong_address": _wrong_address,
     "right_address": _right_address,
     "bad_settings": _settings(False),
+    "useless_settings": _settings(False, loads=False),
     "good_settings": _settings(True),
     "install": _install,
     "lead": _lead,

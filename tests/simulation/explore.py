@@ -24,7 +24,7 @@ _MORE = (
     *("start", "boot", "unlink", "cut_off_join", "fill", "free", "slow", "fast", "flaky", "steady", "unreachable", "reachable"),
     *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record"),
 )
-_GLOBAL = ("write", "heal", "bad_settings", "good_settings", "lose_all_records", "time")
+_GLOBAL = ("write", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
 
 
 @dataclasses.dataclass(frozen=True)

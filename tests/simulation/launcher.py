@@ -119,6 +119,8 @@ def launch(world: World, database: str, host: Host) -> Decision:
         file = t.cast(File, slot.file)
         if file.address != host.address:
             return Decision("failed", decision.file_class, f"{file.address} is no address of this host")
+        if not (slot.settings or world.settings).loads:
+            return Decision("failed", decision.file_class, "the server does not start with these settings")
         slot.server = Server(file, slot.settings or world.settings)
     return decision
 

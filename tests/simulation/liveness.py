@@ -19,7 +19,7 @@ def stop_faults(world: World) -> None:
     world.cut = frozenset()
     world.wrong_address = frozenset()
     world.confirmed |= {"allow_outage"}
-    if not world.settings.good:
+    if not (world.settings.good and world.settings.loads):
         events.apply(world, ("good_settings",))
     for host in world.hosts.values():
         host.reachable = True

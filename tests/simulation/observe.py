@@ -145,6 +145,8 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         file_class, file = "unknown", None
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"
+    if not world.settings.loads:
+        problem = "key and certificate do not fit"
     known: dict[str, t.Any] = {
         "file_class": file_class,
         "file_cid": file.cid if file else None,

@@ -82,12 +82,18 @@ class SimulatedRun:
         acted = any(backend.acted for backend in self.backends.values())
         if word == "refused" and not acted and not self.disturbed and self.changed:
             raise Violation(f"a refused run has changed something: {message}")
+        if word == "refused" and " has no quorum" in message and not self.disturbed:
+            for database in self.world.databases:
+                if f"{database} has no quorum" in message and any(
+                    Raft(self.world, database).has_majority(host) for host, _slot in Raft(self.world, database).running()
+                ):
+                    raise Violation(f"a run says that there is no quorum, but there is one: {message}")
         decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)
         rounds = sum(backend.rounds for backend in self.backends.values())
         return Outcome(word, message, acted, self.points, decisions, rounds)
 
     def _run(self) -> None:
-        plans = {database: self._plan_of(database) for database in self.world.databases}
+        plans = {database: self.plan_of(database) for database in self.world.databases}
         if not self.world.pods:
             for database, backend in self.backends.items():  # R27: refuse before anything is written
                 next_round(plans[database], backend.observe(), Progress(), self.world.now)
@@ -105,7 +111,7 @@ class SimulatedRun:
             self.point("after one database")
         self._hand_out()
 
-    def _plan_of(self, database: str) -> Run:
+    def plan_of(self, database: str) -> Run:
         world = self.world
         known = sorted(world.clients[database])
         return Run(

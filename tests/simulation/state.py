@@ -135,5 +135,6 @@ def _record(record: Record | None, newest: int) -> t.Any:
         record.cid,
         record.permit and record.permit.member,
         record.hold,
+        record.formed,
         members,
     )

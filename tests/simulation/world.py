@@ -95,6 +95,7 @@ class Settings(t.NamedTuple):
 
     revision: int = 1
     good: bool = True
+    loads: bool = True  # else no server starts with them (key and certificate do not fit, for example)
 
 
 class Server(t.NamedTuple):

@@ -1,0 +1,120 @@
+"""Mutants: for each rule one line of the product (or of the modelled launcher) broken on purpose. Each has to be found."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import textwrap
+import typing as t
+
+from . import observe, world
+from .events import Event
+from .explore import replay
+from .stories import RUN, STORIES, during
+
+_PRODUCT = "ansible_collections.c5c3.ovn.plugins.module_utils._raft."
+
+
+class Mutant(t.NamedTuple):
+    """`old` stands once in the source of `function` (of a class or a module) and becomes `new`.
+
+    `start` and `events` are the story that finds it; without one the named stories have to.
+    """
+
+    rule: str
+    what: str
+    function: str
+    old: str
+    new: str
+    start: str = ""
+    events: tuple[Event, ...] = ()
+
+
+def _function(name: str) -> tuple[t.Any, dict[str, t.Any]]:
+    """The function behind decorators, and the names that its code sees."""
+    module_name, _dot, path = name.partition(".")
+    prefix = "simulation." if module_name in ("launcher", "backend") else _PRODUCT
+    module = importlib.import_module(prefix + module_name)
+    found: t.Any = module
+    for part in path.split("."):
+        found = inspect.getattr_static(found, part)
+    if isinstance(found, property):
+        found = found.fget
+    return inspect.unwrap(found), vars(module)
+
+
+@contextlib.contextmanager
+def applied(mutant: Mutant) -> t.Iterator[None]:
+    """The function runs with the broken code wherever it is used."""
+    function, names = _function(mutant.function)
+    source = textwrap.dedent(inspect.getsource(function))
+    if source.count(mutant.old) != 1:
+        raise AssertionError(f"{mutant.what}: {mutant.old!r} stands {source.count(mutant.old)} times in {mutant.function}")
+    broken: dict[str, t.Any] = {}
+    lines = source.replace(mutant.old, mutant.new).splitlines()
+    while lines[0].startswith("@"):
+        del lines[0]
+    exec(compile("from __future__ import annotations\n" + "\n".join(lines), mutant.function, "exec"), names, broken)
+    good, function.__code__ = function.__code__, broken[function.__name__].__code__
+    forget()
+    try:
+        yield
+    finally:
+        function.__code__ = good
+        forget()
+
+
+def forget() -> None:
+    """What the model remembers of functions that may be broken now."""
+    observe._OBSERVED.clear()
+    world._SETTLED.clear()
+    world._LEADERS.clear()
+
+
+def found_by(mutant: Mutant) -> str:
+    """The violation that the mutant leads to, empty if it survives."""
+    with applied(mutant):
+        if mutant.start:
+            return replay(mutant.start, mutant.events)
+        for story in STORIES:
+            violation = replay(story.start, story.events)
+            if violation:
+                return f"{story.name}: {violation}"
+    return ""
+
+
+_MAY_STOP = "if len(others) < majority(size):\n        raise _Closed(\n            f\"without"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant("R1", "a cluster is created although a host was not examined", "plan._found", "missing = unexamined(run, seen)", "missing = list[str]()"),
+    Mutant("R2", "a launcher creates without the permit", "launcher.decide", "if permit != member:", "if False:"),
+    Mutant("R5", "a lost member joins before its old server id is removed", "maintenance.Maintenance._replace", "listed = not self._unlisted(member.sid)", "listed = False"),
+    Mutant("R5", "a server is removed without looking at the gate", "maintenance.Maintenance._kick", 'return self._gated("may_remove", sid, step)', "return step"),
+    Mutant("R5", "the gate of a removal counts nobody", "gates._Gates.may_remove", "if len(others) < majority(size):", "if False:"),
+    Mutant("R6", "a member joins while another is away", "maintenance.Maintenance._join", 'return self._gated("may_add", None, step)', "return step"),
+    Mutant("R7", "a server that is heard is taken for a ghost", "maintenance.Maintenance._evict_ghost", "if short not in owned and not anonymous and short not in heard:", "if not anonymous and short != self.leader.sid[:4]:"),
+    Mutant("R7", "ghosts stay", "maintenance.Maintenance._evict_ghost", "if short not in owned and not anonymous and short not in heard:", "if False:"),
+    Mutant("R7", "zombies stay", "maintenance.Maintenance._replace", 'zombie = member.state == "confirmed" and', "zombie = False and"),
+    Mutant("R7", "a server that answers elsewhere is removed", "maintenance.Maintenance._kick", "if any(o.connected and o.sid and o.sid[: len(sid)] == sid for o in self.seen.values()):", "if False:"),
+    Mutant("R13", "the leader restarts first", "maintenance.Maintenance._restart", "(o.leader, -self._lag(o))", "(not o.leader, -self._lag(o))"),
+    Mutant("R13", "a restart does not look at the gate", "maintenance.Maintenance._restart", 'return self._gated("may_stop", target.member, step)', "return step"),
+    Mutant("R13", "the gate of a stop counts nobody", "gates._Gates.may_stop", "if len(others) < majority(size):", "if False:"),
+    Mutant("R13", "the gate of a stop does not ask whether the others have caught up", "gates._Gates.may_stop", "for other in others:\n", "for other in ():\n"),
+    Mutant("R14", "members are dropped by leaving them out", "standing._refuse_other_members", "if gone:", "if False:"),
+    Mutant("R17", "another address is accepted", "standing._refuse_other_members", "if member and member.address != address:", "if False:"),
+    Mutant("R25", "the launcher starts an old copy", "launcher.decide", "if file.position < witness.position:", "if False:"),
+    Mutant("R26", "the record lets a member join before its gate was seen open", "rounds.hold_back", "if joins and not running", "if False and not running"),
+    Mutant("R28", "a file that could not be examined counts as lost", "observation.Observation.lost", "return self.file_class in LOST", 'return self.file_class in LOST or self.file_class == "unknown"'),
+    Mutant("R28", "a member that could not be examined counts as examined", "step.unexamined", 'if o.file_class != "unknown" or o.connected', "if True"),
+    Mutant("R29", "corrected settings do not reach a member that is disconnected", "maintenance.Maintenance._restart_disconnected", "if not self.run.restart:", "if True:"),
+    Mutant("R29", "corrected settings do not reach a leader that is alone", "maintenance.Maintenance._restart_alone", "if leader is None or", "if True or"),
+    Mutant("R29", "corrected settings do not reach a cluster without a leader", "maintenance.Maintenance._without_leader", "self.history.leaderless > patience", "False"),
+    Mutant("R29", "a run waits without end", "rounds.next_round", "now - since > run.wait_timeout", "False"),
+    Mutant("R30", "a cluster is founded although clients know another", "plan._refuse_witnesses", "if run.witnesses and not run.new_cluster:", "if False:"),
+    Mutant("R31", "a run goes on with what it saw before the lock was its own", "rounds.converge", "continue  # somebody", "pass  # somebody"),
+    Mutant("R31", "a step is taken after the lock expired", "backend.SimulatedBackend._holds", "lock[1] > self.world.now", "True"),
+    Mutant("R31", "a step does not look at its target once more", "backend.SimulatedBackend._check_target", "if expected is not None and seen.target() != expected:", "if False:"),
+    Mutant("R33", "a member is stopped that would not come back", "maintenance.Maintenance._refuse_start_problem", "if o.start_problem:", "if False:"),
+    Mutant("R34", "members that never joined count for the quorum", "maintenance.Maintenance._without_leader", 'if m.state not in ("expected", "absent")', "if True"),
+)
