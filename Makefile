@@ -30,4 +30,11 @@ test-kind: $(STAMP)  ## The collection on the two clusters: rollout, kills, loss
 bench: $(STAMP)  ## Measure against a ping over the same hosts
 	@$(NOX) --session bench
 
-.PHONY: help sandbox sandbox-down kind kind-down test test-kind bench
+SEED ?= $(shell date +%s)
+DEPTH ?= 8
+BUDGET ?= 60
+
+simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
+	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
+
+.PHONY: help sandbox sandbox-down kind kind-down test test-kind bench simulate

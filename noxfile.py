@@ -317,6 +317,18 @@ def integration(session: nox.Session) -> None:
 
 
 @nox.session
+def simulation(session: nox.Session) -> None:
+    """Sequences of faults and runs in a model: named stories, mutants, a slice of the exploration. At most three minutes."""
+    session.run("pytest", "tests/simulation", *session.posargs)
+
+
+@nox.session(default=False)
+def simulate(session: nox.Session) -> None:
+    """The exploration alone; arguments go to it: `nox -s simulate -- --seed 7 --depth 10 --budget 600`."""
+    session.run("python", "-m", "simulation", *session.posargs, env={"PYTHONPATH": str(HERE / "tests")})
+
+
+@nox.session
 def molecule(session: nox.Session) -> None:
     """Roles and playbooks on machines (systemd-nspawn)."""
     daemons(session, "daemons", "machines")

@@ -167,7 +167,10 @@ class SimulatedRun:
 def play(world: World, event: Event) -> Outcome | None:
     """An event of the vocabulary, or a run: ("run", hosts left out, interruptions)."""
     if event[0] == "run":
-        outcome = SimulatedRun(world, event[1], event[2]).run()
+        try:
+            outcome = SimulatedRun(world, event[1], event[2]).run()
+        except (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration) as e:
+            raise Violation(f"a run breaks off with {e!r}") from e
         events.check(world)
         return outcome
     if event[0] != "pause":

@@ -1,0 +1,125 @@
+"""The model's decision table is the script's: both look at the same files and the same record."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import shutil
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
+from simulation.launcher import decide
+from simulation.world import EMPTY, File
+
+SCHEMA = Path("/usr/share/ovn/ovn-nb.ovsschema")
+ADDRESS, OTHER_ADDRESS, PEER = "tcp:192.0.2.1:6643", "tcp:192.0.2.9:6643", "tcp:192.0.2.2:6643"
+OTHER_ID = "0badcafe-0000-4000-8000-000000000000"
+NOTHING_HERE = shutil.which("ovsdb-tool") is None or not SCHEMA.exists()
+CASES = 20  # of each decision
+
+pytestmark = pytest.mark.skipif(NOTHING_HERE, reason="NOT TESTED HERE: the launcher needs ovsdb-tool and OVN's schema")
+
+
+def tool(*arguments: str) -> str:
+    result = subprocess.run(["ovsdb-tool", *arguments], check=True, capture_output=True, text=True)
+    return result.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path | None, File | None]]:
+    """Real files of every kind that the tools make, each with what the model says of it."""
+    folder = tmp_path_factory.mktemp("files")
+    member, joining, elsewhere = folder / "member.db", folder / "joining.db", folder / "elsewhere.db"
+    tool("create-cluster", str(member), str(SCHEMA), ADDRESS)
+    tool("create-cluster", str(elsewhere), str(SCHEMA), OTHER_ADDRESS)
+    cid = tool("db-cid", str(member))
+    tool(f"--cid={cid}", "join-cluster", str(joining), "OVN_Northbound", ADDRESS, PEER)
+    standalone, empty, noise, broken = (folder / f"{name}.db" for name in ("standalone", "empty", "noise", "broken"))
+    tool("create", str(standalone), str(SCHEMA))
+    empty.write_bytes(b"")
+    noise.write_bytes(b"no database\n")
+    broken.write_bytes(member.read_bytes()[:40])
+
+    def known(path: Path, kind: str, remotes: tuple[str, ...] = ()) -> tuple[Path, File]:
+        address = tool("db-local-address", str(path))
+        return path, File(kind, cid if kind == "joining" else tool("db-cid", str(path)), tool("db-sid", str(path)), address, 0, EMPTY, remotes)
+
+    return {
+        "none": (None, None),
+        "empty": (empty, File("empty")),
+        "unidentifiable": (noise, File("unidentifiable")),
+        "broken": (broken, File("broken")),
+        "standalone": (standalone, File("standalone")),
+        "member": known(member, "member"),
+        "member at another address": known(elsewhere, "member"),
+        "joining": known(joining, "joining", (PEER,)),
+    }
+
+
+def records(file: File | None) -> t.Iterator[Record]:
+    """Everything that a record can say to a member with this file."""
+    sids = [None, OTHER_ID, *([file.sid] if file and file.sid else [])]
+    cids = [None, OTHER_ID, *([file.cid] if file and file.cid else [])]
+    states: tuple[t.Any, ...] = ("expected", "confirmed", "replacing", "leaving", "absent", None)
+    for state, sid, cid, permit, hold, peers, address in itertools.product(
+        states, sids, cids, (None, "m1", "m2"), (False, True), ((PEER,), (OTHER_ADDRESS,), ()), (ADDRESS, OTHER_ADDRESS)
+    ):
+        if (cid and permit) or (state == "confirmed" and not sid) or (state is None and sid):
+            continue
+        members = {f"m{number}": Member(peer) for number, peer in enumerate(peers, 2)}
+        if state is not None:
+            members = {"m1": Member(address, state, sid), **members}
+        retired = (file.cid,) if file and file.cid and cid == OTHER_ID and hold is False and sid is None else ()
+        given = Permit(permit, "run", "2026-01-01T00:00:00Z") if permit else None
+        yield Record("northbound", members, 1, cid=cid, retired_cids=t.cast(t.Any, retired), permit=given, hold=hold)
+
+
+def script_says(folder: Path, file: Path | None, record: Record | None) -> tuple[str, str]:
+    """Decision and class by the real script."""
+    script, database, copy = folder / "launcher", folder / "db" / "ovnnb_db.db", folder / "record"
+    script.write_text(SCRIPT)
+    database.parent.mkdir(exist_ok=True)
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.rmtree(folder / "state", ignore_errors=True)
+    database.unlink(missing_ok=True)
+    if file is not None:
+        shutil.copy(file, database)
+    if record is not None:
+        copy.mkdir()
+        for name, content in render_files(record, 1000).items():
+            (copy / name).write_text(content)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "OVN_DATABASE": "northbound",
+        "OVN_MEMBER": "m1",
+        "OVN_RECORD_DIR": str(copy),
+        "OVN_DB_FILE": str(database),
+        "OVN_RUN_DIR": str(folder / "run"),
+        "OVN_STATE_DIR": str(folder / "state"),
+        "OVN_LOCAL_ADDRESS": ADDRESS,
+    }
+    result = subprocess.run(["sh", str(script), "state"], env=environment, capture_output=True, text=True, check=False)
+    said = dict(re.findall(r"^(\w+)=(.*)$", result.stdout, re.M))
+    assert {"class", "decision"} <= said.keys(), result.stderr
+    return said["decision"], said["class"]
+
+
+def test_the_table_is_that_of_the_script(files: dict[str, t.Any], tmp_path: Path) -> None:
+    by_decision: dict[str, list[tuple[str, Record | None]]] = {}
+    for name, (_path, file) in files.items():
+        for record in [None, *records(file)]:
+            by_decision.setdefault(decide(file, record, "m1", ADDRESS).decision, []).append((name, record))
+    assert by_decision.keys() == {"start", "create", "join", "ask", "refuse", "idle"}
+    random_ = random.Random(8)
+    for decision, cases in by_decision.items():
+        for name, record in random_.sample(cases, min(len(cases), CASES)):
+            path, file = files[name]
+            said = script_says(tmp_path, path, record)
+            assert said == (decision, decide(file, record, "m1", ADDRESS).file_class), f"{name} with {record}"
