@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, incomplete, next_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.standing import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, Run, Words
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.members import first_replicas
@@ -108,6 +108,9 @@ class SimulatedRun:
             self._apply_objects(plans)
         for database, backend in self.backends.items():
             converge(backend, plans[database], clock=lambda: self.world.now)
+            missing = incomplete(plans[database], backend.look())
+            if missing:
+                raise TimedOut(" ".join(missing))  # R34
             self.point("after one database")
         self._hand_out()
 
