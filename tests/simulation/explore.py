@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 
 from . import events, liveness
+from .canonical import canonical
 from .events import Event
 from .runs import SimulatedRun, play
 from .state import key
@@ -183,12 +184,12 @@ def exhaustive(
     """Breadth first over states that differ. `share`: this process takes every n-th branch of the second level."""
     report, began = Report(), time.monotonic()
     first = STARTS[start].world()
+    canonical(first)
     frontier: list[tuple[World, tuple[Event, ...], int]] = [(first, (), faults)]
     seen = {key(first): faults}
     for level in range(1, depth + 1):
         following: list[tuple[World, tuple[Event, ...], int]] = []
         for world, story, left in frontier:
-            points = 0
             for event in _branches(world, left):
                 if time.monotonic() - began > budget:
                     report.seconds = time.monotonic() - began
@@ -200,6 +201,7 @@ def exhaustive(
                     report.found.append(Story(start, path, str(e)))
                     continue
                 report.note(outcome)
+                canonical(after)
                 now_left = left - (event[0] not in ("run", "write", "boot", "start", "heal", "good_settings"))
                 mark = key(after)
                 if seen.get(mark, -1) >= now_left:
@@ -214,7 +216,6 @@ def exhaustive(
                         report.found.append(Story(start, path, str(e)))
                         continue
                 following.append((after, path, now_left))
-            del points
         report.depth = level
         if level == 1 and share[1] > 1:
             following = following[share[0] :: share[1]]
@@ -285,6 +286,8 @@ def randomly(starts: t.Sequence[str], depth: int, budget: float, seed: int, *, l
     """Stories of up to `depth` events, until the budget ends or `most` violations are found."""
     report, began, random_ = Report(depth=depth), time.monotonic(), random.Random(seed)
     firsts = {start: STARTS[start].world() for start in starts}
+    for first in firsts.values():
+        canonical(first)
     kinds: set[str] = set()
     while time.monotonic() - began < budget and len(report.found) < most:
         start = random_.choice(list(starts))
@@ -295,6 +298,7 @@ def randomly(starts: t.Sequence[str], depth: int, budget: float, seed: int, *, l
                 story.append(random_event(world, random_))
                 report.states += 1
                 report.note(play(world, story[-1]))
+                canonical(world)
             if live:
                 report.note(liveness.check(world))
         except Violation as e:

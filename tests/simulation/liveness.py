@@ -6,6 +6,7 @@ import re
 import typing as t
 
 from . import events
+from .canonical import canonical
 from .runs import Outcome, SimulatedRun, healthy
 from .world import PAUSE_SECONDS, Violation, World
 
@@ -146,6 +147,7 @@ def check(world: World) -> Outcome | None:
     """Runs on a copy of the world; `Violation` if neither runs nor named remedies help. Returns the last outcome."""
     world = world.copy()
     stop_faults(world)
+    canonical(world)
     able = recoverable(world)
     outcome: Outcome | None = None
     messages: list[str] = []

@@ -9,6 +9,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 from .world import File, Host, Log, Slot, World
 
+_NAME = re.compile(r"[0-9a-f]{4}0000-0000-4000-8000-000000000000|'[^' ]*[-m][0-9]'|[0-9.]+:6643")
 _ID = re.compile(r"[0-9a-f]{4}0000-0000-4000-8000-000000000000|@[^@ ]*@")
 
 
@@ -18,7 +19,8 @@ def key(world: World) -> str:
     The order of declaration breaks ties in the plan, so this is a reduction for exploration, not an equivalence.
     """
     logs = _Logs(world)
-    parts = sorted((_host(world, host, logs), name) for name, host in world.hosts.items())
+    texts = {name: _host(world, host, logs) for name, host in world.hosts.items()}
+    parts = sorted(((texts[name], name) for name in texts), key=lambda pair: (_NAME.sub("", pair[0]), pair[1]))
     ranked = {name: f"@{name}@" for _part, name in parts}
     text = repr(
         (

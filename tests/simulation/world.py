@@ -18,7 +18,10 @@ PAUSE_SECONDS = 1000
 
 
 class Entry(t.NamedTuple):
-    """`operation` is servers (`argument`: sid and address of each), write (its number) or none (the first entry of a new leader)."""
+    """`operation` is servers (`argument`: sid and address of each), write (its number) or none (the first entry of a new leader).
+
+    A canonical log has entries "state" with the servers and all acknowledged writes up to there.
+    """
 
     term: int
     operation: str
@@ -41,6 +44,8 @@ class Log:
             self.servers = dict(entry.argument)
         if entry is not None and entry.operation == "write":
             self.writes |= {entry.argument}
+        if entry is not None and entry.operation == "state":
+            self.servers, self.writes = dict(entry.argument[0]), entry.argument[1]
 
     def append(self, entry: Entry) -> Log:
         found = self._following.get(entry)
