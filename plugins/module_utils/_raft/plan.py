@@ -197,9 +197,9 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
     refuse_unusable_files(run, seen)
     _refuse_start_problems(run, seen)
     # Nobody has joined under an address of the run before.
-    members = {name: Member(address) for name, address in run.declared.items()}
+    expected = {name: Member(address) for name, address in run.declared.items()}
     changed = permit.run != run.name or {name: m.address for name, m in record.members.items()} != run.declared
-    renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time), members=members))
+    renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time), members=expected))
     return Round(
         renewed if changed else None,
         _create(run, permit.member, seen),
