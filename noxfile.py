@@ -6,9 +6,9 @@ Everything runs with the tools of .venv (ansible-core 2.19), except `importer` a
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
-import runpy
 import shutil
 import subprocess
 import sys
@@ -20,6 +20,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need: .../ansible_collections/c5c3/ovn
+UTILITIES = "ansible_collections.c5c3.ovn.plugins.module_utils"
 COLLECTION = COLLECTIONS / "ansible_collections" / "c5c3" / "ovn"
 ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_HOME": str(HERE / ".nox" / "ansible")}
 BIN = Path(sys.executable).parent
@@ -156,7 +157,7 @@ def style(session: nox.Session) -> None:
     session.run("shellcheck", "--external-sources", *scripts)
     for source in sorted(HERE.glob("plugins/module_utils/_*launcher.py")):  # scripts that modules carry
         with tempfile.NamedTemporaryFile("w", prefix=source.stem) as launcher:
-            launcher.write(runpy.run_path(str(source))["SCRIPT"])
+            launcher.write(importlib.import_module(f"{UTILITIES}.{source.stem}").SCRIPT)
             launcher.flush()
             session.run("shellcheck", launcher.name)
     session.run("reuse", "lint", "--quiet")

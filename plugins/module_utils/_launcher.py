@@ -6,11 +6,16 @@
 The launcher, a shell script: entry point of a database unit on a machine and of a database container in a pod.
 
 It stands in a module so that there is one source for both: a role writes it to machines (filter raft_launcher), a module puts it into a ConfigMap.
+Its text is composed of three parts, and stays one script.
 """
 
 from __future__ import annotations
 
-SCRIPT = r"""#!/bin/sh
+from ._launcher_file import FILE
+from ._launcher_witness import WITNESS
+from ._stop_budget import END_SECONDS, EXIT_SECONDS
+
+_HEAD = r"""#!/bin/sh
 # One member of one OVN database cluster: decide from its file and the cluster's record whether it may start.
 #
 #   ovn-raft-launcher check   0 = may start; 10 = the run has to act; 11 = refused; 12 = idle on purpose
@@ -19,13 +24,15 @@ SCRIPT = r"""#!/bin/sh
 #   ovn-raft-launcher state   what the file is and what would happen, as KEY=VALUE lines
 #   ovn-raft-launcher alive   0 = waits for the run, or the server answers on its control socket: startup and liveness probe
 #   ovn-raft-launcher ready   0 = takes part in the recorded cluster and has a schema: readiness probe
-# 255 = wrong settings. With OVN_WAIT=1, `run` stays alive instead of exiting 10/11/12 and acts when the record allows it.
+# 255 = wrong settings. With OVN_WAIT=1, `run` stays alive instead of exiting 10/11/12 and acts when record, disk and tools allow it.
 #
 # Settings, all from the environment:
 #   OVN_DATABASE          northbound or southbound
 #   OVN_MEMBER            id of this member, as in the record
 #   OVN_RECORD_DIR        cid, retired_cids, permit, hold, election_timer, members (lines: ID STATE SID_OR_- ADDRESS)
-#   OVN_DB_FILE           database file; its directory must exist
+#   OVN_DB_FILE           database file; while its directory does not exist, the run is asked
+#   OVN_WITNESS_FILE      how new the file is, kept on another disk, default OVN_RECORD_DIR.witness (below)
+#   OVN_WITNESS_SECONDS   between looks at the running server for it, default 10
 #   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}
 #   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision
 #   OVN_LOCAL_ADDRESS     raft address of this member, e.g. ssl:192.0.2.11:6643
@@ -39,9 +46,15 @@ SCRIPT = r"""#!/bin/sh
 #   OVN_POLL              seconds between looks at the record while waiting, default 3
 #   OVN_CONSOLE           optional, 1: the server's log goes to standard output as well, for pods
 #
+# The witness remembers what servers are known to have had, one a line; higher numbers count, `OVN_RECORD_DIR/witness` is read as well, never written:
+#   server SID INDEX DISK             this member: highest index committed and on its disk, identity of the file system or -
+#   stopped SID TERM INDEX DIGEST     only after a clean stop: its last entry, SHA-1 of the last 4096 bytes of the file
+#   peer SID4 INDEX                   another member, by the first four digits of its sid
+# A file that has less than its server is known to have had is an old copy: it never starts, the run is asked.
+#
 # A member `expected` with a sid in the record means: the file with that sid has been given up, move it aside and join.
 # The launcher never talks to an API, never deletes a database, and creates a cluster only with the one-shot permit.
-# It needs coreutils, sed and grep of GNU, no root, and writes only to OVN_RUN_DIR, OVN_STATE_DIR, the log and the directory of OVN_DB_FILE:
+# It needs coreutils, sed and grep of GNU, no root, and writes only to OVN_RUN_DIR, OVN_STATE_DIR, OVN_WITNESS_FILE, the log and the directory of OVN_DB_FILE:
 # no here-document below, because some shells keep them in /tmp.
 set -u
 LC_ALL=C
@@ -66,11 +79,7 @@ settings() {
     schema=${OVN_SCHEMA:-$schema} file=$OVN_DB_FILE who="$OVN_DATABASE member $OVN_MEMBER"
     ctl=$OVN_RUN_DIR/$stem.ctl sock=$OVN_RUN_DIR/$stem.sock pid_file=$OVN_RUN_DIR/$stem.pid
     case $file in /*) directory=${file%/*} ;; *) fail "OVN_DB_FILE is $file. Give the whole path." ;; esac
-    # Without the tools every file would look damaged, without the directory every member would look empty.
-    for tool in ovsdb-tool ovsdb-server ovsdb-client ovs-appctl; do
-        command -v "$tool" >/dev/null || fail "$tool is not installed. Install the Open vSwitch packages."
-    done
-    [ -d "$directory" ] || fail "$who: directory $directory does not exist. Mount or create it."
+    witness=${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness} identity=''
     { [ -d "$OVN_RUN_DIR" ] && [ -d "$OVN_STATE_DIR" ]; } || mkdir -p "$OVN_RUN_DIR" "$OVN_STATE_DIR" ||
         fail "$who: cannot create $OVN_RUN_DIR and $OVN_STATE_DIR."
 }
@@ -110,50 +119,10 @@ read_record() {
         fi
     done
 }
+"""
 
-# What the file is. Reading a big file takes seconds, so the answer is kept until the file changes;
-# what a failed start taught us about this very file is kept in the same place.
-examine() {
-    class=none cid='' sid='' file_name='' local_address='' remotes='' detail='' identity=''
-    [ -e "$file" ] || return 0
-    class=empty
-    [ -s "$file" ] || return 0
-    identity=$(stat -L -c '%i %s %y %z' "$file")
-    if [ -r "$OVN_STATE_DIR/file" ]; then
-        { read -r known && read -r known_class && read -r cid && read -r sid && read -r file_name && read -r local_address &&
-            read -r remotes && read -r detail; } <"$OVN_STATE_DIR/file"
-        [ "$known" != "$identity" ] || { class=$known_class && return 0; }
-    fi
-    cid='' sid='' file_name='' local_address='' remotes='' detail=''
-    read -r magic kind _ <"$file"
-    if [ "$magic $kind" = 'OVSDB JSON' ]; then
-        class=standalone file_name=$(ovsdb-tool db-name "$file" 2>/dev/null)
-    elif [ "$magic $kind" != 'OVSDB CLUSTER' ]; then
-        class=unidentifiable
-    elif ! sid=$(ovsdb-tool db-sid "$file" 2>"$OVN_STATE_DIR/.error"); then
-        class=broken detail=$(tail -n 1 "$OVN_STATE_DIR/.error")
-    else
-        cid=$(ovsdb-tool db-cid "$file" 2>/dev/null) # empty when the file joins whoever answers
-        file_name=$(ovsdb-tool db-name "$file" 2>/dev/null) local_address=$(ovsdb-tool db-local-address "$file" 2>/dev/null)
-        # check-cluster, not show-log: from record 1 on, any client can write lines there with its transaction comments.
-        verdict=$(ovsdb-tool check-cluster "$file" 2>&1)
-        detail=$(printf '%s\n' "$verdict" | grep -m 1 -F "$file")
-        case $verdict in
-        *' shows that the server left the cluster'*) class=left ;;
-        *' not found in server list'*) class=dead-join ;;
-        *' but last log index is '*) class=broken ;;
-        *' has not joined the cluster'*) class=joining remotes=$(first_record remote_addresses) ;;
-        *'all logs are empty'*) # then check-cluster has not looked for us in the list of servers
-            class=member
-            case " $(first_record prev_servers)" in *" ${sid%"${sid#????}"}("*) ;; *) class=dead-join ;; esac ;;
-        *) class=member ;; # also with a torn tail: the server drops the tail and gets it again from the leader
-        esac
-    fi
-    remember
-}
-first_record() { ovsdb-tool show-log "$file" 2>/dev/null | sed -n -e '/^record 1:/q' -e "s/^ $1: //p"; }
-remember() { put file "$(printf '%s\n' "$identity" "$class" "$cid" "$sid" "$file_name" "$local_address" "$remotes" "$detail" .)"; }
-
+_DECISION = r"""
+# What is done about it --------------------------------------------------------------------------------------------
 answer() { decision=$1 reason="$who: $2"; }
 known_remote() { for one in $remotes; do case " $others " in *" $one "*) return 0 ;; esac done; return 1; }
 
@@ -175,11 +144,28 @@ decide() {
     '') ;;
     *[!0-9a-f-]*) answer ask "the cid in $OVN_RECORD_DIR is damaged. Let a run write the record again."; return ;;
     esac
+    if [ "$class" = unknown ]; then
+        answer ask "its file cannot be examined, and is kept: $detail"; return
+    fi
+    decide_by_class
+    case $decision in
+    start | join | create)
+        for tool in ovsdb-server ovsdb-tool ovsdb-client ovs-appctl; do
+            command -v "$tool" >/dev/null || { answer ask "$tool is not installed. Install the Open vSwitch packages." && break; }
+        done ;;
+    esac
+}
+
+decide_by_class() {
     # A retired or foreign file stays untouched unless the record gives up exactly this one.
     if [ -z "$given_up" ]; then
         foreign
         [ -z "$decision" ] || return 0
         case $class,$my_state in
+        outdated-copy,*)
+            answer ask "$file is an old copy of this member: $detail. Run the playbook: it replaces the member."; return ;;
+        other-disk,*)
+            answer ask "$file lies on another disk: $detail. Run the playbook: it replaces the member."; return ;;
         member,replacing | joining,replacing)
             answer ask "the record says replacing. Run the playbook: it goes on with that."; return ;;
         esac
@@ -256,6 +242,8 @@ start_without_file() {
     if [ "$my_address" != "$OVN_LOCAL_ADDRESS" ]; then
         class=foreign-address
         answer refuse "the record says $my_address, the settings say $OVN_LOCAL_ADDRESS. Run the playbook."
+    elif not_local; then
+        answer refuse "$OVN_LOCAL_ADDRESS is not an address of this host. Correct it, or bring the address up."
     elif [ -n "$record_cid" ]; then
         if [ -n "$others" ]; then answer join "join cluster $record_cid."
         else answer ask "cluster $record_cid has no other member to join. Restore a backup."; fi
@@ -266,6 +254,16 @@ start_without_file() {
     else
         answer create "create the cluster."
     fi
+}
+
+# Whether the kernel says that this IP address is somebody else's; without `ip`, and for a name, that is not known.
+not_local() {
+    host=${OVN_LOCAL_ADDRESS#*:}
+    host=${host%:*}
+    host=${host#\[} host=${host%\]}
+    case $host in *[!0-9a-fA-F:.]*) return 1 ;; *[.:]*) ;; *) return 1 ;; esac
+    command -v ip >/dev/null || return 1
+    case $(ip route get "$host" 2>&1) in *local\ * | '') return 1 ;; *"$host"* | *unreachable*) return 0 ;; *) return 1 ;; esac
 }
 
 client() {
@@ -319,6 +317,7 @@ serve() {
     for level in ${OVN_LOG_LEVELS-}; do set -- "$@" "-v$level"; done
     for option in ${OVN_EXTRA_OPTIONS-}; do set -- "$@" "$option"; done
     log_size=$(log_length)
+    begin_witness
     asked='' console=''
     if [ "${OVN_CONSOLE-}" = 1 ]; then
         # Standard error carries the log, and what learn_from_failure looks for stays in a file as well. No log line is kept twice.
@@ -334,20 +333,23 @@ serve() {
     put revision "${OVN_REVISION-}"
     report running
     [ -z "$stopping" ] || leave_gently
-    apply_settings &
-    settings_job=$!
+    attend &
+    attendant=$!
     code=0
     while kill -0 "$server" 2>/dev/null; do wait "$server"; code=$?; done
     wait "$server" 2>/dev/null # the shell may have reaped it inside the signal handler: then this tells its real code
     last=$?
     [ "$last" -eq 127 ] || code=$last
     server=''
-    kill "$settings_job" 2>/dev/null
+    kill "$attendant" 2>/dev/null
+    wait "$attendant" 2>/dev/null
+    [ "$code" -ne 0 ] || end_witness
     if [ -n "$console" ]; then wait "$console"; else cat "$OVN_STATE_DIR/stderr" >&2; fi
 }
 log_length() { if [ -f "${OVN_LOG_FILE-}" ]; then wc -c <"$OVN_LOG_FILE"; else echo 0; fi; }
 
 # A server that refuses its file says why on stderr (OVS 3.1) or in its log (OVS 3.5). Anything else is an ordinary failure.
+# The first time it is asked again at once: only what two starts in a row say is believed.
 learn_from_failure() {
     detail=$({ cat "$OVN_STATE_DIR/stderr"; [ ! -f "${OVN_LOG_FILE-}" ] || tail -c "+$((log_size + 1))" "$OVN_LOG_FILE" | tail -n 20; } |
         sed -n -e 's/^ovsdb-server: //p' -e "s/^.*|WARN|failed to open database '[^']*': //p" | grep -vxF 'server configuration failed' | tail -n 1)
@@ -357,12 +359,25 @@ learn_from_failure() {
     'ovsdb error: '* | 'syntax error: '* | *': error reading '*'(End of file)'*) class=broken ;;
     *) return 1 ;;
     esac
-    identity=$(stat -L -c '%i %s %y %z' "$file") && remember
+    identity=''
+    [ "$said" = "$class" ] || { said=$class && return 0; }
+    said=''
+    now=$(stat -L -c '%s %i %y %z' "$file") && put learned "$now$newline$class$newline$detail"
+}
+
+# Beside the server, as long as it runs. The first samples come soon, for a server can end before the next one is due.
+attend() {
+    apply_settings
+    sample
+    sleep 1 >/dev/null 2>&1
+    while kill -0 "$server" 2>/dev/null; do
+        sample
+        sleep "${OVN_WITNESS_SECONDS:-10}" >/dev/null 2>&1
+    done
 }
 
 # These live in the process only, so each start sets them again.
 apply_settings() {
-    [ -n "${OVN_BACKLOG_THRESHOLD-}${OVN_MEMORY_TRIM-}" ] || return 0
     until ovs-appctl -T 5 -t "$ctl" version >/dev/null 2>&1; do
         kill -0 "$server" 2>/dev/null || return 0
         sleep 0.5
@@ -377,13 +392,22 @@ leave_gently() {
     stopping=yes
     [ -n "$server" ] && [ -z "$asked" ] || return 0
     asked=yes
-    ovs-appctl -T 20 -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
+    ovs-appctl -T @EXIT@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
+}
+
+# The highest index that this member is known to have had.
+highest_known() {
+    highest=$known_index exact_index=${exact#* } exact_index=${exact_index%% *}
+    if [ -z "$highest" ] || { [ -n "$exact_index" ] && [ "$exact_index" -gt "$highest" ]; }; then highest=$exact_index; fi
+    printf '%s\n' "$highest"
 }
 
 exit_code() { case $decision in ask) echo 10 ;; refuse) echo 11 ;; idle) echo 12 ;; *) echo 0 ;; esac; }
 
 run() {
-    told=''
+    told='' said=''
+    rm -f "$OVN_STATE_DIR/learned"
+    put state starting
     while [ -z "$stopping" ]; do
         printf '' >"$OVN_STATE_DIR/beat"
         decide
@@ -407,7 +431,7 @@ run() {
                 exit "$code"
             fi
             detail='' # that was about the file
-            [ "$code" -ne 1 ] || ! learn_from_failure || continue
+            if [ "$code" -eq 1 ] && learn_from_failure; then continue; fi
             reason="$who: ovsdb-server ended with code $code: ${detail:-nothing was said}. See ${OVN_LOG_FILE:-its log}."
             report failed "$reason"
             say "$reason"
@@ -429,14 +453,14 @@ server_lives() { [ -n "$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null
 stop() {
     pid=$(cat "$pid_file" 2>/dev/null)
     server_lives || return 0
-    ovs-appctl -T 20 -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$pid" 2>/dev/null
+    ovs-appctl -T @EXIT@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$pid" 2>/dev/null
     tries=0
-    while [ "$tries" -lt 350 ]; do
+    while [ "$tries" -lt @END@0 ]; do
         server_lives || return 0
         tries=$((tries + 1))
         sleep 0.1
     done
-    say "$who: ovsdb-server $pid still runs 35 s after exit. Look at $ctl and at the disk."
+    say "$who: ovsdb-server $pid still runs @END@ s after exit. Look at $ctl and at the disk."
     return 1
 }
 
@@ -491,7 +515,10 @@ state)
     settings
     decide
     printf '%s\n' "class=$class" "cid=$cid" "sid=$sid" "name=$file_name" "local_address=$local_address" "remotes=$remotes" \
-        "decision=$decision" "reason=$reason" "detail=$detail" ;;
+        "decision=$decision" "reason=$reason" "last_term=$last_term" "last_index=$last_index" "witness=$(highest_known)" "witnesses=$peers" \
+        "detail=$detail" ;;
 *) fail "usage: ovn-raft-launcher check|run|stop|state|alive|ready" ;;
 esac
 """
+
+SCRIPT = (_HEAD + FILE + WITNESS + _DECISION).replace("@EXIT@", str(EXIT_SECONDS)).replace("@END@", str(END_SECONDS))

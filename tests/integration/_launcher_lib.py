@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import runpy
 import shutil
 import signal
 import socket
@@ -14,7 +13,8 @@ import time
 import typing as t
 from pathlib import Path
 
-SCRIPT: str = runpy.run_path(str(Path(__file__).resolve().parents[2] / "plugins/module_utils/_launcher.py"))["SCRIPT"]
+from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
+
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
 DATABASE = "OVN_Northbound"
 ASK, REFUSE, IDLE = 10, 11, 12
@@ -243,4 +243,5 @@ class Cluster:
     def close(self) -> None:
         for member in self.members:
             member.kill()
-        shutil.rmtree(self.root)
+        # What a killed launcher has left in the background may still write a last line.
+        until(lambda: shutil.rmtree(self.root, ignore_errors=True) or not self.root.exists(), "the directory is gone")

@@ -254,26 +254,42 @@ def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster)
     header = json.loads(first_record[1])
     for listed, file_class in ((True, "member"), (False, "dead-join")):
         header["prev_servers"] = {third.sid: third.address} if listed else {STRANGER: "tcp:192.0.2.1:6643"}
-        body = json.dumps(header).encode() + b"\n"
+        body = json.dumps(header, separators=(",", ":")).encode() + b"\n"
         third.file.write_bytes(b"OVSDB CLUSTER %d %s\n%s" % (len(body), hashlib.sha1(body).hexdigest().encode(), body))
         assert third.examined()["class"] == file_class
 
 
-def test_a_failed_start_is_remembered_for_this_file(cluster: Cluster) -> None:
-    """What only the server notices must not become a restart loop."""
-    first = cluster.found()
-    first.kill()
+def fake_server(cluster: Cluster, words: str) -> str:
+    """A PATH with an ovsdb-server that says this and fails; it counts its starts in the file `starts`."""
     fake = cluster.root / "bin"
     fake.mkdir()
-    (fake / "ovsdb-server").write_text(
-        '#!/bin/sh\necho "ovsdb-server: ovsdb error: server does not belong to cluster" >&2\nexit 1\n'
-    )
+    (fake / "ovsdb-server").write_text(f'#!/bin/sh\necho >>"$0.starts"\necho "{words}" >&2\nexit 1\n')
     (fake / "ovsdb-server").chmod(0o755)
-    path = f"{fake}:{os.environ['PATH']}"
+    return f"{fake}:{os.environ['PATH']}"
+
+
+def test_what_two_starts_say_of_a_file_is_believed_until_the_next_attempt(cluster: Cluster) -> None:
+    """What only the server notices must not become a restart loop, nor a verdict for ever."""
+    first = cluster.found()
+    first.kill()
+    path = fake_server(cluster, "ovsdb-server: ovsdb error: server does not belong to cluster")
     assert first.call("check").returncode == 0
     assert first.call("run", PATH=path).returncode == ASK
+    assert (cluster.root / "bin/ovsdb-server.starts").read_text() == "\n\n"
     assert first.state("class") == "dead-join"
-    refused(first, ASK, "dead-join", "can never start")
+    assert first.call("check").returncode == ASK
+    facts = first.examined()
+    assert (facts["class"], facts["decision"]) == ("dead-join", "ask")
+    assert "can never start" in facts["reason"]
+    first.up()
+    assert first.examined()["class"] == "member"
+
+
+def test_what_was_said_of_another_file_is_not_believed(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    path = fake_server(cluster, "ovsdb-server: ovsdb error: server does not belong to cluster")
+    assert first.call("run", PATH=path).returncode == ASK
     first.file.write_bytes(first.file.read_bytes())
     assert first.call("check").returncode == 0
 
@@ -561,10 +577,35 @@ def test_missing_settings_are_named(cluster: Cluster, missing: str) -> None:
     assert missing in answer.stderr
 
 
-def test_a_missing_directory_is_not_an_empty_member(cluster: Cluster) -> None:
-    cluster.publish(permit="m1")
-    answer = cluster.members[0].call("run", OVN_DB_FILE=str(cluster.root / "nowhere/ovnnb_db.db"))
-    assert answer.returncode == 255
+def test_a_missing_directory_is_no_empty_member_and_is_waited_for(cluster: Cluster) -> None:
+    """A disk that is mounted late: the launcher waits, then it starts from the file that lies there."""
+    first = cluster.found()
+    sid = first.sid
+    first.kill()
+    away = first.dir / "away"
+    first.data.rename(away)
+    assert first.call("run").returncode == ASK
+    assert f"directory {first.data} does not exist" in first.state("reason")
+    assert first.state("class") == "unknown"
+    first.start(OVN_WAIT="1")
+    until(lambda: first.state() == "ask", "asked")
+    away.rename(first.data)
+    until(first.connected, "started")
+    assert first.sid == sid
+
+
+def test_a_mount_point_without_its_disk_is_waited_for(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    away = first.dir / "away"
+    first.data.rename(away)
+    first.data.mkdir()
+    first.start(OVN_WAIT="1")
+    until(lambda: first.state() == "ask", "asked")
+    assert first.state("class") == "none"
+    first.data.rmdir()
+    away.rename(first.data)
+    until(first.connected, "started")
 
 
 def test_a_client_cannot_forge_the_state_of_the_file(cluster: Cluster) -> None:
@@ -674,13 +715,8 @@ def test_the_log_of_the_server_is_shown_on_the_console(cluster: Cluster) -> None
 def test_a_failed_start_is_remembered_with_a_console_as_well(cluster: Cluster, words: str, log: str) -> None:
     first = cluster.found()
     first.kill()
-    fake = cluster.root / "bin"
-    fake.mkdir()
-    (fake / "ovsdb-server").write_text(f'#!/bin/sh\necho "{words}" >&2\nexit 1\n')
-    (fake / "ovsdb-server").chmod(0o755)
-    answer = first.call(
-        "run", PATH=f"{fake}:{os.environ['PATH']}", OVN_CONSOLE="1", OVN_LOG_FILE=log and str(first.log)
-    )
+    path = fake_server(cluster, words)
+    answer = first.call("run", PATH=path, OVN_CONSOLE="1", OVN_LOG_FILE=log and str(first.log))
     assert answer.returncode == ASK
     assert first.state("class") == "dead-join"
     assert words in answer.stdout

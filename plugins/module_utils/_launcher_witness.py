@@ -1,0 +1,171 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The part of the launcher that records off the database disk how new the file is, and notices an old copy or another disk.
+"""
+
+from __future__ import annotations
+
+WITNESS = r"""
+# How new the file is ----------------------------------------------------------------------------------------------
+# Everything that is known of the server $1: $known_index, $known_disk, $exact (TERM INDEX DIGEST of a clean stop), $peers (SID4:INDEX ...).
+read_witness() {
+    known_index='' known_disk=- exact='' peers=''
+    for source in "$witness" "$OVN_RECORD_DIR/witness"; do
+        [ ! -r "$source" ] || read_lines "$1" <"$source"
+        known_exact=${known_exact-$exact}
+    done
+    exact=$known_exact
+    unset known_exact
+}
+read_lines() {
+    while read -r kind one two three four _; do
+        is_number "$two" || continue
+        case $kind,$one in
+        "server,$1")
+            raise "$two"
+            [ "$known_disk" != - ] || known_disk=${three:--} ;;
+        "stopped,$1") ! is_number "$three" || exact="$two $three $four" ;;
+        "peer,${1%"${1#????}"}") raise "$two" ;;
+        peer,*) add_peer "$one" "$two" ;;
+        esac
+    done
+}
+add_peer() {
+    others_known=''
+    for old in $peers; do
+        if [ "${old%%:*}" != "$1" ]; then others_known="$others_known $old"
+        elif [ "${old##*:}" -gt "$2" ]; then set -- "$1" "${old##*:}"; fi
+    done
+    peers="${others_known# } $1:$2"
+    peers=${peers# }
+}
+raise() { [ -n "$known_index" ] && [ "$1" -le "$known_index" ] || known_index=$1; }
+
+# A file that lacks what its server is known to have had must not vote: with another one like it, it could outvote the newer ones.
+judge_age() {
+    known_index='' known_disk=- exact='' peers=''
+    [ -n "$sid" ] || return 0
+    read_witness "$sid"
+    [ "$class" = member ] || return 0
+    disk=$(disk_identity)
+    if [ "$known_disk" != - ] && [ "$disk" != - ] && [ "$disk" != "$known_disk" ]; then
+        class=other-disk detail="the file of $sid lay on file system $known_disk, this one is $disk"
+        return 0
+    fi
+    [ -n "$last_index" ] || return 0
+    if [ -n "$known_index" ] && [ "$last_index" -lt "$known_index" ]; then
+        class=outdated-copy detail="its last index is $last_index, this member is known to have had $known_index"
+    elif [ -n "$exact" ]; then
+        exact_term=${exact%% *} exact_digest=${exact##* } exact_index=${exact#* }
+        exact_index=${exact_index%% *}
+        if [ "$last_index" -lt "$exact_index" ]; then
+            class=outdated-copy detail="its last index is $last_index, at its last clean stop it was $exact_index"
+        elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -lt "$exact_term" ]; then
+            class=outdated-copy detail="the term of its last index $last_index is $last_term, at its last clean stop it was $exact_term"
+        elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -eq "$exact_term" ] && now=$(digest_of_end) && [ "$now" != "$exact_digest" ]; then
+            class=outdated-copy detail="its last index is $last_index as at its last clean stop at $exact_index, but its last bytes differ"
+        fi
+    fi
+}
+
+# Of the last bytes of the file; fails if they cannot be read.
+digest_of_end() {
+    from=$((${identity%% *} - 4096))
+    [ "$from" -gt 0 ] || from=0
+    sum=$({ { bytes "$from" 4096 && echo read >&3; } | sha1sum; } 3>&1)
+    case $sum in *read*'  -'* | *'  -'*read*) printf '%s\n' "$sum" | sed -n 's/  -$//p' ;; *) return 1 ;; esac
+}
+
+# The file system under the database, `-` if it has no identity that survives a restart of the machine.
+disk_identity() {
+    found=''
+    case $(stat -f -c %T "$directory" 2>/dev/null) in
+    ext2/ext3 | btrfs) found=$(stat -f -c %i "$directory" 2>/dev/null) ;;
+    xfs) ! command -v findmnt >/dev/null || found=$(findmnt -n -o UUID -T "$directory" 2>/dev/null) ;;
+    esac
+    case $found in '' | *[!0-9a-f-]*) echo - ;; *) printf '%s\n' "$found" ;; esac
+}
+
+# The lines, all at once, on the disk before it returns.
+write_witness() {
+    printf '%s\n' "$1" >"$witness.new" && sync "$witness.new" && mv -f "$witness.new" "$witness"
+}
+witness_lines() {
+    [ -z "$known_index" ] || printf 'server %s %s %s\n' "$1" "$known_index" "$known_disk"
+    [ -z "$2" ] || printf 'stopped %s %s\n' "$1" "$2"
+    for one in $peers; do printf 'peer %s %s\n' "${one%%:*}" "${one##*:}"; done
+}
+keep_witness() {
+    lines=$(witness_lines "$@")
+    [ -n "$lines" ] || return 0
+    if [ -r "$witness" ] && [ "$lines" = "$(cat "$witness")" ]; then return 0; fi
+    write_witness "$lines" || say "$who: cannot write $witness. An old copy of this member would not be noticed."
+}
+
+# Before the server starts: what the clean stop knew exactly need not stay true, for entries that were not committed can be replaced.
+begin_witness() {
+    [ -n "$sid" ] || return 0
+    read_witness "$sid"
+    [ -z "$exact" ] || keep_witness "$sid" ''
+}
+
+# While the server runs, in the background: the highest index that is committed and on this disk, and if it leads, on the disks of its peers.
+sample() {
+    status=$(ovs-appctl -T 5 -t "$ctl" cluster/status "$name" 2>/dev/null) || return 0
+    case $status in *"Status: cluster member$newline"*) ;; *) return 0 ;; esac
+    read_status
+    is_number "$next" && is_number "$waiting" && [ -n "$server_sid" ] || return 0
+    read_witness "$server_sid"
+    highest=$((next - 1 - waiting))
+    remembered=$peers
+    if [ "$role" = leader ]; then
+        peers=''
+        for one in $matches; do remember_peer "${one%%:*}" "${one##*:}"; done
+    fi
+    [ -n "$known_index" ] && [ "$highest" -le "$known_index" ] && [ "$remembered" = "$peers" ] && [ "$known_disk" = "$disk" ] && return 0
+    # A commit is announced before it is on every disk.
+    sync -d "$file" 2>/dev/null || return 0
+    raise "$highest"
+    known_disk=$disk
+    keep_witness "$server_sid" ''
+}
+remember_peer() {
+    [ "$2" -le "$highest" ] || set -- "$1" "$highest" # an entry of its log that is not committed can still be replaced
+    for old in $remembered; do [ "${old%%:*}" != "$1" ] || add_peer "$1" "${old##*:}"; done
+    [ "$2" -eq 0 ] || add_peer "$1" "$2"
+}
+
+# Role, sid, log end and, on a leader, SID4:MATCH_INDEX of each other server, out of cluster/status.
+read_status() {
+    server_sid='' role='' next='' waiting='' matches='' rest=$status
+    while [ -n "$rest" ]; do
+        line=${rest%%"$newline"*} rest=${rest#"${rest%%"$newline"*}"}
+        rest=${rest#"$newline"}
+        case $line in
+        'Server ID: '*) server_sid=${line#*\(} server_sid=${server_sid%\)} ;;
+        'Role: '*) role=${line#Role: } ;;
+        'Log: ['*) next=${line#*, } next=${next%\]} ;;
+        'Entries not yet committed: '*) waiting=${line##* } ;;
+        *' (self)'* | *'(adding: '*) ;;
+        '    '*' match_index='*)
+            match=${line#* match_index=} match=${match%% *}
+            line=${line#    }
+            ! is_number "$match" || matches="$matches ${line%% *}:$match" ;;
+        esac
+    done
+}
+
+# After a clean stop nothing but the next start changes the file: this is exact.
+end_witness() {
+    identity=''
+    examine
+    case $class in member | outdated-copy) ;; *) return 0 ;; esac
+    [ -n "$last_index" ] && now=$(digest_of_end) || return 0
+    if [ -n "$committed" ]; then raise "$committed"; fi
+    known_disk=$disk
+    keep_witness "$sid" "$last_term $last_index $now"
+}
+"""

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a host remembers of how far the logs of the members have come. The launcher writes it, and says in its header what the lines mean. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Witness:
+    """`servers` maps whole server ids of this host to indexes, `peers` the first four digits of others' ids. Indexes are of log entries."""
+
+    servers: dict[str, int] = dataclasses.field(default_factory=dict)
+    peers: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def index_of(self, sid: str | None) -> int | None:
+        """Return the highest index that this server is known to have had, None if nothing is known."""
+        if not sid:
+            return None
+        found = (self.servers.get(sid), self.peers.get(sid[:4]))
+        return max((index for index in found if index is not None), default=None)
+
+    def by_short_sid(self) -> dict[str, int]:
+        """Return the highest index of every server that is known here, by the first four digits of its id."""
+        highest = dict(self.peers)
+        for sid, index in self.servers.items():
+            highest[sid[:4]] = max(index, highest.get(sid[:4], 0))
+        return highest
+
+
+def parse_witness(text: str) -> Witness:
+    """Read the lines of one or several witness files. A line that says nothing known is skipped: the file may be of a newer launcher."""
+    servers: dict[str, int] = {}
+    peers: dict[str, int] = {}
+    for line in text.splitlines():
+        kind, *words = line.split() or [""]
+        # `stopped` names the term before the index.
+        position = {"server": 1, "stopped": 2, "peer": 1}.get(kind)
+        if position is None or len(words) <= position or not (words[position].isascii() and words[position].isdigit()):
+            continue
+        known = peers if kind == "peer" else servers
+        known[words[0]] = max(int(words[position]), known.get(words[0], 0))
+    return Witness(servers, peers)

@@ -1,0 +1,18 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+How long the stop of a database member may take, in seconds. The launcher spends it, the unit of a machine and the pod limit it.
+"""
+
+from __future__ import annotations
+
+# The server hands its leadership over and ends; longer than milliseconds only while it converts or writes a snapshot.
+EXIT_SECONDS = 20
+# After that: the server has got a signal and may still be busy.
+END_SECONDS = 35
+# Looking at the end of the file and recording it, and the start of the processes that do all this.
+RECORD_SECONDS = 5
+# systemd and the kubelet kill what still runs after this.
+STOP_SECONDS = EXIT_SECONDS + END_SECONDS + RECORD_SECONDS

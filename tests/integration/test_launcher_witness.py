@@ -1,0 +1,285 @@
+"""The launcher's witness against real servers: an old copy of a member never starts, and an ordinary restart always does."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+from _launcher_lib import ASK, DATABASE, Cluster, Member, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
+
+
+@pytest.fixture
+def cluster() -> t.Iterator[Cluster]:
+    made = Cluster()
+    for member in made.members:
+        member.env["OVN_WITNESS_SECONDS"] = "0.2"
+    yield made
+    made.close()
+
+
+def insert(member: Member, name: str, size: int = 1) -> bool:
+    """One logical switch; whether the cluster has acknowledged it."""
+    row = f'{{"name":"{name}","external_ids":["map",[["k","{"x" * size}"]]]}}'
+    operation = f'{{"op":"insert","table":"Logical_Switch","row":{row}}}'
+    done = subprocess.run(
+        ["ovsdb-client", "-t", "5", "transact", f"unix:{member.sock}", f'["{DATABASE}",{operation}]'],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    return '"uuid"' in done.stdout
+
+
+def witness(member: Member) -> Path:
+    return member.dir / "record.witness"
+
+
+def known(member: Member) -> int:
+    """The highest index that the witness of this member knows of it."""
+    return int(member.examined()["witness"] or 0)
+
+
+def last(member: Member) -> int:
+    return int(member.examined()["last_index"])
+
+
+def asked(member: Member, file_class: str) -> str:
+    """The launcher does not start this file, and keeps it; why."""
+    before = member.file.read_bytes()
+    facts = member.examined()
+    assert (facts["class"], facts["decision"]) == (file_class, "ask"), facts
+    assert member.call("run").returncode == ASK
+    assert member.server_pid() is None
+    assert member.file.read_bytes() == before
+    return facts["reason"]
+
+
+# An old copy -------------------------------------------------------------------------------------------------------
+def test_an_old_copy_is_not_started_after_a_clean_stop(cluster: Cluster) -> None:
+    first = cluster.found()
+    insert(first, "a")
+    first.terminate()
+    shutil.copy2(first.file, first.dir / "old")
+    old = last(first)
+    first.up()
+    assert insert(first, "b")
+    first.terminate()
+    new = last(first)
+    shutil.copy2(first.dir / "old", first.file)
+    reason = asked(first, "outdated-copy")
+    assert f"its last index is {old}" in reason
+    assert str(new) in reason
+
+
+def test_a_copy_from_before_an_election_is_not_started_after_a_clean_stop(cluster: Cluster) -> None:
+    """It has every entry, but not the vote that the member has given since."""
+    members = cluster.complete()
+    follower = next(m for m in members if not m.leads())
+    follower.terminate()
+    shutil.copy2(follower.file, follower.dir / "old")
+    follower.up()
+    leader = cluster.leader()
+    leader.kill()
+    until(lambda: next((m for m in members if m is not leader and m.leads()), None), "a new leader")
+    follower.terminate()
+    assert follower.examined()["decision"] == "start"
+    shutil.copy2(follower.dir / "old", follower.file)
+    asked(follower, "outdated-copy")
+
+
+def test_an_old_copy_is_not_started_after_a_crash(cluster: Cluster) -> None:
+    """What the sampled witness knows is enough, once the next sample has been taken."""
+    members = cluster.complete()
+    follower = next(m for m in members if not m.leads())
+    follower.terminate()
+    shutil.copy2(follower.file, follower.dir / "old")
+    follower.up()
+    for number in range(5):
+        assert insert(cluster.leader(), f"s{number}")
+    end = last(cluster.leader())
+    until(lambda: known(follower) >= end, "sampled")
+    follower.kill()
+    shutil.copy2(follower.dir / "old", follower.file)
+    assert f"this member is known to have had {known(follower)}" in asked(follower, "outdated-copy")
+
+
+def test_an_old_copy_is_noticed_by_what_the_record_carries(cluster: Cluster) -> None:
+    """The machine came back with an old witness beside its old file; the one in the record's directory is newer."""
+    first = cluster.found()
+    insert(first, "a")
+    first.terminate()
+    witness(first).unlink()
+    assert first.examined()["decision"] == "start"
+    (first.record / "witness").write_text(f"server {first.sid} 4711 -\n")
+    assert "known to have had 4711" in asked(first, "outdated-copy")
+    (first.record / "witness").write_text(f"peer {first.sid[:4]} 4712\n")
+    assert "known to have had 4712" in asked(first, "outdated-copy")
+    (first.record / "witness").write_text("server 11111111-2222-4333-8444-555555555555 4711 -\npeer 1111 5\n")
+    assert first.examined()["decision"] == "start"
+
+
+def test_an_old_copy_that_the_record_gives_up_is_moved_aside_and_joins(cluster: Cluster) -> None:
+    members = cluster.complete()
+    third = members[2]
+    third.terminate()
+    shutil.copy2(third.file, third.dir / "old")
+    third.up()
+    assert insert(members[0], "a")
+    third.terminate()
+    shutil.copy2(third.dir / "old", third.file)
+    old = third.sid
+    asked(third, "outdated-copy")
+    leader = cluster.leader()
+    leader.appctl("cluster/kick", DATABASE, old)
+    until(lambda: f"({old[:4]} at" not in cluster.leader().cluster_status(), "unlisted")
+    cluster.declare(third, "expected", old)
+    third.up()
+    assert third.sid != old
+    assert [p.name for p in third.data.glob("*.outdated-copy.*")]
+    third.terminate()
+    assert third.examined()["decision"] == "start"
+
+
+# Another disk ------------------------------------------------------------------------------------------------------
+def test_a_file_on_another_disk_is_not_started(cluster: Cluster) -> None:
+    first = cluster.found()
+    image = first.dir / "image"
+    first.terminate()
+    for name in ("one", "two"):
+        subprocess.run(["truncate", "-s", "32M", f"{image}.{name}"], check=True, timeout=20)
+        subprocess.run(["mkfs.ext4", "-q", f"{image}.{name}"], check=True, timeout=60)
+    shutil.copy2(first.file, first.dir / "file")
+
+    def mount(name: str) -> None:
+        subprocess.run(["mount", "-o", "loop", f"{image}.{name}", first.data], check=True, timeout=20)
+        if not first.file.exists():
+            shutil.copy2(first.dir / "file", first.file)
+
+    def unmount() -> None:
+        subprocess.run(["umount", first.data], check=True, timeout=20)
+
+    witness(first).unlink()
+    mount("one")
+    try:
+        first.up()
+        until(lambda: known(first), "sampled")
+        first.terminate()
+        shutil.copy2(first.file, first.dir / "file")
+        assert first.examined()["decision"] == "start"
+        unmount()
+        mount("two")
+        assert "another disk" in asked(first, "other-disk")
+        unmount()
+        mount("one")
+        first.up()
+        first.terminate()
+    finally:
+        unmount()
+
+
+# What it records ---------------------------------------------------------------------------------------------------
+def test_the_leader_remembers_its_peers_and_everybody_itself(cluster: Cluster) -> None:
+    members = cluster.complete()
+    leader = cluster.leader()
+    assert insert(leader, "a")
+    end = last(leader)
+    peers = {member.sid[:4]: end for member in members if member is not leader}
+    until(lambda: parse_witness(witness(leader).read_text()).peers == peers, "the peers")
+    for member in members:
+        until(lambda member=member: known(member) == end, f"{member.id} itself")  # type: ignore[misc]
+        assert parse_witness(witness(member).read_text()).index_of(member.sid) == end
+
+
+def test_an_idle_server_costs_no_write(cluster: Cluster) -> None:
+    first = cluster.found()
+    until(lambda: known(first), "sampled")
+    time.sleep(0.5)
+    before = witness(first).stat()
+    time.sleep(1)
+    assert witness(first).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_witness_that_cannot_be_written_keeps_nobody_down(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.terminate()
+    witness(first).unlink()
+    first.up(OVN_WITNESS_FILE="/proc/nowhere/witness")
+    until(lambda: "An old copy of this member would not be noticed" in first.messages(), "told")
+    assert first.terminate() == 0
+
+
+# What is ordinary --------------------------------------------------------------------------------------------------
+def test_kills_under_writes_are_no_old_copies(cluster: Cluster) -> None:
+    """30 random kills of any member at any moment, with compactions and torn tails: each of them starts again."""
+    members = cluster.complete()
+    random.seed(5)
+    number = 0
+    for attempt in range(30):
+        victim = random.choice(members)
+        writer = random.choice([member for member in members if member is not victim])
+        end = time.monotonic() + random.uniform(0, 0.4)
+        while time.monotonic() < end:
+            number += 1
+            insert(writer, f"s{number}", random.choice([1, 3000]))
+        if attempt % 4 == 0:
+            victim.appctl("ovsdb-server/compact", DATABASE)
+        if attempt % 5 == 4:
+            assert victim.terminate() == 0
+        else:
+            victim.kill()
+            if attempt % 3 == 0:
+                # What was written last, and has not reached the disk: not more than what follows the last commit.
+                raw = victim.file.read_bytes()
+                victim.file.write_bytes(raw[: -random.randint(1, 10)])
+        facts = victim.examined()
+        assert (facts["class"], facts["decision"]) == ("member", "start"), (attempt, facts)
+        if facts["witness"]:
+            assert int(facts["last_index"]) >= int(facts["witness"])
+        victim.up()
+
+
+def test_entries_that_were_never_committed_may_vanish(cluster: Cluster) -> None:
+    """A leader without followers appends, stops cleanly, and learns at its next start that others went on without it."""
+    members = cluster.complete()
+    leader = cluster.leader()
+    others = [member for member in members if member is not leader]
+    for member in others:
+        pid = member.server_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+    for number in range(5):
+        with pytest.raises(subprocess.TimeoutExpired):
+            subprocess.run(
+                [
+                    "ovsdb-client",
+                    "transact",
+                    f"unix:{leader.sock}",
+                    f'["{DATABASE}",{{"op":"insert","table":"Logical_Switch","row":{{"name":"u{number}"}}}}]',
+                ],
+                check=False,
+                capture_output=True,
+                timeout=0.1,
+            )
+    leader.terminate()
+    lonely = last(leader)
+    for member in others:
+        member.kill()
+    for member in others:
+        member.up()
+    assert insert(others[0], "b")
+    assert last(others[0]) < lonely
+    leader.up()
+    until(lambda: last(leader) < lonely, "the entries are gone")
+    leader.kill()
+    assert leader.examined()["decision"] == "start"
+    leader.up()
