@@ -47,9 +47,10 @@ raise() { [ -n "$known_index" ] && [ "$1" -le "$known_index" ] || known_index=$1
 # A file that lacks what its server is known to have had must not vote: with another one like it, it could outvote the newer ones.
 judge_age() {
     known_index='' known_disk=- exact='' peers=''
+    disk=-
     [ -n "$sid" ] || return 0
     read_witness "$sid"
-    [ "$class" = member ] || return 0
+    case $class in member | joining) ;; *) return 0 ;; esac
     disk=$(disk_identity)
     if [ "$known_disk" != - ] && [ "$disk" != - ] && [ "$disk" != "$known_disk" ]; then
         class=other-disk detail="the file of $sid lay on file system $known_disk, this one is $disk"
