@@ -13,6 +13,7 @@ member is restarted.
 from __future__ import annotations
 
 from .._ovsdb.server import STEMS
+from .._stop_budget import STOP_SECONDS
 from . import pods
 from .context import Context
 from .names import (
@@ -47,7 +48,7 @@ def stateful_set(context: Context, database: Database) -> Object:
         "enableServiceLinks": False,
         **pods.priority(context.spec.priority_class),
         "securityContext": pods.pod_security(),
-        "terminationGracePeriodSeconds": 60,
+        "terminationGracePeriodSeconds": STOP_SECONDS,
         "affinity": pods.apart(mine, required=True),
         "topologySpreadConstraints": pods.spread(mine),
         "containers": [_member(context, database, [mount for _volume, mount in directories])],
@@ -105,6 +106,8 @@ def _member(context: Context, database: Database, mounts: list[Object]) -> Objec
         "OVN_DB_FILE": f"{_DATA}/{STEMS[database]}.db",
         "OVN_RUN_DIR": pods.RUN,
         "OVN_STATE_DIR": f"{pods.RUN}/launcher",
+        # Off the disk of the database; what outlives the pod is in the record.
+        "OVN_WITNESS_FILE": f"{pods.RUN}/witness-{database}",
         # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
         "OVN_CLIENT_ENDPOINTS": ",".join(context.first_endpoints(database, MOST_MEMBERS)),
         "OVN_WAIT": "1",

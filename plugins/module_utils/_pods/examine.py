@@ -20,6 +20,8 @@ from .._raft.answer import Answer, Problem, silent
 from .._raft.ask import problem_of, told_by_server
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
+from .._raft.start_check import Space, find_space_problem
+from .._raft.witness import Witness, number_or_none, parse_witness
 from .due import is_leaving, is_outdated
 from .schema import Schemas
 
@@ -62,6 +64,17 @@ fi
 [ "$code" -ge 128 ] || part version ovs-appctl -T 5 -t "$ctl" version
 part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
 served=$code
+case $code$text in 0*'"connected":true'*) connected=yes ;; *) connected=no ;; esac
+# A member that takes part is the better witness of itself: of its file only the presence counts.
+presence() {
+    if [ -s "$OVN_DB_FILE" ]; then class=member
+    elif [ -e "$OVN_DB_FILE" ]; then class=empty
+    elif [ -d "${OVN_DB_FILE%/*}" ]; then class=none
+    else class=unknown; fi
+    printf '%s\\n' "class=$class" cid= sid= reason= decision= detail=
+}
+witnesses() { cat "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}" "$OVN_RECORD_DIR/witness" 2>/dev/null || :; }
+space() { stat -f -c 'free=%a*%S' "${OVN_DB_FILE%/*}" && stat -L -c 'file=%s' "$OVN_DB_FILE"; }
 schemas() {
     ovsdb-client -t 3 get-schema-version "unix:$OVN_RUN_DIR/$stem.sock" "$database" && ovsdb-tool schema-version "${OVN_SCHEMA:-$schema}"
 }
@@ -69,12 +82,17 @@ case $3$served in always0) part schema schemas ;; esac
 part process process
 part launcher cat "$OVN_STATE_DIR/state" "$OVN_STATE_DIR/reason"
 part record cat "$OVN_RECORD_DIR/record.json"
-case $3$served in always* | silent[1-9]*) part file timeout 15 sh "$1" state ;; esac
+case $3$connected$served in
+alwaysyes*) part file presence ;;
+always* | silent*[1-9]*) part file timeout 15 sh "$1" state ;;
+esac
+[ "$3" != always ] || { part witness witnesses; part space space 2>/dev/null; }
+part end true
 """
 
 
 def examine_command(file: t.Literal["always", "silent", "never"]) -> list[str]:
-    """When to examine the file, which takes long if it is large: always, if no server answers, or never."""
+    """When to examine the file: always (only its presence if the member takes part), if no server answers, or never."""
     return ["sh", "-c", _SCRIPT, "sh", LAUNCHER, json.dumps(SERVER_QUERY), file]
 
 
@@ -97,6 +115,8 @@ class Seen(t.NamedTuple):
     decision: str
     waiting: str  # the launcher's own words, while it waits
     revision: int | None  # of the record as the pod sees it
+    witness: Witness
+    space: Space
 
     @property
     def running(self) -> bool:
@@ -111,8 +131,15 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
     told = parts["file"][-1] if "file" in parts else _Part(result.code, "", "the command was cut off")
     if told.code == 0:
         file = dict(line.split("=", 1) for line in told.text.splitlines() if "=" in line)
+    elif "file" in parts:  # that says nothing about the data
+        words = (
+            f"The launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'it said nothing'}"
+        )
+        file = {"class": "unknown", "cid": "", "sid": "", "reason": words, "detail": ""}
     if not {"class", "cid", "sid", "reason", "detail"} <= file.keys():  # the last one shows that nothing was cut off
         problem = f"its launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'no words'}"
+    if "end" not in parts:
+        problem = "the command was cut off"
     age = parts["process"][-1] if "process" in parts else None
     loading = not answer.spoke and age is not None and age.code == 0
     if loading and age is not None and _number(age.text) >= _LOADING_SECONDS:
@@ -133,6 +160,8 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
         decision=file.get("decision", ""),
         waiting=waiting,
         revision=_revision(parts["record"][-1].text) if "record" in parts else None,
+        witness=parse_witness(parts["witness"][-1].text if "witness" in parts else ""),
+        space=_space(parts["space"][-1].text if "space" in parts else ""),
     )
 
 
@@ -156,18 +185,31 @@ def parse_examination(
     if seen.problem:
         return None
     answer, server, status = seen.answer, seen.answer.server, seen.answer.status
+    connected = bool(server and server.connected)
+    cid, sid = answer.cluster_id, answer.server_id
+    if server is not None:
+        cid, sid = server.cluster_id or cid, server.server_id or sid
+    file_sid = sid if connected else seen.file["sid"] or None
+    running_index = status.log_next - 1 if status is not None and status.log_next > 0 else None
     return Observation(
         member,
         file_class=seen.file["class"],
-        file_cid=seen.file["cid"] or None,
-        file_sid=seen.file["sid"] or None,
+        file_cid=cid if connected else seen.file["cid"] or None,
+        file_sid=file_sid,
         file_reason=seen.file["reason"],
         record=record,
         running=seen.running,
-        connected=bool(server and server.connected),
+        connected=connected,
         leader=bool(server and server.leader),
-        cid=(server.cluster_id if server else None) or (status.cluster_id if status else None),
-        sid=(server.server_id if server else None) or (status.server_id if status else None),
+        cid=cid,
+        sid=sid,
+        last_term=None if running_index is not None else number_or_none(seen.file.get("last_term")),
+        last_index=running_index if running_index is not None else number_or_none(seen.file.get("last_index")),
+        witness_index=seen.witness.index_of(sid or file_sid),
+        witnesses=seen.witness.by_short_sid(),
+        start_problem=find_space_problem(f"pod {member}", seen.space),
+        file_bytes=seen.space.file,
+        free_bytes=seen.space.free,
         listed={listed.sid: listed.address for listed in status.servers} if status else {},
         restart_reason="its pod template has changed" if seen.running and is_outdated(pod, update_revision) else "",
         answer=answer.as_dict(),
@@ -213,6 +255,14 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError as e:
         raise BadAnswer(f"A command in a pod said {text!r} where a number is expected.") from e
+
+
+def _space(text: str) -> Space:
+    """Of the lines `free=BLOCKS*BYTES` and `file=BYTES`; the second is missing if there is no file."""
+    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    blocks, _times, size = told.get("free", "").partition("*")
+    known = blocks.isdigit() and size.isdigit()
+    return Space(number_or_none(told.get("file")), int(blocks) * int(size) if known else None)
 
 
 def _revision(text: str) -> int | None:

@@ -24,6 +24,8 @@ from .ask import ask_member
 from .observation import Observation
 from .outcomes import lists, not_joined, settled, still_listed
 from .record_dir import read_record
+from .start_check import find_start_problem, measure_space
+from .witness import Witness, number_or_none, parse_witness
 
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
@@ -31,6 +33,8 @@ Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 _UNIXCTL_SECONDS = 5.0
 # Reading a large database takes minutes, and a restart would start that anew.
 _LOADING_SECONDS = 600.0
+# A launcher that waits looks at the record every second (OVN_POLL of the unit): longer than this, it does not wait for what was just written.
+_WAITING_SECONDS = 5.0
 
 
 @dataclasses.dataclass
@@ -74,14 +78,13 @@ class HostMember:
         )
 
     def observe(self) -> Observation:
-        """Everything a plan needs to know of this member. What cannot be read is an error, never "absent"."""
+        """Everything a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
         record = read_record(self.record)
         seen = Observation(self.member, record=record.as_dict() if record else None)
         environment = self.environment()
         if not environment or not os.access(self.launcher, os.X_OK):
             file_class, reason = self._unexamined_file()
             return dataclasses.replace(seen, installed=False, file_class=file_class, file_reason=reason)
-        file = self._file_state(environment)
         answer = self.ask(twice=True)
         status, server = answer.status, answer.server
         running = status is not None or server is not None
@@ -93,12 +96,8 @@ class HostMember:
                 f"{self.unit} runs on this host, but its control socket {self._socket('ctl')} does not answer within "
                 f"{_UNIXCTL_SECONDS:g} s. The process hangs: look at its log, then restart the unit by hand."
             )
-        return dataclasses.replace(
+        seen = dataclasses.replace(
             seen,
-            file_class=file["class"],
-            file_cid=file["cid"] or None,
-            file_sid=file["sid"] or None,
-            file_reason=file["reason"],
             running=running,
             connected=bool(server and server.connected),
             leader=bool(server and server.leader),
@@ -108,14 +107,63 @@ class HostMember:
             restart_reason=self._restart_reason(environment) if running else "",
             answer=answer.as_dict(),
         )
+        seen = self._with_file(seen, environment)
+        if status is not None and status.log_next > 0:
+            seen = dataclasses.replace(seen, last_index=status.log_next - 1, last_term=None)
+        witness, space = self._witness(environment), measure_space(environment.get("OVN_DB_FILE", ""))
+        return dataclasses.replace(
+            seen,
+            witness_index=witness.index_of(seen.sid or seen.file_sid),
+            witnesses=witness.by_short_sid(),
+            start_problem=find_start_problem(environment, space),
+            file_bytes=space.file,
+            free_bytes=space.free,
+        )
 
-    def _file_state(self, environment: dict[str, str]) -> dict[str, str]:
-        code, out, err = self.run([self.launcher, "state"], environment)
-        if code != 0:
-            raise OvnError(
-                f"{self.launcher} cannot examine the {self.database} file of this host: {err.strip() or out.strip()}"
-            )
-        return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+    def _with_file(self, seen: Observation, environment: dict[str, str]) -> Observation:
+        """What lies under the name of the database. A member that takes part is the better witness: of its file only the presence counts."""
+        if seen.connected:
+            file_class = self._presence(environment.get("OVN_DB_FILE", ""))
+            return dataclasses.replace(seen, file_class=file_class, file_cid=seen.cid, file_sid=seen.sid)
+        try:
+            code, out, err = self.run([self.launcher, "state"], environment)
+        except OSError as e:
+            code, out, err = 1, "", str(e)
+        file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+        if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
+            words = err.strip()[-300:] or "it said nothing"
+            reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {words}. Run the playbook again."
+            return dataclasses.replace(seen, file_class="unknown", file_reason=reason)
+        return dataclasses.replace(
+            seen,
+            file_class=file["class"],
+            file_cid=file["cid"] or None,
+            file_sid=file["sid"] or None,
+            file_reason=file["reason"],
+            last_term=number_or_none(file.get("last_term")),
+            last_index=number_or_none(file.get("last_index")),
+        )
+
+    @staticmethod
+    def _presence(path: str) -> str:
+        try:
+            return "member" if os.stat(path).st_size else "empty"
+        except FileNotFoundError:
+            return "none" if os.path.isdir(os.path.dirname(path)) else "unknown"
+        except OSError:
+            return "unknown"
+
+    @staticmethod
+    def _witness(environment: t.Mapping[str, str]) -> Witness:
+        """What this host remembers, and what the record carries."""
+        record = environment.get("OVN_RECORD_DIR", "").rstrip("/")
+        texts = []
+        for path in (environment.get("OVN_WITNESS_FILE") or f"{record}.witness", f"{record}/witness"):
+            try:
+                texts.append(pathlib.Path(path).read_text(encoding="utf-8", errors="replace"))
+            except OSError:
+                continue
+        return parse_witness("\n".join(texts))
 
     def _unexamined_file(self) -> tuple[str, str]:
         """Class and reason: what can be told of the file without launcher and settings, as check mode meets it on a fresh host."""
@@ -126,7 +174,7 @@ class HostMember:
         except FileNotFoundError:
             return "none", ""
         except OSError as e:
-            raise OvnError(f"The {self.database} file {path} cannot be read: {e}.") from e
+            return "unknown", f"The {self.database} file {path} cannot be read: {e}."
         if magic == b"OVSDB JSON":
             return "standalone", f"{path} is a standalone database. Move it aside, or import it with a playbook."
         return "unexamined" if magic else "empty", f"{path} is there"
@@ -187,9 +235,18 @@ class HostMember:
             words = ""
         return words or f"See: journalctl -u {self.unit}"
 
+    def _launcher_waits(self) -> bool:
+        """Whether the launcher says that it does not start the server."""
+        state = pathlib.Path(self.environment().get("OVN_STATE_DIR", ""), "state")
+        try:
+            return state.read_text(encoding="utf-8").strip() in ("ask", "refuse", "idle")
+        except OSError:
+            return False
+
     def wait_connected(self, deadline: Deadline) -> None:
         """Until the member takes part in the cluster. There is no event to wait on before its sockets exist, so this looks, ever less often."""
         pause, last = 0.05, "no answer"
+        patience = Deadline(_WAITING_SECONDS)
         while True:
             answer = self.ask(min(_UNIXCTL_SECONDS, max(0.1, deadline.left())))
             if answer.server is not None and answer.server.connected:
@@ -198,6 +255,10 @@ class HostMember:
                 last = f'its status is "{answer.status.status}"'
             elif self.run(["systemctl", "is-active", "--quiet", self.unit], {})[0] != 0:
                 raise Refused(f"{self.unit} does not run. {self._why_not_running()}")
+            elif not self._launcher_waits():
+                patience = Deadline(_WAITING_SECONDS)
+            elif patience.expired:
+                raise Refused(f"{self.unit} waits. {self._why_not_running()}")
             if deadline.expired:
                 raise not_joined(self.database, self.member, deadline, last)
             time.sleep(min(pause, deadline.left()))

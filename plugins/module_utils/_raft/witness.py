@@ -46,3 +46,8 @@ def parse_witness(text: str) -> Witness:
         known = peers if kind == "peer" else servers
         known[words[0]] = max(int(words[position]), known.get(words[0], 0))
     return Witness(servers, peers)
+
+
+def number_or_none(text: str | None) -> int | None:
+    """Read an index or a term of the launcher's output."""
+    return int(text) if text and text.isascii() and text.isdigit() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def examine(name: str, **changes: t.Any) -> Observation:
         ("running-on-a-deleted-file", "none", True, True, False),
         ("lost-volume", "none", False, False, False),
         ("standalone", "standalone", False, False, False),
+        ("wrong-settings", "unknown", True, False, False),
     ],
 )
 def test_what_a_member_is(capture: str, file_class: str, running: bool, connected: bool, leader: bool) -> None:
@@ -72,9 +74,41 @@ def test_the_reason_of_a_refusal_is_the_launchers() -> None:
     assert "is a standalone database" in examine("standalone").file_reason
 
 
-@pytest.mark.parametrize("capture", ["hanging", "wrong-settings"])
-def test_what_cannot_be_told_is_unknown(capture: str) -> None:
-    assert parse_examination("northbound", "m1", captured(capture), pod(), "r1", None) is None
+def test_a_server_that_hangs_is_unknown() -> None:
+    assert parse_examination("northbound", "m1", captured("hanging"), pod(), "r1", None) is None
+
+
+@pytest.mark.parametrize("code", [1, 124, 127, 137])
+def test_a_launcher_that_fails_says_nothing_about_the_file(code: int) -> None:
+    whole = captured("lost-volume")
+    before, _file, rest = whole.stdout.partition("@file 0\n")
+    after = rest[rest.index("@witness") :]
+    failed = whole._replace(stdout=f"{before}@file {code}\n {after}")
+    found = parse_examination("northbound", "m1", failed, pod(), "r1", None)
+    assert found is not None
+    assert (found.file_class, found.lost, found.running) == ("unknown", False, False)
+    assert f"(code {code})" in found.file_reason
+
+
+def test_a_member_that_takes_part_is_the_witness_of_itself() -> None:
+    """Its launcher is not asked for the file: index and ids are the server's, sizes and witnesses the pod's."""
+    found = examine("leader")
+    assert "last_index" not in captured("leader").stdout
+    assert found.last_index is not None
+    assert found.witness_index is not None
+    assert 0 < found.witness_index <= found.last_index
+    assert found.witnesses[(found.sid or "")[:4]] == found.witness_index
+    assert (found.file_bytes or 0) > 10000
+    assert found.start_problem == ""
+    assert (found.free_bytes or 0) > 2**20
+
+
+def test_a_file_system_that_is_too_small_for_a_snapshot_hinders_a_start() -> None:
+    whole = captured("leader")
+    small = whole._replace(stdout=re.sub(r"free=\d+\*\d+", "free=2*4096", whole.stdout))
+    found = parse_examination("northbound", "m1", small, pod(), "r1", None)
+    assert found is not None
+    assert "has 0 MiB free" in found.start_problem
 
 
 def test_a_hanging_server_is_told() -> None:

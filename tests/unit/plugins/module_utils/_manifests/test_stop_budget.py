@@ -1,0 +1,38 @@
+"""The time that the stop of a database member may take, wherever it is limited."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from pathlib import Path
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._stop_budget import STOP_SECONDS
+
+Central = t.Callable[..., t.Any]
+UNIT = Path(__file__).resolve().parents[5] / "roles/ovn_central/templates/c5c3-ovn-database.service.j2"
+
+
+def spent() -> int:
+    """What the launcher's own limits add up to, read from the script: the hand-over, then looks at a process every 0.1 s."""
+    (hand_over,) = {int(seconds) for seconds in re.findall(r'ovs-appctl -T (\d+) -t "\$ctl" exit', SCRIPT)}
+    ((looks, pause),) = re.findall(r'\[ "\$tries" -lt (\d+) \]; do\n(?:[^\n]*\n){2} *sleep ([\d.]+)\n', SCRIPT)
+    return hand_over + round(int(looks) * float(pause))
+
+
+def test_the_unit_of_a_machine_outlasts_the_launchers_stop() -> None:
+    (limit,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(), re.MULTILINE)
+    assert int(limit) == STOP_SECONDS
+    assert int(limit) > spent()
+
+
+def test_a_pod_outlasts_the_launchers_stop(central: Central) -> None:
+    sets = [manifest for manifest in central() if manifest["kind"] == "StatefulSet"]
+    assert len(sets) == 2
+    for manifest in sets:
+        limit = manifest["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+        assert limit == STOP_SECONDS
+        assert limit > spent()
+        assert manifest["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][
+            -1
+        ].endswith("stop || true")
