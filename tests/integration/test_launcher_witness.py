@@ -65,20 +65,45 @@ def asked(member: Member, file_class: str) -> str:
 
 
 # An old copy -------------------------------------------------------------------------------------------------------
-def test_an_old_copy_is_not_started_after_a_clean_stop(cluster: Cluster) -> None:
-    first = cluster.found()
-    insert(first, "a")
+@pytest.mark.parametrize("database", ["northbound", "southbound"])
+def test_an_old_copy_of_the_first_member_is_not_started_after_a_clean_stop(cluster: Cluster, database: str) -> None:
+    first = cluster.members[0]
+    if database == "southbound":
+        first.env["OVN_DATABASE"] = database
+        first.sock, first.ctl, first.pid_file = (first.run_dir / f"ovnsb_db.{end}" for end in ("sock", "ctl", "pid"))
+    cluster.publish(permit=first.id)
+    start(first)
+    write_chassis(first, database, "a")
     first.terminate()
     shutil.copy2(first.file, first.dir / "old")
     old = last(first)
-    first.up()
-    assert insert(first, "b")
+    start(first)
+    write_chassis(first, database, "b")
     first.terminate()
     new = last(first)
     shutil.copy2(first.dir / "old", first.file)
     reason = asked(first, "outdated-copy")
     assert f"its last index is {old}" in reason
     assert str(new) in reason
+
+
+def start(member: Member) -> None:
+    member.start()
+    until(lambda: member.call("ready").returncode == 0, "ready")
+
+
+def write_chassis(member: Member, database: str, name: str) -> None:
+    """A row in a table that both have in some form."""
+    table, schema = ("Chassis_Private", "OVN_Southbound") if database == "southbound" else ("Logical_Switch", DATABASE)
+    operation = f'{{"op":"insert","table":"{table}","row":{{"name":"{name}"}}}}'
+    done = subprocess.run(
+        ["ovsdb-client", "-t", "5", "transact", f"unix:{member.sock}", f'["{schema}",{operation}]'],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert '"uuid"' in done.stdout, done.stdout
 
 
 def test_a_copy_from_before_an_election_is_not_started_after_a_clean_stop(cluster: Cluster) -> None:

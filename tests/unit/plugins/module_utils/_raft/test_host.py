@@ -89,3 +89,45 @@ def test_check_mode_sees_that_a_restart_is_due_though_it_wrote_no_settings(
     looked = member(tmp_path, revision=revision)
     (tmp_path / "state" / "revision").write_text("on disk\n", encoding="utf-8")
     assert looked._restart_reason(looked.environment()) == due
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ((137, "", "Killed"), "(code 137): Killed"),
+        ((127, "", ""), "(code 127): it said nothing"),
+        ((0, "class=mem", ""), "(code 0): it said nothing"),
+    ],
+)
+def test_a_launcher_that_fails_says_nothing_about_the_file(
+    tmp_path: pathlib.Path, told: tuple[int, str, str], words: str
+) -> None:
+    looked = member(tmp_path)
+    looked.run = lambda command, environment: told
+    seen = looked.observe()
+    assert (seen.file_class, seen.lost) == ("unknown", False)
+    assert words in seen.file_reason
+
+
+def test_a_launcher_that_is_gone_says_nothing_about_the_file(tmp_path: pathlib.Path) -> None:
+    def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    looked = member(tmp_path)
+    looked.run = run
+    assert looked.observe().file_class == "unknown"
+
+
+def test_what_the_launcher_and_the_witness_say_of_the_log(tmp_path: pathlib.Path) -> None:
+    sid = "abcd0000-0000-4000-8000-000000000001"
+    (tmp_path / "rec").mkdir()
+    (tmp_path / "rec.witness").write_text(f"server {sid} 12 -\npeer ef01 7\n", encoding="utf-8")
+    (tmp_path / "rec" / "witness").write_text("peer abcd 13\n", encoding="utf-8")
+    looked = member(tmp_path)
+    with pathlib.Path(looked.environment_file).open("a", encoding="utf-8") as settings:
+        settings.write(f"OVN_RECORD_DIR={tmp_path}/rec\n")
+    said = f"class=outdated-copy\ncid=\nsid={sid}\nreason=old\nlast_term=3\nlast_index=9\n"
+    looked.run = lambda command, environment: (0, said, "")
+    seen = looked.observe()
+    assert (seen.lost, seen.last_term, seen.last_index, seen.witness_index) == (True, 3, 9, 13)
+    assert seen.witnesses == {"abcd": 13, "ef01": 7}

@@ -1,0 +1,44 @@
+"""What the lines of the launcher's witness mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import number_or_none, parse_witness
+
+SID = "abcd0000-0000-4000-8000-000000000001"
+OTHER = "ef010000-0000-4000-8000-000000000002"
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        pytest.param("", None, id="nothing is remembered"),
+        pytest.param(f"server {SID} 12 -\n", 12, id="what was committed on its disk"),
+        pytest.param(
+            f"server {SID} 12 -\nstopped {SID} 3 14 0a\n", 14, id="a clean stop knows of entries after the last commit"
+        ),
+        pytest.param(f"server {SID} 16 -\nstopped {SID} 3 14 0a\n", 16, id="the higher one counts"),
+        pytest.param(f"server {OTHER} 16 -\n", None, id="an earlier server of this host was another one"),
+        pytest.param("peer abcd 9\n", 9, id="a peer remembers it by four digits"),
+        pytest.param(f"server {SID} 7 -\npeer abcd 9\n", 9, id="a peer knows more than the host itself"),
+        pytest.param(f"server {SID} 7 -\nserver {SID} 5 -\n", 7, id="two files, the first is newer"),
+        pytest.param(f"server {SID} x -\nserver {SID}\nfuture {SID} 99\n\n", None, id="lines that say nothing known"),
+    ],
+)
+def test_the_highest_index_that_a_server_is_known_to_have_had(text: str, index: int | None) -> None:
+    assert parse_witness(text).index_of(SID) == index
+
+
+def test_all_servers_by_four_digits() -> None:
+    text = f"server {SID} 12 -\nstopped {SID} 2 13 0a\nserver {OTHER} 4 -\npeer ef01 5\npeer 2345 6\n"
+    assert parse_witness(text).by_short_sid() == {"abcd": 13, "ef01": 5, "2345": 6}
+
+
+def test_an_unknown_server_has_no_index() -> None:
+    assert parse_witness("peer abcd 9\n").index_of(None) is None
+
+
+@pytest.mark.parametrize(("text", "number"), [("12", 12), ("", None), (None, None), ("-1", None), ("²", None)])
+def test_numbers_of_the_launcher(text: str | None, number: int | None) -> None:
+    assert number_or_none(text) == number
