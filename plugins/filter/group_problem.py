@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: group_problem
+short_description: Tell why a group of the inventory has no hosts
+version_added: "0.1.0"
+description:
+  - A play on a group that is empty or has another name than expected does nothing and succeeds. This filter finds that out before.
+options:
+  _input:
+    description: C(groups), or any mapping of group names to lists of hosts.
+    type: dict
+    required: true
+  name:
+    description: The group, for example V(ovn_central). Positional.
+    type: str
+    required: true
+  required:
+    description: Whether the group needs hosts. If V(false), only a group with a similar name is a problem, for it is likely misspelt.
+    type: bool
+    default: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Check that ovn_central has hosts
+  ansible.builtin.fail:
+    msg: "{{ problem }}"
+  vars:
+    problem: "{{ groups | c5c3.ovn.group_problem('ovn_central') }}"
+  when: problem | length > 0
+"""
+
+RETURN = r"""
+_value:
+  description: What is wrong and what the inventory has instead; empty if nothing is wrong.
+  type: str
+  sample: "The group ovn_central is not in the inventory, but ovn_centrals is: check the spelling. The inventory has the groups ovn_centrals (3 hosts)."
+"""
+
+import difflib
+import typing as t
+
+_OF_ANSIBLE = {"all", "ungrouped"}
+_OURS = {"ovn_central", "ovn_hypervisors", "ovn_gateways"}
+_SIMILAR = 0.75  # of difflib: ovn_centrals, ovn-central, ovn_hypervisor, ovn_hypervisers; not ovn_control_plane
+_GROUPS_SHOWN = 10
+
+
+def _words(groups: t.Mapping[str, t.Sequence[str]]) -> str:
+    own = [f"{name} ({len(hosts)} hosts)" for name, hosts in sorted(groups.items()) if name not in _OF_ANSIBLE]
+    more = [f"{len(own) - _GROUPS_SHOWN} more"] if len(own) > _GROUPS_SHOWN else []
+    if own:
+        return f"The inventory has the groups {', '.join([*own[:_GROUPS_SHOWN], *more])}."
+    hosts = len(groups.get("all") or ())
+    return f"The inventory has no groups and {hosts} hosts." if hosts else "The inventory is empty: is -i missing?"
+
+
+def group_problem(groups: t.Mapping[str, t.Sequence[str]], name: str, required: bool = True) -> str:
+    if groups.get(name):
+        return ""
+    others = [other for other, hosts in groups.items() if hosts and other not in _OF_ANSIBLE | _OURS]
+    similar = difflib.get_close_matches(name, others, 1, _SIMILAR)
+    if not required and not similar:
+        return ""
+    found = "has no hosts" if name in groups else "is not in the inventory"
+    verb = "has" if name in groups else "is"
+    spelling = f", but {similar[0]} {verb}: check the spelling" if similar else ""
+    return f"The group {name} {found}{spelling}. {_words(groups)}"
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"group_problem": group_problem}
