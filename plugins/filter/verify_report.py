@@ -14,7 +14,8 @@ description:
   - A host with C(ovn_backend=kubernetes) is a whole cluster, with members and chassis of its own. They are named by pods and by nodes.
 options:
   _input:
-    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound) and C(ovn_verify_info) of the central hosts are read (in
+    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound), C(ovn_verify_info), C(ovn_verify_contents_read) and
+      C(ovn_verify_contents_again) of the central hosts are read (in
       Kubernetes also C(ovn_verify_cluster)), and C(ovn_verify_chassis) of the hypervisors.
     type: dict
     required: true
@@ -51,6 +52,15 @@ options:
     type: list
     elements: str
     default: []
+  addresses:
+    description:
+      - Result of a task that loops over items with C(database), and asks M(c5c3.ovn.ovn_raft_status) for all endpoints of it. What does not answer is
+        a problem.
+    type: dict
+  asked_from:
+    description: The host from which O(addresses) were asked.
+    type: str
+    default: ""
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -65,7 +75,7 @@ RETURN = r"""
 _value:
   description:
     - C(healthy), C(problems), C(warnings), C(lines) for people, and the facts behind them - C(northbound), C(southbound), C(northd), C(heartbeat),
-      C(chassis), C(versions), C(certificates), C(neutron).
+      C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
   type: dict
   sample: {"healthy": true, "problems": [], "warnings": [], "lines": ["OVN is healthy"]}
 """
@@ -75,7 +85,13 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._verify import DATABASES, Host, Installation, build_report
+from ansible_collections.c5c3.ovn.plugins.module_utils._verify import (
+    DATABASES,
+    Host,
+    Installation,
+    build_report,
+    contents_results,
+)
 
 Variables = t.Mapping[str, t.Any]
 
@@ -108,6 +124,9 @@ def _host(variables: Variables) -> Host:
         southbound=variables.get("ovn_verify_southbound"),
         info=variables.get("ovn_verify_info"),
         members=_members(variables),
+        contents=contents_results(
+            variables.get("ovn_verify_contents_read"), variables.get("ovn_verify_contents_again")
+        ),
     )
 
 
@@ -120,6 +139,8 @@ def verify_report(
     certificate_days: int = 30,
     northbound_endpoints: t.Sequence[str] = (),
     southbound_endpoints: t.Sequence[str] = (),
+    addresses: Variables | None = None,
+    asked_from: str = "",
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -158,6 +179,12 @@ def verify_report(
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,
                 southbound_endpoints=southbound_endpoints,
+                addresses={
+                    str(result["item"]["database"]): result
+                    for result in (addresses or {}).get("results") or ()
+                    if not result.get("skipped")
+                },
+                asked_from=asked_from,
             )
         )
     except OvnError as e:

@@ -15,7 +15,8 @@ import typing as t
 
 from ._central import parse_version
 from ._pods.status import pod_of
-from ._raft.answer import Answer, silent
+from ._raft.answer import Answer, host_of, silent
+from ._raft.contents import Contents
 from ._raft.verdict import Verdict, assess
 
 DATABASES = {"northbound": ("Northbound", "OVN_Northbound"), "southbound": ("Southbound", "OVN_Southbound")}
@@ -27,7 +28,9 @@ Result = t.Mapping[str, t.Any]
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """The results of a central host's three questions; None: never asked. A result without its values failed, and `msg` says why.
+    """The results of a central host's questions; None: never asked. A result without its values failed, and `msg` says why.
+
+    `contents` has the results of reading what the members of the databases hold, if that was done.
 
     `members` is set for a Kubernetes cluster: a host with all members, so many of each database, and all northds.
     """
@@ -36,11 +39,14 @@ class Host:
     southbound: Result | None = None
     info: Result | None = None
     members: t.Mapping[str, int] | None = None
+    contents: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
 
     @property
     def unreachable(self) -> str:
         """Why the host could not be reached, empty if it could."""
         first = self.northbound
+        if first and first.get("timedout"):
+            return f"it gave no answer within {first['timedout'].get('period', 'some')} s"
         return _words(first) or "no answer" if first and first.get("unreachable") else ""
 
     def northds(self, name: str) -> list[tuple[str, Result]]:
@@ -58,6 +64,7 @@ class Installation:
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
     `twice` are system ids that several have, with the names of these in the inventory.
+    `addresses` has, for each database, the answers of all its endpoints as the host `asked_from` got them.
     `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
     """
 
@@ -71,6 +78,8 @@ class Installation:
     twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
+    addresses: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
+    asked_from: str = ""
 
     @property
     def in_pods(self) -> bool:
@@ -116,6 +125,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     facts["chassis"] = _chassis(installation, findings, lines)
     facts["versions"] = _versions(reached, installation.heartbeat, findings, lines)
     facts["certificates"] = _certificates(installation, reached, findings, lines)
+    facts["addresses"] = _addresses(installation, findings, lines)
     facts["neutron"] = _neutron(installation, lines)
     problems, warnings = list(dict.fromkeys(findings.problems)), list(dict.fromkeys(findings.warnings))
     return {
@@ -163,7 +173,27 @@ def _verdict(installation: Installation, database: str) -> Verdict:
             answers += [Answer.from_dict(answer) for answer in result["answers"]]
         else:
             answers.append(silent(member, name, "unreachable", f"{_words(result) or 'the host was not asked'}."))
+    read: dict[str, Contents] = {}
+    for host in installation.central.values():
+        read.update(contents_in(host.contents.get(database)))
+    answers = [dataclasses.replace(a, contents=read[a.member]) if a.member in read else a for a in answers]
     return assess(answers, installation.members(database) or None)
+
+
+def contents_results(*loops: Result | None) -> dict[str, Result]:
+    """Return the result for each database of tasks that loop over the databases; those of later tasks count."""
+    found: dict[str, Result] = {}
+    for loop in loops:
+        for result in (loop or {}).get("results") or ():
+            if "item" in result and not result.get("skipped"):
+                found[str(result["item"])] = result
+    return found
+
+
+def contents_in(result: Result | None) -> dict[str, Contents]:
+    """Return what members hold according to a result of ovn_raft_status; a member that could not be asked is left out."""
+    answers = [Answer.from_dict(data) for data in (result or {}).get("answers") or ()]
+    return {answer.member: answer.contents for answer in answers if answer.contents is not None}
 
 
 def _database(verdict: Verdict) -> dict[str, t.Any]:
@@ -471,7 +501,7 @@ def _chassis_certificates(
     found: dict[str, int] = {}
     silent_count = 0
     for name, result in results.items():
-        if result is None or result.get("unreachable") or result.get("skipped"):
+        if result is None or result.get("unreachable") or result.get("skipped") or result.get("timedout"):
             silent_count += 1
         elif "in_service" not in result:
             cause = _words(result) or "the task gave no result"
@@ -492,6 +522,40 @@ def _chassis_certificates(
                     f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it."
                 )
     return found, silent_count
+
+
+def _addresses(installation: Installation, findings: _Findings, lines: list[str]) -> dict[str, list[str]]:
+    """Return the addresses that a client cannot use, by database."""
+    mine = _Findings()
+    told: dict[str, list[str]] = {}
+    asked = 0
+    for database, result in installation.addresses.items():
+        endpoints = getattr(installation, f"{database}_endpoints")
+        if "answers" not in result:
+            mine.problems.append(
+                f"The {DATABASES[database][0]} addresses cannot be asked: {_words(result) or 'no answer'}."
+            )
+            continue
+        asked += len(endpoints)
+        silent_ones = [answer for answer in result["answers"] if not answer["server"]]
+        told[database] = [_address_of(answer["member"], endpoints) for answer in silent_ones]
+        causes = list(dict.fromkeys(p["message"] for answer in silent_ones for p in answer["problems"]))
+        if causes:
+            mine.problems.append(
+                f"{len(silent_ones)} of {len(endpoints)} {DATABASES[database][0]} addresses do not answer clients, seen from {installation.asked_from}: "
+                f"{' '.join(causes)}"
+            )
+    findings.problems += mine.problems
+    if asked:
+        count = asked - sum(map(len, told.values()))
+        words = f"{count}/{asked} answer clients, seen from {installation.asked_from}"
+        lines.append(_line("Addresses", mine.state(), words))
+    return told
+
+
+def _address_of(member: str, endpoints: t.Sequence[str]) -> str:
+    """Return the endpoint that an answer is about, which has the name of its host."""
+    return next((endpoint for endpoint in endpoints if member in (endpoint, host_of(endpoint))), member)
 
 
 def _neutron(installation: Installation, lines: list[str]) -> dict[str, str]:

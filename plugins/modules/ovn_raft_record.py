@@ -13,7 +13,8 @@ description:
   - The state record says which cluster a Northbound or Southbound database belongs to, who may create it (once in its life) and who its members are.
     It lies outside the database directory, on every central host, so that an empty disk never founds a second cluster.
   - The role P(c5c3.ovn.ovn_central#role) writes it before and after each step that changes the membership. Nobody else should.
-  - The copy is replaced in one step. An older revision never replaces a newer one.
+  - The copy is replaced in one step. An older revision never replaces a newer one, nor another one of the same revision.
+  - A copy that is there but unusable (cut off, of a newer format, about another database, no directory, unreadable) is an error and is left as it is.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -77,7 +78,12 @@ from ..module_utils._raft.record_dir import read_files, read_record, write_files
 
 def write(path: str, data: dict[str, t.Any], election_timer: int, check_mode: bool) -> dict[str, t.Any]:
     record = parse_record(data)
-    current = read_record(path)
+    current = read_record(path, record.database)
+    if current is not None and current != record and current.revision == record.revision:
+        raise Refused(
+            f"{path} holds revision {current.revision} with another content than the revision {record.revision} of this run: another run works "
+            "on the same cluster, or the copy was edited. Nothing was changed. Run again; a run compares all copies first."
+        )
     if current is not None and current.revision > record.revision:
         raise Refused(
             f"{path} holds revision {current.revision}, newer than the revision {record.revision} of this run: another run works on the same cluster. "

@@ -79,6 +79,21 @@ options:
       - Served certificates that end in fewer days than this are told in RV(reasons).
     type: int
     default: 14
+  contents:
+    description:
+      - Whether members are compared by what they hold, too. A member that came back with an old copy of its file may hold other data than the rest
+        although its state and that of the whole cluster look healthy; only this finds out.
+      - Every row of every table is read from each member that takes part, at the same time, and a digest is computed for each table. Members count as
+        different only if their log index is equal and did not change while they were read. What cannot be compared is told as V(not_compared).
+      - While a server answers with a large table it does nothing else, as when a client connects that monitors all of it.
+      - Of a control plane in Kubernetes the digests are computed in the pods. Cannot be combined with O(wait_for).
+    type: bool
+    default: false
+  contents_timeout:
+    description:
+      - How long O(contents) may take, in seconds. About two seconds are needed for 100 000 rows.
+    type: float
+    default: 30
   timeout:
     description:
       - How long to wait for answers, in seconds. It is the time for each member, and all are asked at the same time.
@@ -148,6 +163,17 @@ EXAMPLES = r"""
     wait_timeout: 120
   delegate_to: localhost
 
+- name: Compare what the members hold
+  c5c3.ovn.ovn_raft_status:
+    database: northbound
+    endpoints: ssl:192.0.2.11:6641,ssl:192.0.2.12:6641,ssl:192.0.2.13:6641
+    private_key: /etc/ovn/tls/central-key.pem
+    certificate: /etc/ovn/tls/central-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+    contents: true
+  register: northbound
+  failed_when: northbound.verdict == 'diverged'
+
 # The full view: every host asks its own control socket, one host judges.
 - name: Ask each member on its own host
   c5c3.ovn.ovn_raft_status:
@@ -169,6 +195,7 @@ verdict:
     - V(degraded), the database can be written to, but a member is missing, lagging, unknown or differs.
     - V(no_quorum), nothing can be written. Members that answer still serve old data to raw reads, see RV(raw_read_only).
     - V(split), members answer for different clusters, or two of them lead in the same term.
+    - V(diverged), members hold different data at the same log index. Only told with O(contents).
     - V(forming), nothing is wrong except that members are still joining.
     - V(unreachable), no member of a cluster answered.
   returned: always
@@ -201,10 +228,10 @@ reasons:
       description:
         - No answer - V(unreachable), V(timeout), V(certificate), V(refused), V(bad_answer), V(no_database), V(not_clustered), V(error).
         - The cluster - V(two_clusters), V(foreign_cluster), V(two_leaders), V(stale_leader), V(no_quorum), V(no_leader), V(writes_blocked),
-          V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing).
+          V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing), V(diverged).
         - One member - V(member_missing), V(disconnected), V(unheard), V(not_listed), V(joining), V(leaving), V(lagging), V(wrong_name), V(one_way),
           V(election_timer_differs), V(certificate_expires), V(version), V(unknown_status).
-        - What was not seen - V(partial_view), V(size_unknown).
+        - What was not seen - V(partial_view), V(size_unknown), V(not_compared).
       type: str
       returned: always
       sample: lagging
@@ -439,13 +466,18 @@ from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.server import DATABASE_NAMES
 from ..module_utils._ovsdb.wire import TlsFiles
 from ..module_utils._raft.answer import Answer
-from ..module_utils._raft.ask import Asked, ask
+from ..module_utils._raft.ask import Asked, add_contents, ask
 from ..module_utils._raft.verdict import Verdict, assess
 
 _CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/ovn/ovnsb_db.ctl"}
 
-Asker = t.Callable[[float], Asked]
-"""`asker(timeout)` asks every member once."""
+
+class Source(t.NamedTuple):
+    """Where the members are: `ask(timeout)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers."""
+
+    ask: t.Callable[[float], Asked]
+    read: t.Callable[[t.Sequence[Answer], float], list[Answer]]
+
 
 _POD_SECONDS = 10.0
 
@@ -464,48 +496,62 @@ def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
     return {path: path for path in paths or ()}
 
 
-def asker(params: dict[str, t.Any]) -> Asker:
+def source_of(params: dict[str, t.Any]) -> Source:
     """How the members are asked: by commands in their pods, or through sockets and endpoints."""
     database = params["database"]
     if params["cluster"]:
         from ..module_utils._k8s import Cluster  # not on a machine, which needs none of this
         from ..module_utils._pods.ask import ask_pods
+        from ..module_utils._pods.contents import add_pod_contents
 
-        cluster = Cluster(params)
+        cluster, namespace = Cluster(params), params["namespace"]
 
         def ask_in_pods(timeout: float) -> Asked:
-            return ask_pods(cluster, params["namespace"], params["cluster"], database, max(timeout, _POD_SECONDS))
+            return ask_pods(cluster, namespace, params["cluster"], database, max(timeout, _POD_SECONDS))
 
-        return ask_in_pods
+        def read_in_pods(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
+            return add_pod_contents(cluster, namespace, answers, seconds)
+
+        return Source(ask_in_pods, read_in_pods)
     endpoints = parse_endpoints(params["endpoints"] or ())
     sockets = _control_sockets(params)
     if not endpoints and not sockets:
         raise InvalidInput("control_sockets and endpoints are empty: give at least one place to ask.")
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    name = DATABASE_NAMES[database]
 
     def ask_at_places(timeout: float) -> Asked:
-        name = DATABASE_NAMES[database]
         return Asked(ask(name, control_sockets=sockets, endpoints=endpoints, tls=tls, timeout=timeout))
 
-    return ask_at_places
+    def read_at_places(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
+        return add_contents(answers, name, control_sockets=sockets, endpoints=endpoints, tls=tls, seconds=seconds)
+
+    return Source(ask_at_places, read_at_places)
 
 
-def examine(params: dict[str, t.Any], ask_once: Asker, limit: float | None = None) -> tuple[Verdict, list[Answer]]:
+def examine(params: dict[str, t.Any], source: Source, limit: float | None = None) -> tuple[Verdict, list[Answer]]:
     """One verdict, from several samples where the first one may pass by itself; `limit` bounds the time for each answer."""
     timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
     samples: list[list[Answer]] = []
     while True:
-        asked = ask_once(timeout)
+        asked = source.ask(timeout)
         samples.append(asked.answers)
-        verdict = assess(
-            samples[-1],
-            params["expected_members"] or asked.members,
-            params["expected_cluster_id"] or asked.cluster_id,
-            earlier=samples[:-1],
-            certificate_days=params["certificate_days"],
-        )
+
+        def judge(answers: t.Sequence[Answer], asked: Asked = asked) -> Verdict:
+            return assess(
+                answers,
+                params["expected_members"] or asked.members,
+                params["expected_cluster_id"] or asked.cluster_id,
+                earlier=samples[:-1],
+                certificate_days=params["certificate_days"],
+            )
+
+        verdict = judge(samples[-1])
         if not verdict.passing or len(samples) == _SAMPLES:
-            return verdict, samples[-1]
+            if not params["contents"]:
+                return verdict, samples[-1]
+            answers = source.read(samples[-1], params["contents_timeout"])
+            return judge(answers), answers
         time.sleep(_SAMPLE_PAUSE)
 
 
@@ -517,11 +563,11 @@ def _result(verdict: Verdict, answers: list[Answer]) -> dict[str, t.Any]:
     return {**verdict.as_dict(), "answers": [answer.as_dict() for answer in answers]}
 
 
-def wait(params: dict[str, t.Any], ask_once: Asker) -> dict[str, t.Any]:
+def wait(params: dict[str, t.Any], source: Source) -> dict[str, t.Any]:
     """The result once `wait_for` holds. Raft state has no event to wait on, so this looks again, less and less often."""
     deadline, pause = Deadline(params["wait_timeout"]), 0.1
     while True:
-        verdict, answers = examine(params, ask_once, deadline.left())
+        verdict, answers = examine(params, source, deadline.left())
         if _reached(verdict, params["wait_for"]):
             return _result(verdict, answers)
         if deadline.expired:
@@ -535,11 +581,13 @@ def wait(params: dict[str, t.Any], ask_once: Asker) -> dict[str, t.Any]:
 
 
 def _check(params: dict[str, t.Any]) -> None:
-    for option in ("timeout", "wait_timeout"):
+    for option in ("timeout", "wait_timeout", "contents_timeout"):
         if params[option] <= 0:
             raise InvalidInput(f"{option} is {params[option]:g}: it must be more than 0 seconds.")
     if params["expected_members"] is not None and params["expected_members"] < 1:
         raise InvalidInput(f"expected_members is {params['expected_members']}: a cluster has at least one.")
+    if params["contents"] and params["wait_for"] != "none":
+        raise InvalidInput("contents cannot be combined with wait_for: wait first, then compare what the members hold.")
     if params["member"] and len(params["control_sockets"] or ()) > 1:
         raise InvalidInput("member names one control socket, but several are given.")
 
@@ -557,6 +605,8 @@ def main() -> t.NoReturn:
             "expected_members": {"type": "int"},
             "expected_cluster_id": {"type": "str"},
             "certificate_days": {"type": "int", "default": 14},
+            "contents": {"type": "bool", "default": False},
+            "contents_timeout": {"type": "float", "default": 30},
             "timeout": {"type": "float", "default": 3},
             "wait_for": {"type": "str", "choices": ["none", "quorum", "healthy"], "default": "none"},
             "wait_timeout": {"type": "float", "default": 30},
@@ -572,8 +622,8 @@ def main() -> t.NoReturn:
     hide_only_secrets(module)
     try:
         _check(p)
-        ask_once = asker(p)
-        result = _result(*examine(p, ask_once)) if p["wait_for"] == "none" else wait(p, ask_once)
+        source = source_of(p)
+        result = _result(*examine(p, source)) if p["wait_for"] == "none" else wait(p, source)
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

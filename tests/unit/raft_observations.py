@@ -57,9 +57,10 @@ WITHOUT_C3 = {SIDS[name][:4]: ADDRESSES[name] for name in ("c1", "c2")}
 
 def cut_off(name: str, file_class: str, **changes: t.Any) -> Observation:
     """It has never been a member, but has a file."""
-    record = RECORD.with_member(name, state="expected", sid=None)
+    record = with_state(name, "expected", None)
     return down(name, record, **{"file_class": file_class, **changes})
 
 
 def with_state(name: str, state: str, sid: str | None) -> Record:
-    return RECORD.with_member(name, state=state, sid=sid)
+    """The next revision of the record, with another state of one member."""
+    return RECORD.with_member(name, state=state, sid=sid).replace(revision=RECORD.revision + 1)

@@ -144,14 +144,18 @@ class Connection:
             message = self._next_message()
             if message is not None:
                 return message
-            try:
-                self._socket.settimeout(self._left())
-                data = self._socket.recv(_CHUNK)
-            except OSError as e:
-                raise self._failed(e) from e
-            if not data:
-                raise self._failed(ConnectionResetError(errno.ECONNRESET, "the server closed the connection"))
-            self._buffer += data
+            self._buffer += self._read(_CHUNK)
+
+    def _read(self, size: int) -> bytes:
+        """The next octets, at most `size`."""
+        try:
+            self._socket.settimeout(self._left())
+            data = self._socket.recv(size)
+        except OSError as e:
+            raise self._failed(e) from e
+        if not data:
+            raise self._failed(ConnectionResetError(errno.ECONNRESET, "the server closed the connection"))
+        return data
 
     def _next_message(self) -> dict[str, t.Any] | None:
         """The first message of the buffer, None while it is incomplete."""

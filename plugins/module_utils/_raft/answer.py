@@ -14,6 +14,7 @@ import functools
 import typing as t
 
 from .._errors import InvalidInput
+from .contents import Contents
 from .parse import ClusterStatus, parse_cluster_status, parse_version
 
 
@@ -49,6 +50,7 @@ class Answer:
     certificate_days: float | None = None  # until the certificate that the port serves ends
     other_databases: dict[str, str | None] = dataclasses.field(default_factory=dict)  # name -> cluster id
     problems: tuple[Problem, ...] = ()
+    contents: Contents | None = None  # what its tables hold, if that was asked for
     taken: float = 0.0  # seconds since 1970 on the machine that asked
 
     @functools.cached_property
@@ -83,17 +85,20 @@ class Answer:
     def as_dict(self) -> dict[str, t.Any]:
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         server = self.server._asdict() if self.server else None
-        return {**data, "server": server, "problems": [problem._asdict() for problem in self.problems]}
+        contents = self.contents._asdict() if self.contents else None
+        problems = [problem._asdict() for problem in self.problems]
+        return {**data, "server": server, "problems": problems, "contents": contents}
 
     @classmethod
     def from_dict(cls, data: t.Any) -> Answer:
         """The inverse of `as_dict`, also after a way through JSON; anything else is `InvalidInput`."""
         try:
-            server = data.get("server")
+            server, contents = data.get("server"), data.get("contents")
             answer = cls(
                 **{
                     **data,
                     "server": ServerView(**server) if server else None,
+                    "contents": Contents.from_dict(contents) if contents else None,
                     "problems": tuple(Problem(**problem) for problem in data.get("problems", ())),
                 }
             )
@@ -164,5 +169,6 @@ def _together(one: Answer, two: Answer) -> Answer:
         certificate_days=min(days) if days else None,
         other_databases={**two.other_databases, **one.other_databases},
         problems=tuple(dict.fromkeys((*one.problems, *two.problems))),
+        contents=one.contents or two.contents,
         taken=max(one.taken, two.taken),
     )

@@ -8,6 +8,7 @@ The edge of the Raft view: asks control sockets and OVSDB endpoints, all at once
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 import typing as t
@@ -18,6 +19,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import ServerRow, query_databases
 from .._ovsdb.wire import Connection, TlsFiles, ask_all
 from .answer import Answer, Problem, ServerView, merge
+from .contents import read_all
 from .parse import parse_cluster_status
 
 _CODES: tuple[tuple[type[OvnError], str], ...] = (
@@ -144,6 +146,31 @@ def ask_member(
     return Answer(member, database, **found, problems=tuple(problems), taken=time.time())
 
 
+def add_contents(
+    answers: t.Sequence[Answer],
+    database: str,
+    *,
+    control_sockets: t.Mapping[str, str],
+    endpoints: t.Sequence[Endpoint] = (),
+    tls: TlsFiles,
+    seconds: float,
+) -> list[Answer]:
+    """The same answers, those of members that take part with what they hold. The places are those that `ask` was given."""
+    places = dict(zip(_names_of(endpoints), endpoints))
+    for member, path in control_sockets.items():
+        beside = database_socket(path)
+        if beside is not None:
+            places[member] = beside
+    connected = {a.member: places[a.member] for a in answers if a.server and a.server.connected and a.member in places}
+    found = read_all(connected, database, tls, seconds)
+    return [dataclasses.replace(answer, contents=found.get(answer.member)) for answer in answers]
+
+
+def _names_of(endpoints: t.Sequence[Endpoint]) -> list[str]:
+    hosts = [endpoint.host for endpoint in endpoints]
+    return [host if hosts.count(host) == 1 else str(endpoint) for host, endpoint in zip(hosts, endpoints)]
+
+
 class _Question(t.NamedTuple):
     member: str
     control_socket: str | None
@@ -167,10 +194,8 @@ def ask(
     However many of them hang, it takes `timeout` seconds. Answers of the same member through several places are merged.
     """
     deadline = Deadline(timeout)
-    hosts = [endpoint.host for endpoint in endpoints]
-    names = [host if hosts.count(host) == 1 else str(endpoint) for host, endpoint in zip(hosts, endpoints)]
     questions = [_Question(member, path, database_socket(path)) for member, path in control_sockets.items()]
-    questions += [_Question(name, None, endpoint) for name, endpoint in zip(names, endpoints)]
+    questions += [_Question(name, None, endpoint) for name, endpoint in zip(_names_of(endpoints), endpoints)]
     if any(endpoint.scheme == "ssl" for endpoint in endpoints):
         _prepare(tls)
 

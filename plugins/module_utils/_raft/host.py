@@ -79,7 +79,7 @@ class HostMember:
 
     def observe(self) -> Observation:
         """Everything a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
-        record = read_record(self.record)
+        record = read_record(self.record, self.database)
         seen = Observation(self.member, record=record.as_dict() if record else None)
         environment = self.environment()
         if not environment or not os.access(self.launcher, os.X_OK):

@@ -19,6 +19,11 @@ from .._errors import InvalidInput, Refused
 
 FORMAT = 1
 
+# What every version of the collection writes beside record.json, for the launcher.
+KEYS = frozenset({"record.json", "cid", "retired_cids", "permit", "hold", "election_timer", "members"})
+
+_RESTORE = "Restore it from another copy or a backup; nothing was changed."
+
 MemberState = t.Literal["expected", "confirmed", "replacing", "leaving", "absent"]
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -73,22 +78,26 @@ class Record:
 
 
 def parse_record(value: t.Any) -> Record:
-    """A record from the content of `record.json`; anything unexpected is refused, for a misread record is worse than none."""
+    """Return the record in the content of `record.json`; refuse anything unexpected, because a misread record is worse than none."""
     try:
         text = value if isinstance(value, str) else json.dumps(value)
     except (ValueError, TypeError) as e:
-        raise InvalidInput(f"The state record cannot be read: {e}. Nothing was changed.") from e
+        raise InvalidInput(f"The state record cannot be read: {e}. {_RESTORE}") from e
     return _parse(text)
 
 
 @functools.lru_cache(maxsize=64)  # a plan reads the same few copies again and again
 def _parse(text: str) -> Record:
+    data = _object(text)
+    written = data.pop("format", None)
+    if isinstance(written, int) and written > FORMAT:
+        raise InvalidInput(
+            f"The state record has format {written}, this version of the collection reads format {FORMAT}. "
+            "Use the version of the collection that wrote it, or a newer one; nothing was changed."
+        )
+    if written != FORMAT:
+        raise InvalidInput(f"The state record is damaged: its format is {written!r}, not {FORMAT}. {_RESTORE}")
     try:
-        data = json.loads(text)
-        if data.pop("format", None) != FORMAT:
-            raise InvalidInput(
-                "The state record has another format than this version of the collection writes. Use the version that wrote it, or a newer one."
-            )
         members = {name: Member(**member) for name, member in data.pop("members").items()}
         permit = data.pop("permit", None)
         record = Record(
@@ -98,44 +107,95 @@ def _parse(text: str) -> Record:
             **data,
         )
     except (ValueError, TypeError, KeyError, AttributeError) as e:
-        raise InvalidInput(
-            f"The state record cannot be read: {e}. Restore it from another copy or a backup; nothing was changed."
-        ) from e
+        raise InvalidInput(f"The state record cannot be read: {e}. {_RESTORE}") from e
     check_record(record)
     return record
 
 
+def _object(text: str) -> dict[str, t.Any]:
+    """Return the JSON object in a text."""
+    if not text.strip():
+        raise InvalidInput(f"The state record cannot be read: it is empty. {_RESTORE}")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as e:
+        raise InvalidInput(
+            f"The state record cannot be read: it is cut off or no JSON (character {e.pos} of {len(text)}: {e.msg}). {_RESTORE}"
+        ) from e
+    except (ValueError, RecursionError) as e:
+        raise InvalidInput(f"The state record cannot be read: {e}. {_RESTORE}") from e
+    if not isinstance(data, dict):
+        raise InvalidInput(f"The state record cannot be read: it is no JSON object. {_RESTORE}")
+    return data
+
+
 def check_record(record: Record) -> None:
     """Refuse a record that no run of ours can have written."""
-    wrong = [
-        cid
-        for cid in (record.cid, *record.retired_cids, *(m.sid for m in record.members.values()))
-        if cid and not _UUID.fullmatch(cid)
-    ]
-    states = t.get_args(MemberState)
-    problems = (
-        [f"{value!r} is no UUID" for value in wrong]
-        + [
-            f"member {name!r} has a blank, a slash or no length"
-            for name in record.members
-            if not _MEMBER.fullmatch(name)
-        ]
-        + [
-            f"member {name} has the unknown state {m.state!r}"
-            for name, m in record.members.items()
-            if m.state not in states
-        ]
-        + [
-            f"member {name} is confirmed without a server id"
-            for name, m in record.members.items()
-            if m.state == "confirmed" and not m.sid
-        ]
-        + (["there is both a cluster id and a permit to create"] if record.cid and record.permit else [])
-    )
+    problems = [*_wrong_types(record)] or [*_wrong_values(record)]
     if problems:
         raise InvalidInput(
-            f"The state record of {record.database} is damaged: {'; '.join(problems)}. Restore it from another copy or a backup."
+            f"The state record of {str(record.database)[:80]} is damaged: {'; '.join(problems)}. {_RESTORE}"
         )
+
+
+def _wrong_types(record: Record) -> t.Iterator[str]:
+    """Return what has another type than its field promises: JSON may hold anything."""
+    found: dict[str, t.Any] = dataclasses.asdict(record)
+    members, permit = found["members"], found["permit"] or {}
+    texts = {
+        "database": found["database"],
+        **{f"the address of {name}": member["address"] for name, member in members.items()},
+        **{f"the state of {name}": member["state"] for name, member in members.items()},
+        **{f"{key} of the permit": value for key, value in permit.items()},
+    }
+    yield from (f"{what} is {value!r}, not a text" for what, value in texts.items() if not isinstance(value, str))
+    for what in ("revision", "epoch"):
+        if type(found[what]) is not int or found[what] < 0:
+            yield f"{what} is {found[what]!r}, not a whole number"
+    for what in ("hold", "formed"):
+        if not isinstance(found[what], bool):
+            yield f"{what} is {found[what]!r}, not true or false"
+    ids = (found["cid"], *found["retired_cids"], *(member["sid"] for member in members.values()))
+    yield from (f"{value!r} is no UUID" for value in ids if value is not None and not isinstance(value, str))
+
+
+def _wrong_values(record: Record) -> t.Iterator[str]:
+    ids = (record.cid, *record.retired_cids, *(m.sid for m in record.members.values()))
+    yield from (f"{value!r} is no UUID" for value in ids if value and not _UUID.fullmatch(value))
+    for name, member in record.members.items():
+        if not _MEMBER.fullmatch(name):
+            yield f"member {name!r} has a blank, a slash or no length"
+        if not member.address or member.address.split() != [member.address]:
+            yield f"member {name} has the unusable address {member.address!r}"
+        if member.state not in t.get_args(MemberState):
+            yield f"member {name} has the unknown state {member.state!r}"
+        if member.state == "confirmed" and not member.sid:
+            yield f"member {name} is confirmed without a server id"
+    if record.cid and record.permit:
+        yield "there is both a cluster id and a permit to create"
+    if record.cid and record.cid in record.retired_cids:
+        yield f"the cluster id {record.cid} is retired"
+
+
+def refuse_other_database(record: Record, database: str) -> None:
+    """Refuse a record that was put into the place of another database's record."""
+    if record.database != database:
+        raise InvalidInput(
+            f"This is the state record of {record.database}, not of {database}. Restore the record of {database} from another copy or a backup; "
+            "nothing was changed."
+        )
+
+
+def refuse_incomplete(files: t.Mapping[str, str], record: Record) -> None:
+    """Refuse the files of a record that lack a key, or whose key for the launcher names another cluster than `record.json`."""
+    missing = sorted(KEYS - files.keys())
+    if missing:
+        raise InvalidInput(f"The state record lacks {', '.join(missing)}: it was cut off or edited. {_RESTORE}")
+    for key, expected in (("cid", record.cid or ""), ("permit", record.permit.member if record.permit else "")):
+        if files[key].strip() != expected:
+            raise InvalidInput(
+                f'The state record contradicts itself: {key} is "{files[key].strip()[:80]}", record.json says "{expected}". {_RESTORE}'
+            )
 
 
 def render_files(record: Record, election_timer: int) -> dict[str, str]:
@@ -152,18 +212,48 @@ def render_files(record: Record, election_timer: int) -> dict[str, str]:
     }
 
 
-def latest(copies: t.Mapping[str, Record | None]) -> Record | None:
-    """The record to go by: the highest revision of all copies; copies that name different clusters are refused."""
+def latest(copies: t.Mapping[str, Record | None], places: int | None = None) -> Record | None:
+    """Return the copy with the highest revision; `Refused` if copies name different clusters, or differ although their revision is equal.
+
+    `copies` maps the place of each copy, for example a host, to what is there. `places` is how many places there are, those that were not looked at
+    included: of copies that differ, one that more than half of all places hold is right, because nobody acts on a record before a majority has it.
+    """
     records = {holder: record for holder, record in copies.items() if record is not None}
     by_cid: dict[str, list[str]] = {}
     for holder, record in records.items():
         if record.cid:
             by_cid.setdefault(record.cid, []).append(holder)
     newest = max(records.values(), key=lambda record: record.revision, default=None)
-    if newest is not None and len(by_cid.keys() - set(newest.retired_cids)) > 1:
-        places = "; ".join(f"{cid} on {', '.join(holders)}" for cid, holders in sorted(by_cid.items()))
+    if newest is None:
+        return None
+    if len(by_cid.keys() - set(newest.retired_cids)) > 1:
+        names = "; ".join(f"{cid} on {', '.join(holders)}" for cid, holders in sorted(by_cid.items()))
         raise Refused(
-            f"The copies of the state record of {newest.database} name different clusters: {places}. "
+            f"The copies of the state record of {newest.database} name different clusters: {names}. "
             "Find out which cluster holds the data, keep its copies, remove the others, then run again."
         )
-    return newest
+    return _agreed({holder: record for holder, record in records.items() if record.revision == newest.revision}, places)
+
+
+def _agreed(equal: t.Mapping[str, Record], places: int | None) -> Record:
+    """Return the content of copies of one revision."""
+    contents = list(equal.values())
+    for record in contents:
+        if contents.count(record) == len(contents) or (places is not None and contents.count(record) > places // 2):
+            return record
+    (first_holder, first), (holder, other) = next(
+        (one, two) for one in equal.items() for two in equal.items() if one[1] != two[1]
+    )
+    raise Refused(
+        f"The copies of the state record of {first.database} on {first_holder} and {holder} are both revision {first.revision}, "
+        f"but differ in {', '.join(_differences(first, other))}. Find out which of them is right, remove the other, then run again. "
+        "Nothing was changed."
+    )
+
+
+def _differences(one: Record, two: Record) -> list[str]:
+    """Return the names of the fields that differ, members by their name."""
+    names = [field.name for field in dataclasses.fields(Record) if field.name != "members"]
+    fields = [name for name in names if getattr(one, name) != getattr(two, name)]
+    members = dict.fromkeys((*one.members, *two.members))
+    return fields + [f"member {name}" for name in members if one.members.get(name) != two.members.get(name)]

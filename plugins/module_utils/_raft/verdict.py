@@ -98,6 +98,8 @@ class _Judge(WholeCluster, EachMember):
         self._surroundings()
         if word == "healthy":
             word = self._spoiled()
+        if self._diverged() and word not in ("split", "no_quorum"):
+            word = "diverged"
         leader = view.leader
         return Verdict(
             verdict=word,

@@ -11,9 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer, host_of
+from .contents import compare
 from .findings import Findings, Word
 from .parse import ListedServer
 from .view import DEFAULT_TIMER, connected, joined, majority
+
+_TABLES_SHOWN = 8
 
 
 class WholeCluster(Findings):
@@ -229,6 +232,30 @@ class WholeCluster(Findings):
             return len(view.listed)
         return max(self.expected or 0, len(view.answers) if self.expected is None else len(view.members))
 
+    def _diverged(self) -> bool:
+        """Whether members differ in what they hold at the same log index, as far as that was read. No status of OVSDB tells."""
+        view = self.view
+        read = {answer.member: answer.contents for answer in view.members if answer.contents is not None}
+        found = compare(read, view.leader.member if view.leader else None)
+        for difference in found.differences:
+            one, *others = difference.groups
+            self.problem(
+                "diverged",
+                ", ".join(name for group in others for name in group),
+                f"Members hold different data at log index {difference.log_index}: {', '.join(one)} {'differ' if len(one) > 1 else 'differs'} from "
+                f"{'; '.join(', '.join(group) for group in others)} in {_some(difference.tables)}. One of them ran with an old copy of its file. "
+                "Back up each of them now (ovsdb-client backup unix:SOCKET), decide which data is right, then replace the other members one by one.",
+            )
+        unread = [f"{member}: {cause}" for member, cause in found.unread.items()]
+        apart = [f"{member} was read at log index {index}" for member, index in found.apart.items()]
+        if unread or apart:
+            self.warning(
+                "not_compared",
+                None,
+                f"Not all members could be compared by what they hold: {'; '.join([*unread, *apart])}. Run it again when the database is written to less.",
+            )
+        return bool(found.differences)
+
     def _spoiled(self) -> Word:
         """What is left of healthy. A cluster that only waits for joiners is forming."""
         codes = {reason.code for reason in self.reasons if reason.severity == "problem"}
@@ -237,6 +264,11 @@ class WholeCluster(Findings):
         if "joining" in codes and codes <= {"joining", "member_count"}:
             return "forming"
         return "degraded"
+
+
+def _some(names: t.Sequence[str]) -> str:
+    more = len(names) - _TABLES_SHOWN
+    return f"{', '.join(names[:_TABLES_SHOWN])}{f' and {more} more tables' if more > 0 else ''}"
 
 
 def _names(answers: t.Sequence[Answer]) -> str:

@@ -14,7 +14,7 @@ import typing as t
 from .._errors import Changed, Conflict, InvalidInput, Refused
 from .._k8s import Cluster
 from .._objects import Action, Done
-from .._raft.record import Record, parse_record, render_files
+from .._raft.record import Record, parse_record, refuse_incomplete, render_files
 
 
 class RecordStore:
@@ -38,9 +38,11 @@ class RecordStore:
                 f"{self._place} is no state record: it has {', '.join(sorted(data))}, but no record.json. Restore it; nothing was changed."
             )
         try:
-            return parse_record(data["record.json"])
+            record = parse_record(data["record.json"])
+            refuse_incomplete(data, record)
         except InvalidInput as e:
-            raise InvalidInput(f"{self._place}: {e}") from e
+            raise InvalidInput(f"{self._place} is refused: {e}") from e
+        return record
 
     def ensure(self, *, check_mode: bool) -> Done:
         """Pods mount it, so it has to exist before they start; an empty one allows nothing."""

@@ -58,8 +58,8 @@ def joiner(name: str, **changes: t.Any) -> Observation:
 LEADERLESS = [up(n, leader=False, connected=False, restart_reason=BAD) for n in NAMES]
 EXPECTED_C3 = with_state("c3", "expected", None)
 ALONE = {SIDS["c1"][:4]: ADDRESSES["c1"]}
-GROWING = RECORD.with_member("c2", state="expected", sid=None).with_member("c3", state="expected", sid=None)
-NOT_FORMED = GROWING.replace(formed=False, revision=8)
+GROWING = EXPECTED_C3.with_member("c2", state="expected", sid=None).replace(revision=9)
+NOT_FORMED = GROWING.replace(formed=False, revision=10)
 ANONYMOUS_C3 = with_state("c3", "replacing", None)
 COPIED_C3 = with_state("c3", "replacing", SIDS["c1"])
 REPLACING_C3 = with_state("c3", "replacing", SIDS["c3"])

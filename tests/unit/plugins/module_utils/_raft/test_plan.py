@@ -268,10 +268,10 @@ def test_a_file_that_never_starts_is_given_up_in_the_record(
     assert result.record.members["c3"] == Member(ADDRESSES["c3"], "expected", given_up)
 
 
-def test_copies_of_one_revision_that_differ_are_written_again() -> None:
-    result = decide([up("c1"), up("c2"), up("c3", with_state("c1", "replacing", SIDS["c1"]))])
-    assert result.record is not None
-    assert result.record.revision == RECORD.revision + 1
+def test_copies_of_one_revision_that_differ_are_refused() -> None:
+    other = RECORD.with_member("c1", state="replacing", sid=SIDS["c1"])
+    with pytest.raises(OvnError, match=r"on c1 and c3 are both revision .* differ in member c1\."):
+        decide([up("c1"), up("c2"), up("c3", other)])
 
 
 @pytest.mark.parametrize(("last", "state"), [(100, "living"), (600000, "silent")])

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import (
     Member,
     Permit,
@@ -54,9 +54,33 @@ def changed(**values: t.Any) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param("{", "cannot be read", id="no JSON"),
-        pytest.param("[]", "cannot be read", id="a list"),
-        pytest.param(changed(format=2), "another format", id="a later format"),
+        pytest.param("", "it is empty", id="an empty file"),
+        pytest.param("{", "cut off or no JSON", id="no JSON"),
+        pytest.param("[]", "no JSON object", id="an empty list"),
+        pytest.param("[1]", "no JSON object", id="a list"),
+        pytest.param('"text"', "no JSON object", id="a text"),
+        pytest.param("[" * 100000, "cannot be read", id="endless nesting"),
+        pytest.param(changed(format=2), "format 2, this version of the collection reads format 1", id="a later format"),
+        pytest.param(changed(format="1"), "damaged: its format is '1'", id="a format that is a text"),
+        pytest.param({}, "its format is None", id="no format"),
+        pytest.param(changed(revision="4"), "revision is '4', not a whole number", id="a revision that is a text"),
+        pytest.param(changed(revision=None), "revision is None", id="no revision"),
+        pytest.param(changed(epoch=True), "epoch is True", id="an epoch that is no number"),
+        pytest.param(changed(hold="no"), "hold is 'no'", id="a hold that is a text: it would count as true"),
+        pytest.param(changed(cid=7), "7 is no UUID", id="a cluster id that is a number"),
+        pytest.param(changed(database=None), "database is None", id="no database"),
+        pytest.param(changed(retired_cids=[CID]), "is retired", id="the cluster id is a retired one"),
+        pytest.param(changed(members=[]), "cannot be read", id="members that are a list"),
+        pytest.param(changed(members={"c1": {"address": None}}), "the address of c1 is None", id="no address"),
+        pytest.param(changed(members={"c1": {"address": "a b"}}), "unusable address", id="an address with a blank"),
+        pytest.param(
+            changed(members={"c1": {"address": "x", "state": []}}), "the state of c1", id="a state that is a list"
+        ),
+        pytest.param(
+            changed(cid=None, permit={"member": 1, "run": "r", "time": "t"}),
+            "member of the permit",
+            id="a permit for nobody",
+        ),
         pytest.param(changed(cid="nonsense"), "no UUID", id="a cluster id that is none"),
         pytest.param(changed(surprise=1), "cannot be read", id="an unknown key"),
         pytest.param(changed(members={"a b": {"address": "x"}}), "has a blank", id="a member name with a blank"),
@@ -130,6 +154,37 @@ def test_the_same_revision_can_be_written_twice(tmp_path: pathlib.Path) -> None:
         write_files(str(path), render_files(RECORD, timer), RECORD.revision)
     assert read_record(str(path)) == RECORD
     assert (path / "election_timer").read_text(encoding="utf-8") == "2000\n"
+
+
+@pytest.mark.parametrize(
+    ("copies", "places", "newest"),
+    [
+        pytest.param({"c1": 3, "c2": 3, "c3": 4}, None, 4, id="the highest revision counts"),
+        pytest.param(
+            {"c1": "3 on hold", "c2": 3, "c3": 4}, None, 4, id="what differs in an older revision does not matter"
+        ),
+        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 4}, 3, 4, id="of three places two agree"),
+        pytest.param(
+            {"c1": "4 on hold", "c2": 4, "c3": 4}, None, None, id="without the number of places no majority is known"
+        ),
+        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 3}, 3, None, id="one against one"),
+        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 4}, 5, None, id="two of five are no majority"),
+    ],
+)
+def test_copies_of_one_revision_have_to_agree(copies: dict[str, t.Any], places: int | None, newest: int | None) -> None:
+    records = {
+        holder: RECORD.replace(revision=4, hold=True)
+        if copy == "4 on hold"
+        else RECORD.replace(revision=3, hold=True)
+        if copy == "3 on hold"
+        else RECORD.replace(revision=copy)
+        for holder, copy in copies.items()
+    }
+    if newest is not None:
+        assert latest(records, places) == RECORD.replace(revision=newest)
+        return
+    with pytest.raises(Refused, match=r"on c1 and c2 are both revision 4, but differ in hold\."):
+        latest(records, places)
 
 
 def test_an_unreadable_copy_never_passes_for_absent(tmp_path: pathlib.Path) -> None:

@@ -342,15 +342,31 @@ def test_a_permit_is_written_over_exactly_the_version_that_was_read() -> None:
         there.write(permitted.replace(revision=8), 1000)
 
 
+OTHER_CID = "bbbbbbbb-0000-4000-8000-00000000000b"
+
+
+def without(files: dict[str, str], *keys: str) -> dict[str, str]:
+    return {key: text for key, text in files.items() if key not in keys}
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
         ({"other": "x"}, "it has other, but no record.json"),
-        ({"record.json": "{"}, "ConfigMap ovn-northbound-record in namespace x: "),
-        ({"record.json": json.dumps({"format": 2})}, "another format"),
+        ({"record.json": "{"}, "ConfigMap ovn-northbound-record in namespace x is refused: .* cut off"),
+        ({"record.json": json.dumps({"format": 2})}, "has format 2, this version of the collection reads format 1"),
         ({"record.json": json.dumps({**record().as_dict(), "cid": "x"})}, "no UUID"),
+        (without(render_files(record(), 1000), "cid", "permit"), "lacks cid, permit"),
+        ({**render_files(record(), 1000), "cid": f"{OTHER_CID}\n"}, "contradicts itself: cid is"),
     ],
-    ids=["without its content", "cut off", "of the future", "with a wrong id"],
+    ids=[
+        "without its content",
+        "cut off",
+        "of the future",
+        "with a wrong id",
+        "without some keys",
+        "with another id beside it",
+    ],
 )
 def test_a_record_that_cannot_be_read_never_passes_for_none(data: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
