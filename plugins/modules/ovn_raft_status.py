@@ -97,7 +97,7 @@ options:
   timeout:
     description:
       - How long to wait for answers, in seconds. It is the time for each member, and all are asked at the same time.
-      - A command in a pod gets ten seconds at least.
+      - A command in a pod gets ten seconds at least. Pods on nodes that no longer report to the API server are not asked, if nodes may be listed.
     type: float
     default: 3
   wait_for:
@@ -473,9 +473,12 @@ _CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/o
 
 
 class Source(t.NamedTuple):
-    """Where the members are: `ask(timeout)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers."""
+    """Where the members are: `ask(timeout, earlier)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers.
 
-    ask: t.Callable[[float], Asked]
+    `earlier` are the answers of the sample before, empty in the first one.
+    """
+
+    ask: t.Callable[[float, t.Sequence[Answer]], Asked]
     read: t.Callable[[t.Sequence[Answer], float], list[Answer]]
 
 
@@ -506,8 +509,8 @@ def source_of(params: dict[str, t.Any]) -> Source:
 
         cluster, namespace = Cluster(params), params["namespace"]
 
-        def ask_in_pods(timeout: float) -> Asked:
-            return ask_pods(cluster, namespace, params["cluster"], database, max(timeout, _POD_SECONDS))
+        def ask_in_pods(timeout: float, earlier: t.Sequence[Answer]) -> Asked:
+            return ask_pods(cluster, namespace, params["cluster"], database, max(timeout, _POD_SECONDS), earlier)
 
         def read_in_pods(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
             return add_pod_contents(cluster, namespace, answers, seconds)
@@ -520,7 +523,7 @@ def source_of(params: dict[str, t.Any]) -> Source:
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     name = DATABASE_NAMES[database]
 
-    def ask_at_places(timeout: float) -> Asked:
+    def ask_at_places(timeout: float, _earlier: t.Sequence[Answer]) -> Asked:
         return Asked(ask(name, control_sockets=sockets, endpoints=endpoints, tls=tls, timeout=timeout))
 
     def read_at_places(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
@@ -534,7 +537,7 @@ def examine(params: dict[str, t.Any], source: Source, limit: float | None = None
     timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
     samples: list[list[Answer]] = []
     while True:
-        asked = source.ask(timeout)
+        asked = source.ask(timeout, samples[-1] if samples else ())
         samples.append(asked.answers)
 
         def judge(answers: t.Sequence[Answer], asked: Asked = asked) -> Verdict:

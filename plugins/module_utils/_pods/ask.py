@@ -21,6 +21,7 @@ from .._raft.record import parse_record
 from .due import CONTAINER, runs
 from .examine import examine_command, parse_seen
 from .listing import list_events, list_pods
+from .nodes import node_of, unresponsive_nodes
 from .trouble import container_troubles, event_troubles
 
 if t.TYPE_CHECKING:
@@ -29,8 +30,10 @@ if t.TYPE_CHECKING:
 Pod = dict[str, t.Any]
 
 
-def ask_pods(cluster: Cluster, namespace: str, name: str, database: str, timeout: float) -> Asked:
-    """Everybody at the same time, `timeout` seconds each."""
+def ask_pods(
+    cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
+) -> Asked:
+    """Everybody at the same time, `timeout` seconds each. Who did not answer in time in an `earlier` round is not asked again."""
     owner = f"{name}-{database}"
     pods = list_pods(cluster, namespace, name, database)
     stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
@@ -44,10 +47,17 @@ def ask_pods(cluster: Cluster, namespace: str, name: str, database: str, timeout
             "Compare cluster and namespace with those of ovn_cluster."
         )
     command = examine_command("never")
+    gone = unresponsive_nodes(cluster)
+    timed_out = {a.member: a for a in earlier if not a.spoke and any(p.code == "timeout" for p in a.problems)}
 
     def one(member: str) -> Answer:
         if member not in pods:
             return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
+        node = gone.get(node_of(pods[member]))
+        if node:
+            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}.")
+        if member in timed_out:
+            return timed_out[member]
         if not runs(pods[member]):
             return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)

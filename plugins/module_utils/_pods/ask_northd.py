@@ -16,6 +16,7 @@ from .._errors import OvnError
 from .._manifests.names import selector
 from .._ovsdb.wire import ask_all
 from .due import is_leaving
+from .nodes import node_of, unresponsive_nodes
 from .trouble import container_troubles
 
 if t.TYPE_CHECKING:
@@ -70,7 +71,12 @@ def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float) -> 
     labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
     pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_leaving(pod)]
 
+    gone = unresponsive_nodes(cluster)
+
     def one(pod: dict[str, t.Any]) -> Northd:
+        node = gone.get(node_of(pod))
+        if node:
+            return unreachable(node)
         if (pod.get("status") or {}).get("phase") != "Running":
             troubles = "; ".join(container_troubles(pod)) or "it does not run"
             return unreachable(f"Kubernetes says: {troubles}")

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
-from ansible_collections.c5c3.ovn.plugins.module_utils._verify import Host, Installation, build_report
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
+from ansible_collections.c5c3.ovn.plugins.module_utils._verify import (
+    Host,
+    Installation,
+    build_report,
+    contents_in,
+    contents_results,
+)
 
 NAMES = ("central1", "central2", "central3")
 SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit in zip(NAMES, "abc")}
@@ -248,6 +256,89 @@ def test_problem(change: t.Callable[[dict[str, t.Any]], None], starts: list[str]
     assert report["lines"][0].startswith("OVN has ")
     assert len(report["lines"]) <= 20
     assert all("\n" not in line for line in report["lines"])
+
+
+# --- what members hold, and what clients see --------------------------------------------------------------------------
+
+
+def holding(name: str, log_index: int, digest: str) -> dict[str, t.Any]:
+    """The result of reading what a member of the Northbound holds."""
+    answer = Answer.from_dict(member(name, "OVN_Northbound")["answers"][0])
+    contents = Contents(log_index, {"ACL": "1", "Logical_Switch": digest})
+    return {"item": "northbound", "answers": [dataclasses.replace(answer, contents=contents).as_dict()]}
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict", "problem", "warning"),
+    [
+        pytest.param([(8, "1"), (8, "1"), (8, "1")], "healthy", "", "", id="members that hold the same are healthy"),
+        pytest.param(
+            [(8, "1"), (8, "1"), (8, "2")],
+            "diverged",
+            "Northbound: Members hold different data at log index 8: central1, central2 differ from central3 in Logical_Switch.",
+            "",
+            id="one that holds something else is named with the table",
+        ),
+        pytest.param(
+            [(8, "1"), (8, "1"), (9, "2")],
+            "healthy",
+            "",
+            "Northbound: Not all members could be compared by what they hold: central3 was read at log index 9.",
+            id="one that was read later is a warning",
+        ),
+    ],
+)
+def test_what_members_of_several_hosts_hold(
+    held: list[tuple[int, str]], verdict: str, problem: str, warning: str
+) -> None:
+    def change(parts: dict[str, t.Any]) -> None:
+        for name, (log_index, digest) in zip(NAMES, held):
+            parts["central"][name]["contents"] = {"northbound": holding(name, log_index, digest)}
+
+    report = build_report(installation(change))
+    assert report["northbound"]["verdict"] == verdict
+    assert report["southbound"]["verdict"] == "healthy"
+    assert "".join(report["problems"]).startswith(problem)
+    assert report["healthy"] is not bool(problem)
+    assert "".join(report["warnings"]).startswith(warning)
+
+
+def test_what_was_read_again_counts() -> None:
+    first = {"results": [holding("central1", 8, "1"), {"item": "southbound", "answers": []}]}
+    again = {"results": [holding("central1", 9, "2"), {"item": "southbound", "skipped": True}]}
+    found = contents_results(first, again)
+    assert contents_in(found["northbound"])["central1"].log_index == 9
+    assert found["southbound"] == first["results"][1]
+    assert contents_results(None, {"unreachable": True}) == {}
+    assert contents_in({"msg": "failed"}) == {}
+
+
+def test_a_host_that_gave_no_answer_in_time_cannot_be_reached() -> None:
+    ended = {"failed": False, "msg": "Timed out after 20 second(s).", "timedout": {"period": 20}}
+    report = build_report(installation(put("central", "central3", {"northbound": ended})))
+    assert report["problems"] == ["central3 cannot be reached: it gave no answer within 20 s."]
+
+
+def test_addresses_that_do_not_answer_clients_are_named() -> None:
+    dead = silent("192.0.2.2", "OVN_Northbound", "timeout", "ssl:192.0.2.2:6641 did not answer within 5 s.")
+    answered = {"answers": member("central1", "OVN_Northbound")["answers"]}
+
+    def change(parts: dict[str, t.Any]) -> None:
+        northbound = {"answers": [*answered["answers"], dead.as_dict()]}
+        parts["addresses"] = {"northbound": northbound, "southbound": {"answers": answered["answers"] * 2}}
+        parts["asked_from"] = "central1"
+
+    report = build_report(installation(change))
+    assert report["problems"] == [
+        "1 of 2 Northbound addresses do not answer clients, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
+    ]
+    assert report["addresses"] == {"northbound": ["ssl:192.0.2.2:6641"], "southbound": []}
+    assert "Addresses     problem     3/4 answer clients, seen from central1" in report["lines"]
+
+
+def test_addresses_that_could_not_be_asked_are_told() -> None:
+    report = build_report(installation(put("addresses", {"southbound": {"msg": "no such file."}})))
+    assert report["problems"] == ["The Southbound addresses cannot be asked: no such file."]
 
 
 WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [

@@ -42,7 +42,10 @@ class FakeCluster:
     def __init__(self, pods: dict[str, dict[str, t.Any]], answers: dict[str, t.Any]) -> None:
         self.pods, self.answers = pods, answers
 
-    def list(self, *_what: str, labels: str) -> list[dict[str, t.Any]]:
+    def list(self, *what: str, labels: str = "") -> list[dict[str, t.Any]]:
+        if what == ("v1", "Node"):
+            condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            return [{"metadata": {"name": "gone"}, "status": {"conditions": [condition]}}]
         assert "app.kubernetes.io/component=northd" in labels
         return [{"metadata": {"name": name}, **pod} for name, pod in self.pods.items()]
 
@@ -59,6 +62,7 @@ def test_every_pod_is_in_the_answer_but_those_that_leave() -> None:
     pods = {
         "works": running,
         "hangs": running,
+        "on a node that has gone": {**running, "spec": {"nodeName": "gone"}},
         "pending": {"status": {"phase": "Pending"}},
         "leaving": {"metadata": {"name": "leaving", "deletionTimestamp": "now"}},
     }
@@ -66,6 +70,7 @@ def test_every_pod_is_in_the_answer_but_those_that_leave() -> None:
     answers = ask_northds(t.cast("t.Any", cluster), "ovn-system", "ovn", 3)
     assert {name: (answer["state"], answer["reason"]) for name, answer in answers.items()} == {
         "hangs": ("unreachable", "it hangs"),
+        "on a node that has gone": ("unreachable", "node gone has not reported since 2026-01-01T00:00:00Z"),
         "pending": ("unreachable", "Kubernetes says: it does not run"),
         "works": ("active", ""),
     }
