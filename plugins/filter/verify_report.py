@@ -54,8 +54,7 @@ options:
     default: []
   addresses:
     description:
-      - Result of a task that loops over items with C(database), and asks M(c5c3.ovn.ovn_raft_status) for all endpoints of it. What does not answer is
-        a problem.
+      - Result of M(c5c3.ovn.ovn_central_info) with the endpoints of both databases. What does not answer is a problem.
     type: dict
   asked_from:
     description: The host from which O(addresses) were asked.
@@ -179,11 +178,7 @@ def verify_report(
                 certificate_days=certificate_days,
                 northbound_endpoints=northbound_endpoints,
                 southbound_endpoints=southbound_endpoints,
-                addresses={
-                    str(result["item"]["database"]): result
-                    for result in (addresses or {}).get("results") or ()
-                    if not result.get("skipped")
-                },
+                addresses=addresses if addresses and not addresses.get("skipped") else None,
                 asked_from=asked_from,
             )
         )

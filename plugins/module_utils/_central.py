@@ -103,9 +103,10 @@ def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: 
 
 
 def ask_certificate(endpoint: Endpoint, tls: TlsFiles, seconds: float, now: float) -> dict[str, t.Any]:
-    """What a port serves. A handshake that fails is the finding, in `problem`."""
+    """What a port serves. A handshake that fails, or a server behind it that does not answer, is the finding, in `problem`."""
     try:
         with Connection(endpoint, tls, Deadline(seconds)) as connection:
+            connection.call("echo", [])
             return {"endpoint": str(endpoint), **served_certificate(connection.peer_certificate, now), "problem": ""}
     except OvnError as e:
         return {"endpoint": str(endpoint), **served_certificate(None, now), "problem": str(e)}

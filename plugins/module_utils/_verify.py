@@ -15,7 +15,7 @@ import typing as t
 
 from ._central import parse_version
 from ._pods.status import pod_of
-from ._raft.answer import Answer, host_of, silent
+from ._raft.answer import Answer, silent
 from ._raft.contents import Contents
 from ._raft.verdict import Verdict, assess
 
@@ -64,7 +64,7 @@ class Installation:
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
     `twice` are system ids that several have, with the names of these in the inventory.
-    `addresses` has, for each database, the answers of all its endpoints as the host `asked_from` got them.
+    `addresses` has what all endpoints of both databases serve to the host `asked_from`; None: nobody asked.
     `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
     """
 
@@ -78,7 +78,7 @@ class Installation:
     twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
-    addresses: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
+    addresses: Result | None = None
     asked_from: str = ""
 
     @property
@@ -524,38 +524,28 @@ def _chassis_certificates(
     return found, silent_count
 
 
-def _addresses(installation: Installation, findings: _Findings, lines: list[str]) -> dict[str, list[str]]:
-    """Return the addresses that a client cannot use, by database."""
-    mine = _Findings()
-    told: dict[str, list[str]] = {}
-    asked = 0
-    for database, result in installation.addresses.items():
-        endpoints = getattr(installation, f"{database}_endpoints")
-        if "answers" not in result:
-            mine.problems.append(
-                f"The {DATABASES[database][0]} addresses cannot be asked: {_words(result) or 'no answer'}."
-            )
-            continue
-        asked += len(endpoints)
-        silent_ones = [answer for answer in result["answers"] if not answer["server"]]
-        told[database] = [_address_of(answer["member"], endpoints) for answer in silent_ones]
-        causes = list(dict.fromkeys(p["message"] for answer in silent_ones for p in answer["problems"]))
-        if causes:
-            mine.problems.append(
-                f"{len(silent_ones)} of {len(endpoints)} {DATABASES[database][0]} addresses do not answer clients, seen from {installation.asked_from}: "
-                f"{' '.join(causes)}"
-            )
-    findings.problems += mine.problems
-    if asked:
-        count = asked - sum(map(len, told.values()))
-        words = f"{count}/{asked} answer clients, seen from {installation.asked_from}"
-        lines.append(_line("Addresses", mine.state(), words))
-    return told
-
-
-def _address_of(member: str, endpoints: t.Sequence[str]) -> str:
-    """Return the endpoint that an answer is about, which has the name of its host."""
-    return next((endpoint for endpoint in endpoints if member in (endpoint, host_of(endpoint))), member)
+def _addresses(installation: Installation, findings: _Findings, lines: list[str]) -> list[str]:
+    """Return the addresses that a client cannot use."""
+    result = installation.addresses
+    if result is None:
+        return []
+    if "certificates" not in result:
+        findings.problems.append(
+            f"The addresses of the databases cannot be connected to: {_words(result) or 'no answer'}."
+        )
+        lines.append(_line("Addresses", "problem", "not asked"))
+        return []
+    dead = [told for told in result["certificates"] if told["problem"]]
+    asked, seen = len(result["certificates"]), f"seen from {installation.asked_from}"
+    if dead:
+        causes = " ".join(told["problem"] for told in dead)
+        findings.problems.append(
+            f"{len(dead)} of {asked} addresses that clients are told do not answer, {seen}: {causes}"
+        )
+    lines.append(
+        _line("Addresses", "problem" if dead else "healthy", f"{asked - len(dead)}/{asked} answer clients, {seen}")
+    )
+    return [told["endpoint"] for told in dead]
 
 
 def _neutron(installation: Installation, lines: list[str]) -> dict[str, str]:

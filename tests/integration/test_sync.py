@@ -235,6 +235,15 @@ def test_certificates_that_are_served(raft_cluster: MakeCluster, pki: Pki, run_m
     assert "/nowhere/ovn-northd.ctl" in ran["northd"]["reason"]
 
 
+def test_a_port_whose_server_hangs_is_no_good_port(raft_cluster: MakeCluster, run_module: RunModule) -> None:
+    """The kernel still accepts connections for it."""
+    (member,) = raft_cluster(1, "northbound").members
+    member.freeze()
+    arguments = {"run_directory": "/nowhere", "endpoints": [member.endpoint], "timeout": 1}
+    (port,) = run_module("ovn_central_info", arguments)["certificates"]
+    assert "did not answer within 1 s" in port["problem"]
+
+
 def test_what_a_central_host_tells(installation: Installation, run_module: RunModule) -> None:
     for service, cluster in (("ovnnb_db", installation.northbound), ("ovnsb_db", installation.southbound)):
         for kind in ("ctl", "sock"):

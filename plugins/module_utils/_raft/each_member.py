@@ -63,9 +63,16 @@ class EachMember(Findings):
                     f"{answer.member} serves {answer.database} as {model}, not as a member of a cluster.",
                 )
             for problem in answer.problems:
-                self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
+                message = _with_name(answer.member, problem.message)
+                if problem.code == "timeout":
+                    message += f" If {answer.member} stays unresponsive, look at its log and its disk, then restart it: its file stays as it is."
+                self.problem(problem.code, answer.member, message)
             if not answer.problems and not answer.spoke:
-                self.problem("unreachable", answer.member, f"{answer.member} gave no answer.")
+                self.problem(
+                    "unreachable",
+                    answer.member,
+                    f"{answer.member} is unresponsive. Check that its host and its server run.",
+                )
         for answer in self.view.voices:
             for problem in answer.problems:
                 # It did answer elsewhere; what stays hidden is told, and a closed client port is a fault of its own.
@@ -101,7 +108,7 @@ class EachMember(Findings):
             self.problem(
                 "member_missing",
                 server.address,
-                f"The leader heard {server.address} ({server.sid}) {age}. Start it, or replace it if its disk is lost.",
+                f"{server.address} ({server.sid}) is unresponsive: the leader heard it {age}. Start it, or replace it if its disk is lost.",
             )
 
     def _member(self, answer: Answer) -> None:
@@ -123,7 +130,11 @@ class EachMember(Findings):
         judged = entry is not None and view.leader is not None and view.leader.status is not None and connected(answer)
         if judged and entry is not None and not view.heard(entry):
             age = "never" if entry.last_message is None else f"{entry.last_message / 1000:g} s ago"
-            self.problem("unheard", name, f"The leader heard {name} {age}.")
+            self.problem(
+                "unheard",
+                name,
+                f"{name} is unresponsive to the leader, which heard it {age}. Check the Raft port between them: firewall, certificates, routes.",
+            )
         self._lag(answer, entry)
         if status is not None and status.unknown_lines:
             self.warning(

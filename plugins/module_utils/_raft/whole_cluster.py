@@ -191,12 +191,17 @@ class WholeCluster(Findings):
                 return "degraded", True
             self.passing = True
             timer = view.election_timer or DEFAULT_TIMER
+            growing = self.expected is not None and self.expected > total
+            more = (
+                f" {self.expected - total} declared members have not joined yet." if self.expected and growing else ""
+            )
             self.problem(
                 "no_leader",
                 None,
-                f"{len(taking_part)} of {total} members are there, but none leads. An election may be under way: ask again in {3 * timer / 1000:g} s.",
+                f"{len(taking_part)} of {total} members take part, but none leads.{more} An election may be under way: "
+                f"ask again in {3 * timer / 1000:g} s.",
             )
-            return "no_quorum", False
+            return "forming" if growing and len(taking_part) == total else "no_quorum", False
         self.passing = any(joined(answer) for answer in view.voices) and total == len(view.members)
         self.problem(
             "no_quorum",

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
 from ansible_collections.c5c3.ovn.plugins.module_utils._verify import (
     Host,
@@ -320,25 +320,20 @@ def test_a_host_that_gave_no_answer_in_time_cannot_be_reached() -> None:
 
 
 def test_addresses_that_do_not_answer_clients_are_named() -> None:
-    dead = silent("192.0.2.2", "OVN_Northbound", "timeout", "ssl:192.0.2.2:6641 did not answer within 5 s.")
-    answered = {"answers": member("central1", "OVN_Northbound")["answers"]}
-
-    def change(parts: dict[str, t.Any]) -> None:
-        northbound = {"answers": [*answered["answers"], dead.as_dict()]}
-        parts["addresses"] = {"northbound": northbound, "southbound": {"answers": answered["answers"] * 2}}
-        parts["asked_from"] = "central1"
-
+    dead = {"endpoint": "ssl:192.0.2.2:6641", "problem": "ssl:192.0.2.2:6641 did not answer within 5 s."}
+    good = {"endpoint": "ssl:192.0.2.1:6641", "problem": ""}
+    change = both(put("addresses", {"certificates": [good, dead, good]}), put("asked_from", "central1"))
     report = build_report(installation(change))
     assert report["problems"] == [
-        "1 of 2 Northbound addresses do not answer clients, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
+        "1 of 3 addresses that clients are told do not answer, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
     ]
-    assert report["addresses"] == {"northbound": ["ssl:192.0.2.2:6641"], "southbound": []}
-    assert "Addresses     problem     3/4 answer clients, seen from central1" in report["lines"]
+    assert report["addresses"] == ["ssl:192.0.2.2:6641"]
+    assert "Addresses     problem     2/3 answer clients, seen from central1" in report["lines"]
 
 
 def test_addresses_that_could_not_be_asked_are_told() -> None:
-    report = build_report(installation(put("addresses", {"southbound": {"msg": "no such file."}})))
-    assert report["problems"] == ["The Southbound addresses cannot be asked: no such file."]
+    report = build_report(installation(put("addresses", {"msg": "no such file."})))
+    assert report["problems"] == ["The addresses of the databases cannot be connected to: no such file."]
 
 
 WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [

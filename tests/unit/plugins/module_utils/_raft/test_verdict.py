@@ -122,6 +122,22 @@ CASES = [
         {"no_leader", "unreachable"},
     ),
     Case(
+        "five declared while three have an election is a wait, not a lost quorum",
+        lambda p: p.Raft(3).all(role="candidate", leader="unknown"),
+        "forming",
+        False,
+        {"no_leader"},
+        members=5,
+    ),
+    Case(
+        "five declared while two of three are left without a leader is no quorum",
+        lambda p: p.Raft(3).dead(1).all(role="candidate", leader="unknown"),
+        "no_quorum",
+        False,
+        {"no_leader", "unreachable"},
+        members=5,
+    ),
+    Case(
         "nobody answers is unreachable",
         lambda p: p.Raft(3).silent(1).silent(2).silent(3),
         "unreachable",
@@ -659,3 +675,10 @@ def test_real_statuses(version: str, name: str, expected: str) -> None:
 )
 def test_version_floors(version: tuple[int, int, int], count: int) -> None:
     assert len(faults(version)) == count
+
+
+def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
+    frozen = assess(paper.Raft(3).dead(3).silent(3, "timeout").answers(), 3)
+    messages = " ".join(reason.message for reason in frozen.reasons)
+    assert "is unresponsive: the leader heard it" in messages
+    assert "look at its log and its disk, then restart it: its file stays as it is" in messages
