@@ -27,6 +27,9 @@ test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, mac
 test-kind: $(STAMP)  ## The collection on the two clusters: rollout, kills, losses, restarts
 	@$(NOX) --session kind
 
+chaos: $(STAMP)  ## Random faults on real database servers under writers: SEED=number BUDGET=seconds
+	@$(NOX) --session chaos
+
 bench: $(STAMP)  ## Measure against a ping over the same hosts
 	@$(NOX) --session bench
 
@@ -37,4 +40,4 @@ BUDGET ?= 60
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
 
-.PHONY: help sandbox sandbox-down kind kind-down test test-kind bench simulate
+.PHONY: help sandbox sandbox-down kind kind-down test test-kind chaos bench simulate

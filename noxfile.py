@@ -353,6 +353,13 @@ def kind(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def chaos(session: nox.Session) -> None:
+    """Random faults on real database servers under several writers; SEED and BUDGET (seconds) from the environment."""
+    daemons(session, "daemons")
+    session.run("python", "tests/chaos", *session.posargs)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Ratios to a ping over the same hosts, in one run."""
     daemons(session, "daemons", "machines")
