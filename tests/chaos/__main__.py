@@ -100,7 +100,7 @@ class Play:
         """Run after run, the first may be killed, until the cluster is as declared in several looks."""
         since, healthy, last = time.monotonic(), 0, ""
         if dies_after is not None:
-            self._run(f"A run that is killed after {dies_after} rounds", dies_after)
+            self._run(f"A run that is killed before its act {dies_after + 1}", dies_after)
         while healthy < _LOOKS:
             problem = self._problem()
             healthy = 0 if problem else healthy + 1
@@ -117,10 +117,10 @@ class Play:
         except OvnError as e:
             return str(e)
 
-    def _run(self, what: str, rounds: int | None = None) -> None:
+    def _run(self, what: str, dies_before: int | None = None) -> None:
         self.counts["runs"] += 1
         try:
-            steps = self.backend.converge(rounds=rounds)
+            steps = self.backend.run(dies_before=dies_before)
         except OvnError as e:
             self.counts["refused runs"] += 1
             self.say(f"{what}: {e}")

@@ -59,7 +59,7 @@ class Act:
     """Faults that overlap; then everything is healed, and runs bring the cluster back."""
 
     faults: tuple[Fault, ...]
-    run_dies_after: int | None  # rounds of a first run that is killed
+    run_dies_after: int | None  # acts (lock, record, step) of a first run that is killed
 
 
 def schedule(seed: int, size: int, *, old_copies: bool) -> t.Iterator[Act]:
@@ -78,7 +78,7 @@ def schedule(seed: int, size: int, *, old_copies: bool) -> t.Iterator[Act]:
             target: int | t.Literal["leader"] = "leader" if chance.random() < 0.4 else chance.randrange(size)
             lasts = chance.uniform(0.5, 8.0)
             faults.append(Fault(kind, target, chance.randrange(size), round(chance.uniform(0, 3), 1), round(lasts, 1)))
-        dies = chance.choice((None, None, 1, 2))
+        dies = chance.choice((None, None, 1, 2, 3, 4))
         yield Act(tuple(sorted(faults, key=lambda fault: fault.after)), dies)
 
 

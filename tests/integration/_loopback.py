@@ -20,15 +20,14 @@ from pathlib import Path
 from _launcher_lib import SCRIPT, free_network, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import DATABASE_NAMES, STEMS
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_dir import write_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 
 CLIENT_PORTS = {"northbound": 6641, "southbound": 6642}
 RAFT_PORTS = {"northbound": 6643, "southbound": 6644}
@@ -42,6 +41,10 @@ class Tls(t.NamedTuple):
     private_key: str
     certificate: str
     ca_certificate: str
+
+
+class RunKilled(Exception):
+    """This run was told to die here."""
 
 
 class LoopbackHost:
@@ -244,7 +247,9 @@ class LoopbackBackend:
     ) -> None:
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-loopback-", dir=directory))
-        self.database, self.election_timer = database, election_timer
+        self.database, self.election_timer, self.step_seconds = database, election_timer, 30.0
+        self.steps: list[str] = []
+        self._acquired, self._acts_left = False, t.cast("int | None", None)
         launcher = self.root / "ovn-raft-launcher"
         launcher.write_text(SCRIPT)
         launcher.chmod(0o755)
@@ -287,6 +292,32 @@ class LoopbackBackend:
                 host.supervise()
 
     # One run -------------------------------------------------------------------------------------------------------
+    def run(self, *, dies_before: int | None = None, **options: t.Any) -> list[str]:
+        """One run of the product's loop; return the reasons of its steps. Refused or timed out: `OvnError`.
+
+        `dies_before`: the run is killed before its so many-th act (lock, record, step); the rest is for the next run.
+        """
+        self.steps, self._acquired, self._acts_left = [], False, dies_before
+        with contextlib.suppress(RunKilled):
+            converge(self, self._description(**options))
+        return self.steps
+
+    def _description(self, **options: t.Any) -> Run:
+        return Run(
+            database=self.database,
+            declared={host.id: host.address for host in self.hosts},
+            name=f"run {random.randrange(1_000_000)}",
+            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            **{"wait_timeout": 40.0, **options},
+        )
+
+    def _act(self) -> None:
+        if self._acts_left is not None:
+            if not self._acts_left:
+                raise RunKilled
+            self._acts_left -= 1
+
+    # The product's protocol `RaftBackend` --------------------------------------------------------------------------
     def observe(self) -> dict[str, Observation]:
         """What the reachable hosts say; a host that cannot be examined is missing."""
         observations = dict[str, Observation]()
@@ -296,50 +327,42 @@ class LoopbackBackend:
                     observations[host.id] = host.member.observe()
         return observations
 
-    def write_record(self, record: Record) -> None:
+    def acquire(self, step: str) -> bool:
+        self._act()
+        first, self._acquired = not self._acquired, True
+        return first
+
+    def able_to_start(self) -> t.Collection[str]:
+        return [host.id for host in self.hosts]
+
+    def write_record(self, record: Record, step: Step | None) -> None:
+        self._act()
         for host in self.hosts:
             if host.is_on:
                 write_files(str(host.record), render_files(record, self.election_timer), record.revision)
 
-    def execute(self, step: Step, seconds: float) -> None:
-        for host in self.hosts:
-            if host.id not in step.members:
-                continue
+    def execute(self, step: Step, record: Record) -> None:
+        self._act()
+        hosts = [host for host in self.hosts if host.id in step.members]
+        for host in hosts:
             if not host.is_on:
                 raise Unreachable(f"{host.id} is not reachable: it is switched off.")
+            expected = step.expects.get(host.id)
+            if expected is not None and host.member.observe().target() != expected:
+                raise Changed(f"{host.id} has changed since it was observed.")
+        for host in hosts:
             if step.action == "wait":
-                host.member.wait_for_change(1.0)
+                host.member.wait_for_change(2.0)
             elif step.action == "kick":
-                host.member.kick(step.sid or "", Deadline(seconds))
+                host.member.kick(step.sid or "", Deadline(self.step_seconds))
             else:
                 host.member.systemctl(step.action)
-        for host in self.hosts:
-            if host.id in step.members and step.action in ("start", "restart"):
-                host.member.wait_connected(Deadline(seconds))
+        for host in hosts:
+            if step.action in ("start", "restart"):
+                host.member.wait_connected(Deadline(self.step_seconds))
 
-    def converge(
-        self, *, seconds: float = 60.0, step_seconds: float = 30.0, rounds: int | None = None, **options: t.Any
-    ) -> list[str]:
-        """One run; return the reasons of its steps. `rounds`: the run dies after so many. Refused or timed out: `OvnError`."""
-        run = Run(
-            database=self.database,
-            declared={host.id: host.address for host in self.hosts},
-            name=f"run {random.randrange(1_000_000)}",
-            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            **options,
-        )
-        deadline, steps = Deadline(seconds), list[str]()
-        while rounds is None or len(steps) < rounds:
-            decided = plan_round(run, self.observe(), gate_reason)
-            if decided.record:
-                self.write_record(decided.record)
-            if decided.step is None:
-                break
-            steps.append(decided.step.reason)
-            if deadline.expired:
-                raise TimedOut(f"Gave up after {seconds:g} s: {decided.step.reason}.")
-            self.execute(decided.step, step_seconds)
-        return steps
+    def report(self, decided: Round) -> None:
+        self.steps.append(decided.title)
 
     # Facts ---------------------------------------------------------------------------------------------------------
     @property
@@ -356,9 +379,8 @@ class LoopbackBackend:
         absent = [host.id for host in self.hosts if host.id not in observations or not observations[host.id].connected]
         if absent:
             return f"not connected: {', '.join(absent)}"
-        run = Run(self.database, {host.id: host.address for host in self.hosts}, "look", "")
         try:
-            decided = plan_round(run, observations, gate_reason)
-        except Refused as e:
+            decided, _progress = next_round(self._description(), observations, Progress(), time.monotonic())
+        except OvnError as e:
             return str(e)
         return decided.step.reason if decided.step else ""
