@@ -46,8 +46,8 @@ _value:
     C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan of the databases that were observed), C(database)
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
-    C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id)
-    and C(progress) (for the next plan).
+    C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id),
+    C(progress) (for the next plan) and C(sizes) (database to largest file in bytes and election timer in milliseconds, as last observed).
   type: dict
 """
 
@@ -62,6 +62,7 @@ from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import check_before_changes
 from ..module_utils._raft.rounds import Progress, incomplete, latest_record, next_round
+from ..module_utils._raft.sizing import size_of
 from ..module_utils._raft.step import Round, Run
 
 _STATES = {
@@ -84,6 +85,7 @@ def raft_plan(
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
     plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "founding": [], "progress": {}}
     plan["cids"] = dict(previous.get("cids") or {})
+    sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
     left, turn = list(previous.get("left") or run["declared"]), ""
     first = Round()
     for database in [name for name in left if name in observations]:
@@ -126,6 +128,7 @@ def raft_plan(
         "step": acted["step"],
         "left": left,
         "observe": observe,
+        "sizes": {**(previous.get("sizes") or {}), **sizes},
     }
 
 

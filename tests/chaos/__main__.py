@@ -125,7 +125,8 @@ class Play:
             self.counts["refused runs"] += 1
             self.say(f"{what}: {e}")
         else:
-            self.say(f"{what}: {'; '.join(steps) or 'nothing to do'}.")
+            told = [step for step, before in zip(steps, [None, *steps]) if step != before]
+            self.say(f"{what}: {'; '.join(told) or 'nothing to do'}.")
 
     @property
     def history(self) -> list[Entry]:
@@ -175,7 +176,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(environment.get("SEED") or random.randrange(1_000_000)))
     parser.add_argument("--budget", type=float, default=float(environment.get("BUDGET") or 120), help="seconds")
     parser.add_argument("--timer", type=int, default=1000, help="election timer in milliseconds")
-    parser.add_argument("--old-copies", action="store_true", help="also put old copies of database files back")
+    parser.add_argument(
+        "--old-copies",
+        action="store_true",
+        default=bool(environment.get("OLD_COPIES")),
+        help="also put old copies of database files back",
+    )
     parser.add_argument(
         "--kept", type=Path, default=Path(".nox/chaos"), help="where histories and logs of a failure go"
     )
@@ -206,7 +212,7 @@ def main() -> int:
         if problems:
             keep_history(play.history, directory)
         play.close(directory if problems else None)
-    print("Played: " + ", ".join(f"{number} times {what}" for what, number in sorted(play.counts.items())) + ".")
+    print("Played: " + ", ".join(f"{what} {number}" for what, number in sorted(play.counts.items())) + ".")
     if problems:
         print(f"\nFAILED with SEED={given.seed}. Histories, logs and database files: {directory}")
         for problem in problems:

@@ -19,20 +19,23 @@ from .._deadline import Deadline
 from .._k8s import Cluster
 from .._manifests.names import DATABASES, PORTS, Database
 from .._raft.answer import Answer
+from .._raft.observation import Observation
+from .._raft.sizing import size_of, timers_for
 from .database import DatabaseRollout
 from .desired import Wanted
 from .pod_database import PodDatabase
 
 
-def wanted_settings(wanted: Wanted, database: Database) -> WantedSettings:
-    """Only what the specification names; rows and keys of others stay as they are."""
+def wanted_settings(wanted: Wanted, database: Database, observations: t.Iterable[Observation] = ()) -> WantedSettings:
+    """Only what the specification names; rows and keys of others stay as they are. Large files need longer timers than declared."""
     spec = wanted.spec.database(database)
     scheme = "pssl" if wanted.spec.tls.enabled else "ptcp"
-    row: dict[str, t.Any] = {"inactivity_probe": spec.inactivity_probe}
+    timers = timers_for(size_of(observations), spec.election_timer, spec.inactivity_probe)
+    row: dict[str, t.Any] = {"inactivity_probe": timers.inactivity_probe}
     if database == "southbound":
         row["role"] = ""
     return WantedSettings(
-        election_timer=spec.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
+        election_timer=timers.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
     )
 
 
@@ -69,7 +72,7 @@ def converge_settings(
             status,
             rollout.context.lease,
         )
-        settings = wanted_settings(wanted, database)
+        settings = wanted_settings(wanted, database, rollout.seen.values())
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []

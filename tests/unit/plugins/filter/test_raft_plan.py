@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.filter.raft_plan import raft_plan
+from ansible_collections.c5c3.ovn.plugins.filter.raft_timers import raft_timers
 
 ADDRESSES = {"c1": "ssl:192.0.2.1:6643", "c2": "ssl:192.0.2.2:6643", "c3": "ssl:192.0.2.3:6643"}
 RUN: dict[str, t.Any] = {
@@ -72,6 +73,22 @@ def test_the_next_database_is_observed_when_its_turn_comes() -> None:
     assert its_turn["database"] == "southbound"
     end = raft_plan(serving("southbound"), RUN, its_turn)
     assert (end["database"], end["left"]) == ("", [])
+
+
+def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
+    large = serving("northbound")
+    large[1]["observation"]["file_bytes"] = 104_000_000
+    first = raft_plan([*large, *seen("southbound")], RUN, {})
+    assert (first["database"], first["observe"]) == ("southbound", ["southbound"])
+    end = raft_plan(serving("southbound"), RUN, first)
+    assert end["sizes"] == {
+        "northbound": {"file_bytes": 104_000_000, "election_timer": None},
+        "southbound": {"file_bytes": 0, "election_timer": None},
+    }
+    timers = raft_timers(end["sizes"]["northbound"], "5000", "30000")
+    assert (timers["election_timer"], timers["inactivity_probe"]) == (20000, 30000)
+    assert raft_timers(end["sizes"]["northbound"], 5000, 30000, by_size="false")["election_timer"] == 5000
+    assert raft_timers({}, 5000, 30000) == {"election_timer": 5000, "inactivity_probe": 30000, "reason": ""}
 
 
 def test_nothing_is_left_where_both_databases_are_as_declared() -> None:

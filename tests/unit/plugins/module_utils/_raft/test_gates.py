@@ -259,6 +259,14 @@ def test_one_of_three_samples_without_uncommitted_entries_is_enough(paper: t.Any
     assert not gate("one_leader", [done, busy, busy, busy], None).ok
 
 
+def test_entries_under_way_are_no_reason_to_wait_while_the_commit_index_goes_on(paper: t.Any) -> None:
+    earlier = paper.Raft(3).set(1, not_committed=2, log_next=100).answers()
+    later = paper.Raft(3).set(1, not_committed=2, log_next=101).answers()
+    more = paper.Raft(3).set(1, not_committed=3, log_next=101).answers()
+    assert gate("one_leader", [earlier, later], None).ok
+    assert "3 log entries are not committed" in gate("one_leader", [earlier, more], None).reason
+
+
 def test_the_same_term_in_two_samples_far_apart_is_quiet(paper: t.Any) -> None:
     def sample(at: float, **changes: t.Any) -> list[Answer]:
         answers = paper.Raft(3, won=None).set(1, **changes).answers()
