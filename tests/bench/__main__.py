@@ -15,10 +15,14 @@ import traceback
 import typing as t
 
 from chassis import many_hosts
+from clients import idl_client, rolling_restart
 from control_plane import kind_to_ping, unchanged_control_plane
 from hypervisors import thousand_nodes
+from large import large_database
 from machines import Machines
 from measure import Figure, NotHere, print_table
+from outages import outages
+from planner import planner_rounds
 from ports import many_ports
 from rollout import site_again, site_first, status_of_six
 
@@ -29,6 +33,11 @@ PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "again": site_again,
     "status": status_of_six,
     "hypervisors": thousand_nodes,
+    "planner": planner_rounds,
+    "outages": outages,
+    "idl": idl_client,
+    "rolling": rolling_restart,
+    "large": large_database,
     "control-plane": unchanged_control_plane,
     "kind": kind_to_ping,
 }

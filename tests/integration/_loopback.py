@@ -244,6 +244,7 @@ class LoopbackBackend:
         hosts: t.Sequence[str] = (),
         enter: t.Sequence[t.Sequence[str]] = (),
         tls: t.Callable[[str], Tls] | None = None,
+        host_class: type[LoopbackHost] | None = None,
     ) -> None:
         # Not pytest's directory: the path of a unix socket has to stay below 108 bytes.
         self.root = Path(tempfile.mkdtemp(prefix="ovn-loopback-", dir=directory))
@@ -256,7 +257,7 @@ class LoopbackBackend:
         network = free_network() if not hosts else ""
         addresses = hosts or [f"{network}.{number}" for number in range(1, size + 1)]
         self.hosts = [
-            LoopbackHost(
+            (host_class or LoopbackHost)(
                 self.root,
                 number,
                 database,
