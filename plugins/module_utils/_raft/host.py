@@ -24,7 +24,7 @@ from .ask import ask_member
 from .observation import Observation
 from .outcomes import lists, not_joined, settled, still_listed
 from .record_dir import read_record
-from .start_check import find_start_problem, measure_space
+from .start_check import Space, find_start_problem, measure_space
 from .witness import Witness, number_or_none, parse_witness
 
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
@@ -33,6 +33,8 @@ Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 _UNIXCTL_SECONDS = 5.0
 # Reading a large database takes minutes, and a restart would start that anew.
 _LOADING_SECONDS = 600.0
+# After its start a server connects to the others with a growing pause, and then there may be an election.
+_FINDS_OTHERS_SECONDS = 30.0
 # A launcher that waits looks at the record every second (OVN_POLL of the unit): longer than this, it does not wait for what was just written.
 _WAITING_SECONDS = 5.0
 
@@ -115,7 +117,9 @@ class HostMember:
             seen,
             witness_index=witness.index_of(seen.sid or seen.file_sid),
             witnesses=witness.by_short_sid(),
-            start_problem=find_start_problem(environment, space),
+            # A member that does not run is worth its start on a small disk, too.
+            start_problem=find_start_problem(environment, space if running else Space(None, None)),
+            starting=pid is not None or self._has_just_started(),
             file_bytes=space.file,
             free_bytes=space.free,
         )
@@ -197,6 +201,10 @@ class HostMember:
             return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
         except OSError:
             return 0.0
+
+    def _has_just_started(self) -> bool:
+        pid = self._pid()
+        return pid is not None and self._age(pid) < _FINDS_OTHERS_SECONDS
 
     def _restart_reason(self, environment: dict[str, str]) -> str:
         """Why the running process is not what a fresh start would give; empty if it is."""

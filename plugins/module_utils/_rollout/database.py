@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Changed, OvnError, Refused, TimedOut
+from .._errors import Changed, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.moment import seconds
 from .._pods.due import CONTAINER
 from .._raft.foresee import play
@@ -93,7 +93,7 @@ class DatabaseRollout(ObservedDatabase):
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
             self.warnings += converge(self, self.run)
-        except (Refused, TimedOut) as e:
+        except (Refused, TimedOut, Unreachable) as e:
             raise self._explained(e) from e
 
     def _explained(self, error: OvnError) -> OvnError:
