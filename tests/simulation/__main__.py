@@ -17,7 +17,13 @@ from .runs import SimulatedRun, play
 
 _PROCESSES = 2
 # What the planner is measured with: a healthy cluster and one that needs something.
-_MEASURED: tuple[tuple[t.Any, ...], ...] = ((), (("lose", "m3"),), (("damage", "m2"),), (("good_settings",),), (("crash", "m2"),))
+_MEASURED: tuple[tuple[t.Any, ...], ...] = (
+    (),
+    (("lose", "m3"),),
+    (("damage", "m2"),),
+    (("good_settings",),),
+    (("crash", "m2"),),
+)
 
 
 def work(number: int, seed: int, depth: int, faults: int, budget: float) -> tuple[Report, Report]:
@@ -57,7 +63,9 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=2, help="most faults among them")
     parser.add_argument("--budget", type=float, default=60, help="seconds")
     arguments = parser.parse_args()
-    print(f"seed {arguments.seed}, depth {arguments.depth}, {arguments.budget:g} s on {_PROCESSES} processes", flush=True)
+    print(
+        f"seed {arguments.seed}, depth {arguments.depth}, {arguments.budget:g} s on {_PROCESSES} processes", flush=True
+    )
     with concurrent.futures.ProcessPoolExecutor(_PROCESSES) as pool:
         shares = [
             pool.submit(work, number, arguments.seed, arguments.depth, arguments.faults, arguments.budget)
@@ -90,7 +98,9 @@ def print_figures(every: Report, some: Report, rounds: float) -> None:
 
 def print_coverage(every: Report, some: Report) -> None:
     hit, missed = coverage.split(every.reached + some.reached)
-    print(f"coverage: {len(hit)} of {len(hit) + len(missed)} reasons and refusals of the planner were reached; not reached:")
+    print(
+        f"coverage: {len(hit)} of {len(hit) + len(missed)} reasons and refusals of the planner were reached; not reached:"
+    )
     for branch in missed:
         print(f"  {branch.place}: {branch.text}")
 

@@ -41,6 +41,7 @@ class SimulatedBackend:
         self.decisions: list[str] = []
         self._version = world.map_version[database]
         self._faults = 0
+        self._outdated = False  # the lock is newer than what was observed
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
 
@@ -49,6 +50,7 @@ class SimulatedBackend:
         self.world.now += _OBSERVATION
         self.rounds += 1
         self._faults = self.world.faults
+        self._outdated = False
         self._version = self.world.map_version[self.database]
         return self.look()
 
@@ -84,7 +86,13 @@ class SimulatedBackend:
                 raise Refused(f"Another run works on this control plane: {holder[0]}. Wait for it.")
             fresh = fresh or holder is None or holder[0] != self.run_name or holder[1] <= self.world.now
             where((self.run_name, self.world.now + LOCK_SECONDS))
+        self._outdated = self._outdated or fresh
         return fresh
+
+    def _check_fresh(self, what: str) -> None:
+        """R31: what was seen before the lock was this run's own counts no more."""
+        if self._outdated:
+            raise Violation(f"a run acts on what it saw before the lock was its own: {what}")
 
     def _locks(self) -> t.Iterator[tuple[tuple[str, int] | None, t.Callable[[tuple[str, int] | None], None]]]:
         if self.world.pods:
@@ -112,6 +120,7 @@ class SimulatedBackend:
 
     def write_record(self, record: Record, step: Step | None) -> None:
         self.point("before the record is written")
+        self._check_fresh("a record is written")
         if self.world.pods:
             if self.world.map_version[self.database] != self._version:
                 raise Conflict("The ConfigMap was changed meanwhile.")
@@ -119,6 +128,9 @@ class SimulatedBackend:
             self.world.map_version[self.database] = self._version
             self.world.config_map[self.database] = record
             self.acted = True
+            for name in self.able_to_start():
+                if self.world.hosts[name].slots[self.database].server is None and self.world.hosts[name].on:
+                    self._check_join(self.world.hosts[name], "the record lets it")
             events.settle(self.world)
             events.check(self.world)
             return
@@ -130,13 +142,16 @@ class SimulatedBackend:
             if not self._holds(host):
                 raise Refused(f"The lock on {name} expired. Run again.")
             if slot.record is not None and slot.record.revision > record.revision:
-                raise Refused(f"{name} holds revision {slot.record.revision}, newer than {record.revision} of this run.")
+                raise Refused(
+                    f"{name} holds revision {slot.record.revision}, newer than {record.revision} of this run."
+                )
             slot.record = record
             self.acted = True
             self.point(f"after the record was written on {name}")
 
     def execute(self, step: Step, record: Record) -> None:
         self.point("before the step")
+        self._check_fresh(step.reason)
         for name in step.members:
             self._check_target(name, step)
         if step.action == "wait":
@@ -206,6 +221,10 @@ class SimulatedBackend:
             return
         if step.action == "restart" and len(step.members) == 1:
             self._check_restart(host, slot, step)
+        if step.action == "stop" and self.raft.connected(host) and slot.file and self._good(host, slot, slot.file):
+            raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")
+        if step.action == "start":
+            self._check_join(host, step.reason)
         if step.action in ("stop", "restart"):
             slot.server = None
             self._check_file(host, slot, step)
@@ -288,13 +307,26 @@ class SimulatedBackend:
         if size > 1 and not self._takes_writes():
             raise Violation(f"a step of ours costs the quorum: {step.reason}")
 
+    def _check_join(self, host: Host, reason: str) -> None:
+        """R6: nobody is added while a listed member is away."""
+        leaders = self.raft.leaders()
+        joins = launcher.decide_for(self.world, self.database, host).decision == "join"
+        if not (joins and leaders and self._faults == self.world.faults):
+            return
+        if len(self.raft.peers(leaders[0][0])) < len(_data(leaders[0][1]).servers):
+            raise Violation(f"{host.name} joins while a member is away: {reason}")
+
     def _check_restart(self, host: Host, slot: Slot, step: Step) -> None:
         """R13 and R33: the leader last, and nobody who would not come back."""
         if self._faults != self.world.faults or slot.server is None:
             return
         if not self.world.settings.loads:
             raise Violation(f"{host.name} is stopped, although it would not come back: {step.reason}")
-        others = [s.server for h, s in self.world.slots(self.database) if h is not host and s.server and self.raft.connected(h)]
+        others = [
+            s.server
+            for h, s in self.world.slots(self.database)
+            if h is not host and s.server and self.raft.connected(h)
+        ]
         if slot.server.leader and any(other.settings != self.world.settings for other in others):
             raise Violation(f"the leader is restarted before its followers: {step.reason}")
 

@@ -30,7 +30,9 @@ def canonical(world: World) -> None:
         newest = _revisions(world, database)
         records: dict[int, Record | None] = {}
 
-        def record(value: Record | None, newest: list[int] = newest, records: dict[int, Record | None] = records) -> Record | None:
+        def record(
+            value: Record | None, newest: list[int] = newest, records: dict[int, Record | None] = records
+        ) -> Record | None:
             if value is None:
                 return None
             if id(value) not in records:
@@ -60,7 +62,9 @@ def canonical(world: World) -> None:
             slot.record, slot.older_record = record(slot.record), record(slot.older_record)
         world.config_map[database] = record(world.config_map[database])
         world.clients[database] = frozenset(t.cast(str, ids.of(cid)) for cid in sorted(world.clients[database]))
-        world.acknowledged[database] = frozenset().union(*logs.classes.values()) if world.acknowledged[database] else frozenset()
+        world.acknowledged[database] = (
+            frozenset().union(*logs.classes.values()) if world.acknowledged[database] else frozenset()
+        )
         world.map_version[database] = 0
     world.settings = t.cast(Settings, settings(world.settings))
     world.counter, world.disks, world.faults = len(ids.known), len(disks), 0

@@ -8,7 +8,15 @@ import re
 import types
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft import gates, maintenance, plan, record, rounds, standing, step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft import (
+    gates,
+    maintenance,
+    plan,
+    record,
+    rounds,
+    standing,
+    step,
+)
 
 MODULES: tuple[types.ModuleType, ...] = (plan, maintenance, standing, step, record, rounds, gates)
 _MAKERS = {"Refused", "TimedOut", "Step", "_Closed", "InvalidInput"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from . import launcher
-from .world import File, Host, Raft, Settings, Slot, Violation, World
+from .world import EMPTY, File, Host, Raft, Server, Settings, Slot, Violation, World
 
 Event = tuple[t.Any, ...]
 """Name of the event and its arguments, mostly a host; only plain data, so that a story can be printed and replayed."""
@@ -41,6 +41,8 @@ SENTENCES: dict[str, str] = {
     "good_settings": "The declared settings are corrected.",
     "install": "The declared settings are written on every machine.",
     "lead": "{0} becomes the leader.",
+    "kick": "Somebody removes {0} from the cluster by hand.",
+    "rejoin": "Somebody wipes {0} and lets it join again, without removing it first.",
     "lose_record": "{0} loses its copy of the state record.",
     "lose_all_records": "All copies of the state record are lost.",
     "backup_record": "The state record of {0} is backed up.",
@@ -213,6 +215,24 @@ def _lead(world: World, name: str) -> None:
         Raft(world, database).elect(world.hosts[name])
 
 
+def _kick(world: World, name: str) -> None:
+    for database in world.databases:
+        file, raft = world.hosts[name].slots[database].file, Raft(world, database)
+        for leader, _slot in raft.leaders()[:1]:
+            if file is not None and file.sid:
+                raft.kick(leader, file.sid)
+
+
+def _rejoin(world: World, name: str) -> None:
+    host = world.hosts[name]
+    for database, slot in host.slots.items():
+        for _leader, other in Raft(world, database).leaders()[:1]:
+            if other.server is not None and other is not slot:
+                remotes = tuple(other.server.data.servers.values())
+                slot.file = File("joining", other.server.data.cid, world.fresh_id(), host.address, 0, EMPTY, remotes)
+                slot.server = Server(slot.file, world.settings)
+
+
 def _lose_record(world: World, host: Host, slot: Slot) -> None:
     slot.record = None
 
@@ -293,6 +313,8 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "good_settings": _settings(True),
     "install": _install,
     "lead": _lead,
+    "kick": _kick,
+    "rejoin": _rejoin,
     "lose_record": _each(_lose_record),
     "lose_all_records": _lose_all_records,
     "backup_record": _each(_backup_record),
@@ -310,7 +332,9 @@ def check(world: World) -> None:
     """Safety after every event: `Violation` if something is that must never be."""
     for database in world.databases:
         if len(world.clients[database]) > 1 and "new_cluster" not in world.confirmed:
-            raise Violation(f"clients of {database} were given two clusters: {', '.join(sorted(world.clients[database]))}")
+            raise Violation(
+                f"clients of {database} were given two clusters: {', '.join(sorted(world.clients[database]))}"
+            )
         raft = Raft(world, database)
         sids = [slot.server.data.sid for _host, slot in raft.running() if slot.server]
         twice = sorted({sid for sid in sids if sid and sids.count(sid) > 1})

@@ -22,8 +22,21 @@ RUN: Event = ("run", (), ())
 # Events with one host, those of the exhaustive search first.
 _CORE = ("crash", "down", "lose", "snapshot", "restore", "cut", "lead", "damage")
 _MORE = (
-    *("start", "boot", "unlink", "cut_off_join", "fill", "free", "slow", "fast", "flaky", "steady", "unreachable", "reachable"),
-    *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record"),
+    *(
+        "start",
+        "boot",
+        "unlink",
+        "cut_off_join",
+        "fill",
+        "free",
+        "slow",
+        "fast",
+        "flaky",
+        "steady",
+        "unreachable",
+        "reachable",
+    ),
+    *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record", "kick"),
 )
 _GLOBAL = ("write", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
 
@@ -57,6 +70,7 @@ STARTS: dict[str, Start] = {
         Start("other hosts", size=3, spare=3, events=(RUN, ("write",))),
         Start("new pods", pods=True),
         Start("three pods", pods=True, events=(RUN, ("write",))),
+        Start("five pods", size=5, pods=True, events=(RUN, ("write",))),
         Start("growing pods", size=5, pods=True, events=(("scale", 1), RUN, ("write",))),
     )
 }
@@ -282,7 +296,9 @@ def _random_run(world: World, random_: random.Random) -> Event:
     return ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])))
 
 
-def randomly(starts: t.Sequence[str], depth: int, budget: float, seed: int, *, live: bool = True, most: int = 1) -> Report:
+def randomly(
+    starts: t.Sequence[str], depth: int, budget: float, seed: int, *, live: bool = True, most: int = 1
+) -> Report:
     """Stories of up to `depth` events, until the budget ends or `most` violations are found."""
     report, began, random_ = Report(depth=depth), time.monotonic(), random.Random(seed)
     firsts = {start: STARTS[start].world() for start in starts}

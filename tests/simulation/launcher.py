@@ -8,6 +8,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
 
+
 class Decision(t.NamedTuple):
     """`decision` is start, create, join, ask, refuse or idle; `file_class` what the script calls the file."""
 
@@ -25,7 +26,9 @@ def decide(
     mine = record.members.get(member) if record is not None else None
     state, my_sid = (mine.state, mine.sid) if mine is not None else ("", None)
     my_address = mine.address if mine is not None else ""
-    others = [m.address for name, m in record.members.items() if name != member and m.state != "absent"] if record else []
+    others = (
+        [m.address for name, m in record.members.items() if name != member and m.state != "absent"] if record else []
+    )
     cid = record.cid if record is not None else None
     permit = record.permit.member if record is not None and record.permit else ""
 
@@ -97,7 +100,9 @@ def _foreign(
     if file_class not in ("member", "joining"):
         return None
     if file.address != address:
-        return Decision("refuse", "foreign-address", f"the file says {file.address}, the record or the settings say {address}")
+        return Decision(
+            "refuse", "foreign-address", f"the file says {file.address}, the record or the settings say {address}"
+        )
     if state != "expected" and my_sid and my_sid != file.sid:
         return Decision("refuse", "foreign-sid", f"the file has sid {file.sid}, the record says {my_sid}")
     return None
@@ -150,7 +155,9 @@ def _new_file(world: World, slot: Slot, host: Host, record: Record, decision: De
     address = world.address_of(host.name)
     sid = world.fresh_id()
     if decision.decision == "create":
-        slot.file = File("member", world.fresh_id(), sid, address, 1, EMPTY.append(Entry(1, "servers", ((sid, address),))))
+        slot.file = File(
+            "member", world.fresh_id(), sid, address, 1, EMPTY.append(Entry(1, "servers", ((sid, address),)))
+        )
     else:
         others = tuple(m.address for name, m in record.members.items() if name != host.name and m.state != "absent")
         slot.file = File("joining", record.cid, sid, address, 0, EMPTY, others)

@@ -69,7 +69,9 @@ def _declare_address(world: World, match: re.Match[str]) -> bool:
     changed = declared != world.declared
     world.declared = declared
     if len(declared) % 2 == 0:  # and the one that makes the number odd
-        world.declared = tuple(name for name in world.hosts if name in {*declared, *list(world.hosts)[: len(declared) + 1]})
+        world.declared = tuple(
+            name for name in world.hosts if name in {*declared, *list(world.hosts)[: len(declared) + 1]}
+        )
     return changed
 
 
@@ -92,7 +94,9 @@ def _remove_records(world: World, match: re.Match[str]) -> bool:
     """Copies of the record that name another cluster than the files with the acknowledged writes."""
     changed = False
     for database in world.databases:
-        cids = {s.file.cid for _h, s in world.slots(database) if s.file and world.acknowledged[database] <= s.file.writes}
+        cids = {
+            s.file.cid for _h, s in world.slots(database) if s.file and world.acknowledged[database] <= s.file.writes
+        }
         for _host, slot in world.slots(database):
             if slot.record is not None and slot.record.cid and slot.record.cid not in cids:
                 slot.record, changed = None, True
@@ -126,7 +130,9 @@ def recoverable(world: World) -> bool:
             if slot.file is not None
             and slot.file.kind == "member"
             and slot.file.address == host.address
-            and (slot.witness is None or slot.witness.sid != slot.file.sid or slot.file.position >= slot.witness.position)
+            and (
+                slot.witness is None or slot.witness.sid != slot.file.sid or slot.file.position >= slot.witness.position
+            )
             and (slot.witness is None or slot.witness.sid != slot.file.sid or slot.witness.disk == slot.disk)
         ]
         ever = bool(world.clients[database] or world.acknowledged[database])

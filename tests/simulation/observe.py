@@ -21,7 +21,9 @@ def index_of(file: File | None) -> int | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def status_text(name: str, server: Server, leader: str, heard: tuple[tuple[str, bool, int], ...], not_committed: int) -> str:
+def status_text(
+    name: str, server: Server, leader: str, heard: tuple[tuple[str, bool, int], ...], not_committed: int
+) -> str:
     """`heard`: of each server of the list its sid, whether the leader hears it, and its match_index."""
     data = server.data
     sid = data.sid or ""
@@ -37,7 +39,9 @@ def status_text(name: str, server: Server, leader: str, heard: tuple[tuple[str, 
         if full != sid:
             line += f" last msg {50 if is_heard else 600000} ms ago"
         lines.append(line)
-    links = " ".join(f"->{full[:4]} <-{full[:4]}" if is_heard else f"(->{full[:4]})" for full, is_heard, _m in heard if full != sid)
+    links = " ".join(
+        f"->{full[:4]} <-{full[:4]}" if is_heard else f"(->{full[:4]})" for full, is_heard, _m in heard if full != sid
+    )
     last = SCALE * data.log.length
     won = f"Last Election won: {100 if server.elected else 600000} ms ago\n" if server.leader else ""
     return (

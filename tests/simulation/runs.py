@@ -82,10 +82,17 @@ class SimulatedRun:
         acted = any(backend.acted for backend in self.backends.values())
         if word == "refused" and not acted and not self.disturbed and self.changed:
             raise Violation(f"a refused run has changed something: {message}")
+        if word == "done":
+            for name in self.hosts:
+                for database in self.world.databases:
+                    server = self.world.hosts[name].slots[database].server
+                    if server is not None and server.data.address != self.world.address_of(name):
+                        raise Violation(f"a run says that all is done, but {name} has another address than declared")
         if word == "refused" and " has no quorum" in message and not self.disturbed:
             for database in self.world.databases:
                 if f"{database} has no quorum" in message and any(
-                    Raft(self.world, database).has_majority(host) for host, _slot in Raft(self.world, database).running()
+                    Raft(self.world, database).has_majority(host)
+                    for host, _slot in Raft(self.world, database).running()
                 ):
                     raise Violation(f"a run says that there is no quorum, but there is one: {message}")
         decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)
@@ -149,12 +156,15 @@ class SimulatedRun:
 
     def _first_replicas(self, database: str) -> int:
         world = self.world
-        wanted = types.SimpleNamespace(name="ovn")
-        claims = [number for number, (_h, slot) in enumerate(world.slots(database), 1) if slot.claim]
+        size = types.SimpleNamespace(replicas=len(world.declared))
+        wanted = types.SimpleNamespace(name="ovn", spec=types.SimpleNamespace(database=lambda _database: size))
+        claims = [index for index, (_host, slot) in enumerate(world.slots(database)) if slot.claim]
         live = types.SimpleNamespace(
-            replicas=lambda _database: world.replicas[database] or 0, claims=lambda _database: max(claims, default=0)
+            replicas=lambda _database: world.replicas[database] or 0, claims=lambda _database: claims
         )
-        return first_replicas(t.cast(t.Any, wanted), t.cast(t.Any, live), t.cast(t.Any, database), world.config_map[database])
+        return first_replicas(
+            t.cast(t.Any, wanted), t.cast(t.Any, live), t.cast(t.Any, database), world.config_map[database]
+        )
 
     def _hand_out(self) -> None:
         """Clients get endpoints only when every database is there."""
@@ -172,7 +182,15 @@ def play(world: World, event: Event) -> Outcome | None:
     if event[0] == "run":
         try:
             outcome = SimulatedRun(world, event[1], event[2]).run()
-        except (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration) as e:
+        except (
+            AssertionError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            StopIteration,
+        ) as e:
             raise Violation(f"a run breaks off with {e!r}") from e
         events.check(world)
         return outcome

@@ -79,7 +79,15 @@ class _Logs:
     def of(self, file: File | None) -> t.Any:
         if file is None:
             return None
-        return (file.kind, file.cid, file.sid, file.address, self._terms[file.term], self._ranks[file.log], file.remotes)
+        return (
+            file.kind,
+            file.cid,
+            file.sid,
+            file.address,
+            self._terms[file.term],
+            self._ranks[file.log],
+            file.remotes,
+        )
 
     def position(self, position: tuple[int, int]) -> t.Any:
         return (self._terms.get(position[0], -1), self._lengths.get(position[1], -1))

@@ -70,7 +70,16 @@ STORIES: tuple[Named, ...] = (
         "D5 no leader",
         "corrected settings reach a cluster whose members all run with bad ones",
         "three machines",
-        (("bad_settings",), ("down", "m1"), ("down", "m2"), ("down", "m3"), ("install",), ("boot", "m1"), ("boot", "m2"), ("boot", "m3")),
+        (
+            ("bad_settings",),
+            ("down", "m1"),
+            ("down", "m2"),
+            ("down", "m3"),
+            ("install",),
+            ("boot", "m1"),
+            ("boot", "m2"),
+            ("boot", "m3"),
+        ),
     ),
     Named(
         "D6",
@@ -122,5 +131,22 @@ STORIES: tuple[Named, ...] = (
         "a member that is broken when the cluster is adopted is removed and joins",
         "five machines",
         (("damage", "m3"), ("crash", "m2"), ("lose_all_records",)),
+    ),
+    Named(
+        "never joined",
+        "members that are declared and never joined do not count for the quorum",
+        "growing machines",
+        (
+            *(
+                ("scale", 3),
+                RUN,
+                ("scale", 5),
+                during((12, ("kill",))),
+                ("lose", "m3"),
+                ("bad_settings",),
+                ("install",),
+            ),
+            *(("crash", "m1"), ("crash", "m2"), ("start", "m1"), ("start", "m2")),
+        ),
     ),
 )

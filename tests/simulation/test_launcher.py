@@ -49,7 +49,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path | No
 
     def known(path: Path, kind: str, remotes: tuple[str, ...] = ()) -> tuple[Path, File]:
         address = tool("db-local-address", str(path))
-        return path, File(kind, cid if kind == "joining" else tool("db-cid", str(path)), tool("db-sid", str(path)), address, 0, EMPTY, remotes)
+        return path, File(
+            kind,
+            cid if kind == "joining" else tool("db-cid", str(path)),
+            tool("db-sid", str(path)),
+            address,
+            0,
+            EMPTY,
+            remotes,
+        )
 
     return {
         "none": (None, None),

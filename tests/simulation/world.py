@@ -38,7 +38,9 @@ class Log:
         self._following: dict[Entry, Log] = {}
         self.length: int = parent.length + 1 if parent is not None else 0
         self.term: int = entry.term if entry is not None else 0
-        self.servers: dict[str, str] = parent.servers if parent is not None else {}  # the configuration in effect: sid to address
+        self.servers: dict[str, str] = (
+            parent.servers if parent is not None else {}
+        )  # the configuration in effect: sid to address
         self.writes: frozenset[int] = parent.writes if parent is not None else frozenset()
         if entry is not None and entry.operation == "servers":
             self.servers = dict(entry.argument)
@@ -152,7 +154,9 @@ class Slot:
         self.older_record: Record | None = None  # what a backup of the record holds
         self.settings: Settings | None = None
         self.witness: Witness | None = None
-        self.witnesses: tuple[tuple[str, int], ...] = ()  # sid and length of the log of every member, as this host has seen them
+        self.witnesses: tuple[
+            tuple[str, int], ...
+        ] = ()  # sid and length of the log of every member, as this host has seen them
         self.slow = False
         self.full = False
         self.tool_fails = False
@@ -216,9 +220,7 @@ class World:
         self.databases = tuple(databases)
         numbers = range(1, size + spare + 1)
         names = [f"ovn-{databases[0]}-{number - 1}" if pods else f"m{number}" for number in numbers]
-        self.hosts = {
-            name: Host(name, f"tcp:192.0.2.{number}:6643", databases) for number, name in zip(numbers, names)
-        }
+        self.hosts = {name: Host(name, f"tcp:192.0.2.{number}:6643", databases) for number, name in zip(numbers, names)}
         self.declared: tuple[str, ...] = tuple(names[:size])
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
@@ -315,7 +317,8 @@ class Raft:
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""
         slots = [
-            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk) for _h, s in self.world.slots(self.database)
+            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk)
+            for _h, s in self.world.slots(self.database)
         ]
         return (self.database, self.world.cut, tuple(self.world.hosts), tuple(slots))
 
@@ -331,7 +334,9 @@ class Raft:
 
     def _leaders(self) -> list[tuple[Host, Slot]]:
         found = [
-            (host, slot) for host, slot in self.running() if slot.server and slot.server.leader and self.has_majority(host)
+            (host, slot)
+            for host, slot in self.running()
+            if slot.server and slot.server.leader and self.has_majority(host)
         ]
         return sorted(found, key=lambda pair: -_data(pair[1]).term)
 
@@ -426,7 +431,9 @@ class Raft:
         server = slot.server
         if server is None or server.data.kind != "member" or server.data.sid not in server.data.servers:
             return False
-        voters = {sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= server.data.position}
+        voters = {
+            sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= server.data.position
+        }
         if 2 * len(voters) <= len(server.data.servers):
             return False
         term = max(_data(pair[1]).term for pair in voters.values()) + 1
