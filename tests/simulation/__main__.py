@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import contextlib
 import sys
 import time
 import typing as t
@@ -49,10 +50,8 @@ def planner_rounds_per_second(seconds: float = 2.0) -> float:
     while time.process_time() - began < seconds:
         for run_, seen in cases:
             rounds += 1
-            try:
+            with contextlib.suppress(OvnError):
                 next_round(run_, seen, Progress(), 0.0)
-            except OvnError:
-                pass
     return rounds / (time.process_time() - began)
 
 

@@ -67,9 +67,8 @@ def apply(world: World, event: Event) -> None:
 
 def settle(world: World) -> None:
     world.settle()
-    if world.pods:
-        if launch_pods(world):
-            world.settle()
+    if world.pods and launch_pods(world):
+        world.settle()
 
 
 def launch_pods(world: World) -> bool:
