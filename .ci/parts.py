@@ -27,7 +27,7 @@ LOGS = ROOT / ".nox" / "ci"
 OWN_PARTS = ("integration", "molecule")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
-REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^testbed: |^!!! ')
+REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
 CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
 
@@ -69,8 +69,10 @@ def default_sessions(noxfile: Path) -> list[str]:
     return sessions
 
 
-def session(name: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
-    return Part(name, (".venv/bin/nox", "--session", name, *arguments), after, niceness)
+def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
+    """A session of nox, or `half` of one, which the arguments choose."""
+    command = (".venv/bin/nox", "--session", name, *(("--", *arguments) if arguments else ()))
+    return Part(f"{name} {half}".strip(), command, after, niceness)
 
 
 def parts_of_this_project() -> list[Part]:
@@ -79,22 +81,29 @@ def parts_of_this_project() -> list[Part]:
         Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",)),
-        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), niceness=5),
-        session("integration", "packages", "tools", "api-server"),
+        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server")),
+        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=4")),
+        session(
+            "integration",
+            "on an API server",
+            "packages",
+            "tools",
+            "api-server",
+            arguments=("-m", "api_server", "--numprocesses=4"),
+        ),
     ]
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
     for scenario in scenarios:
-        command = (".venv/bin/nox", "--session", "molecule", "--", "--scenario-name", scenario)
-        parts.append(Part(f"molecule {scenario}", command, ("packages", "tools")))
+        parts.append(session("molecule", scenario, "packages", "tools", arguments=("--scenario-name", scenario)))
     before = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
-            parts.append(session(name, before, niceness=YIELDS))
+            parts.append(session(name, "", before, niceness=YIELDS))
             before = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended.
-    quiet = ("images", "integration", *(f"molecule {name}" for name in scenarios))
+    quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
     parts.append(Part("clusters", ("tests/testbed/kind", "clusters"), quiet))
-    parts.append(session("kind", "tools", "clusters"))
+    parts.append(session("kind", "", "tools", "clusters"))
     parts.append(Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)))
     return parts
 

@@ -47,8 +47,18 @@ def next_address() -> str:
 _LONGEST = ("test_sandbox", "test_mixed", "test_ping_role", "test_machines")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in _LONGEST)
+    for item in items:
+        if "api_server" in getattr(item, "fixturenames", ()):
+            item.add_marker("api_server")
 
 
 @pytest.fixture(scope="session")

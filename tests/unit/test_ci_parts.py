@@ -148,12 +148,12 @@ def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
     assert {"style", "unit", "newest", "integration", "molecule"} <= sessions
     assert not {"kind", "bench"} & sessions
     names = {part.name for part in ci.parts_of_this_project()}
-    assert sessions - {"molecule"} <= names
-    assert {"molecule machines", "molecule trixie", "kind", "kind-down"} <= names
+    assert sessions - {"molecule", "integration"} <= names
+    assert {"integration loopback", "molecule machines", "molecule trixie", "kind", "kind-down"} <= names
 
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
-    parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["integration"])]
-    assert parts == ["packages", "tools", "api-server", "integration"]
+    parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["integration on an API server"])]
+    assert parts == ["packages", "tools", "api-server", "integration on an API server"]
     with pytest.raises(SystemExit, match="There is no part nosuch"):
         ci.needed(ci.parts_of_this_project(), ["nosuch"])
