@@ -85,7 +85,7 @@ class Maintenance:
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        refuse_unusable_files(self.run, list(self.seen.values()))
+        refuse_unusable_files(self.run, [o for o in self.seen.values() if not self._is_failed_join(o)])
 
     # --- the record ------------------------------------------------------------------------------------------------------
 
@@ -105,13 +105,22 @@ class Maintenance:
     def _never_joined(self, name: str, member: Member) -> bool:
         """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.seen.get(name)
-        listed = self.leader.listed if self.leader is not None else None
-        is_blank = o is not None and not o.running and o.file_class in ("none", "empty")
+        if o is None or o.running or member.state != "expected" or member.sid is not None:
+            return False
+        listed = self.leader.listed if self.leader is not None else {}
+        has_no_member = o.file_class in ("none", "empty") or self._is_failed_join(o)
+        return has_no_member and member.address not in listed.values()
+
+    def _is_failed_join(self, o: Observation) -> bool:
+        """Whether the file is of a join under an address that nobody declares any more. The leader lists neither its id nor its address."""
+        member = self.record.members.get(o.member)
         return (
-            member.state == "expected"
-            and member.sid is None
-            and is_blank
-            and member.address not in (listed or {}).values()
+            o.file_class == "foreign-address"
+            and not o.running
+            and self.leader is not None
+            and o.file_sid is not None
+            and self._unlisted(o.file_sid)
+            and (member is None or (member.state == "expected" and member.sid in (None, o.file_sid)))
         )
 
     def _takes_part(self, o: Observation, member: Member) -> bool:
@@ -215,7 +224,7 @@ class Maintenance:
 
     def _without_leader(self) -> Step | None:
         # A member that never joined has no vote: three of five that are declared may be all there are.
-        voters = [name for name, m in self.record.members.items() if m.state not in ("expected", "absent")]
+        voters = [name for name, m in self.record.members.items() if m.sid and m.state not in ("expected", "absent")]
         running = [o for o in self.seen.values() if o.running]
         able = [o for o in running if o.member in voters]
         quorum = majority(len(voters))
@@ -288,7 +297,11 @@ class Maintenance:
             if o.member in self.missing:
                 continue
             member = self.record.members[o.member]
-            if member.state == "expected" and o.file_class in _NEVER_STARTS and not o.running:
+            if (
+                member.state == "expected"
+                and not o.running
+                and (o.file_class in _NEVER_STARTS or self._is_failed_join(o))
+            ):
                 step = self._give_up_file(o, member)
                 if step:
                     return step

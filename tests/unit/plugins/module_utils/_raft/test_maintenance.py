@@ -11,6 +11,7 @@ from raft_observations import ADDRESSES, LISTED, NAMES, RECORD, RUN, SIDS, WITHO
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run
 
 HISTORY = History()
@@ -294,6 +295,24 @@ def test_the_address_of_a_member_that_never_joined_follows_the_inventory() -> No
     assert planned(result) == ("start", ("c3",))
     assert result.record is not None
     assert result.record.members["c3"].address == MOVED["c3"]
+
+
+def test_a_join_under_a_wrong_address_is_given_up() -> None:
+    members = [up(n, EXPECTED_C3, listed=WITHOUT_C3) for n in ("c1", "c2")]
+    failed = down("c3", EXPECTED_C3, file_class="foreign-address", file_cid=None)
+    result = decide([*members, failed], dataclasses.replace(RUN, declared=MOVED))
+    assert planned(result) == ("start", ("c3",))
+    assert result.record is not None
+    assert (result.record.members["c3"].address, result.record.members["c3"].sid) == (MOVED["c3"], SIDS["c3"])
+
+
+def test_a_member_that_is_to_join_and_never_did_has_no_vote() -> None:
+    five = {**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"}
+    members = {**RECORD.members, "c5": Member(five["c5"], "replacing")}
+    voting = [up("c1", leader=False), up("c2", leader=False), lost("c3")]
+    fresh = [Observation(name, record=RECORD.replace(members=members).as_dict()) for name in ("c4", "c5")]
+    voting = [dataclasses.replace(o, record=RECORD.replace(members=members).as_dict()) for o in voting]
+    assert planned(decide([*voting, *fresh], dataclasses.replace(RUN, declared=five))) == ("wait", ("c1", "c2"))
 
 
 @pytest.mark.parametrize(
