@@ -233,6 +233,32 @@ def test_status_and_labels_of_a_healthy_cluster(world: World) -> None:
     assert os.path.exists(world.folder / "alive")
 
 
+def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead(world: World) -> None:
+    members = world.clusters["northbound"].members
+    ports = [f"ssl:192.0.2.{n}:3000{n}" for n in range(len(members))]
+    spec = {"northbound": {"replicas": len(members), "service": {"type": "NodePort"}}}
+    world.api.request("PATCH", f"{world.path}/{NAME}", {"spec": spec})
+    told = {"northbound": ",".join(ports), "southbound": ""}
+    world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"endpoints": told}})
+
+    def carried(index: int, host: str) -> None:
+        status = {"hostIP": host, "hostIPs": [{"ip": host}]}
+        world.api.request("PATCH", f"{world.core}/pods/{pod(members[index])}/status", {"status": status})
+
+    for index in range(len(members)):
+        carried(index, f"192.0.2.{index}")
+    world.observe()
+    assert settled(world)["endpoints"]["northbound"] == ",".join(ports)
+    carried(1, "192.0.2.9")  # another pod of that name, on another node
+    ports[1] = "ssl:192.0.2.9:30001"
+    until(lambda: world.status["endpoints"]["northbound"] == ",".join(ports), "the new address")
+    assert "no answer" not in world.condition("NorthboundReady")["message"]
+    members[1].kill()
+    until(lambda: f"no answer at {ports[1]}." in world.condition("NorthboundReady")["message"], "the dead address")
+    members[1].start()
+    until(lambda: "no answer" not in world.condition("NorthboundReady")["message"], "everybody to answer")
+
+
 def test_nothing_is_written_while_nothing_changes(world: World) -> None:
     world.observe()
     settled(world)

@@ -36,7 +36,7 @@ from .observer_settings import ALIVE_FILE, Settings
 from .outside import follow
 from .program import Program
 from .schema import Schemas, of_image
-from .status import DATABASES, cluster_status, rolled_out
+from .status import DATABASES, cluster_status, pod_of, rolled_out
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
@@ -230,7 +230,7 @@ class Observer:
         known = {name: told for name, told in previous.get("endpoints", {}).items() if told}
         for name in known:
             if spec.get(name, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
-                members = [f"{self.settings.name}-{name}-{n}" for n in range(spec[name].get("replicas", 0))]
+                members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[name]]
                 known[name] = follow(known[name], members, self.pods.objects)
         return known
 

@@ -121,10 +121,9 @@ def _database(name: str, verdict: Verdict, endpoints: str) -> _Finding:
 def _silent_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
     """What clients outside see of members that take no part."""
     known = endpoints.split(",")
-    indexes = {name: name.rpartition("-")[2] for name in members}
-    if len(known) != len(members) or any(index not in map(str, range(len(known))) for index in indexes.values()):
+    if len(known) != len(members):
         return []
-    silent = [known[int(indexes[name])] for name, member in members.items() if not member["connected"]]
+    silent = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]
     told = [one for one in silent if pod_of(one) not in members]  # addresses inside are the names of pods
     return [f"Clients get no answer at {', '.join(told)}."] if told else []
 
