@@ -89,8 +89,8 @@ class ControlPlane:
 
     def begin(self, **options: t.Any) -> Ran:
         """Runs until each database has the first of its pods, as far as the API server knows."""
-        for _attempt in range(5):
-            ran = self.late(wait_timeout=3, **options)
+        for attempt in range(8):
+            ran = self.late(wait_timeout=3 + attempt, **options)
             if all(self.get("StatefulSet", f"ovn-{d}bound")["spec"]["replicas"] == 1 for d in ("north", "south")):
                 return ran
         pytest.fail(f"No pods were asked for: {ran['msg']}")

@@ -154,7 +154,7 @@ def test_what_is_cut_off_is_finished_and_a_lost_record_is_read_from_the_members(
     """Runs with too little time end in words. However many there are, they create one cluster."""
     options: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "may_fail": True}
     for _attempt in range(20):
-        ran = plane(**options, wait_timeout=2)
+        ran = plane(**options, wait_timeout=3)
         if not ran.failed:
             break
         assert "run again" in ran["msg"].lower(), ran["msg"]
@@ -331,7 +331,7 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     def spec(**storage: str) -> dict[str, t.Any]:
         return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": storage}}
 
-    first = plane(spec=spec(storageClass="no-such-class"), wait=False, wait_timeout=8, may_fail=True)
+    first = plane(spec=spec(storageClass="no-such-class"), wait=False, wait_timeout=20, may_fail=True)
     assert first.failed
     assert "ovn-northbound-0" in first["msg"]
     old = plane.get("PersistentVolumeClaim", "data-ovn-northbound-0")["metadata"]["uid"]

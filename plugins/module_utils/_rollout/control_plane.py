@@ -142,7 +142,8 @@ class ControlPlane(DeclaredObjects):
                     database.foresee()
                 else:
                     rest = self.deadline.left()
-                    database.roll_out(self.deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED)))
+                    share = self.deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED))
+                    database.roll_out(share, self.wanted.wait_timeout)
             except OvnError as e:
                 failures.append(e)
         for database in self.databases.values():

@@ -55,7 +55,7 @@ class DatabaseRollout(ObservedDatabase):
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
-        self.deadline = Deadline(0)
+        self.deadline, self.wait_timeout = Deadline(0), 0.0
         self._world: dict[str, Observation] = {}
         self._starts_since: float | None = None  # since when servers that have just started are waited for
         self._hindered = ""  # why a step was not taken when it was its turn
@@ -87,9 +87,9 @@ class DatabaseRollout(ObservedDatabase):
         """Check mode: whether every declared member takes part when the plan is carried out."""
         return not self._apart(self._world)
 
-    def roll_out(self, deadline: Deadline) -> None:
-        """One safe step after the other. A run that ends anywhere in here is finished by the next one."""
-        self.deadline = deadline
+    def roll_out(self, deadline: Deadline, wait_timeout: float) -> None:
+        """One safe step after the other. A run that ends anywhere in here is finished by the next one. `wait_timeout` is that of the whole run."""
+        self.deadline, self.wait_timeout = deadline, wait_timeout
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
             self.warnings += converge(self, self.run)
@@ -116,7 +116,7 @@ class DatabaseRollout(ObservedDatabase):
     def acquire(self, step: str) -> bool:
         if self.deadline.expired:
             raise TimedOut(
-                f"Gave up after {self.deadline.seconds:g} s: {step}. The databases are safe; run again to go on."
+                f"Gave up after {self.wait_timeout:g} s: {step}. The databases are safe; run again to go on."
             )
         return self.context.lease.take(step)
 
