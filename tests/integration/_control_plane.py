@@ -17,7 +17,9 @@ from ansible.module_utils import basic
 from conftest import Ran
 
 from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import members, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
@@ -164,6 +166,8 @@ class ControlPlane:
             "app.kubernetes.io/component": database,
         }
         found = {"record.json": json.dumps(content)} if data is None else data
+        with contextlib.suppress(InvalidInput):  # some are wrong on purpose
+            found = render_files(parse_record(content), 1000) if data is None else data
         self.make("ConfigMap", f"ovn-{database}-record", labels=labels, data=found)
 
     def recorded(self, database: str) -> t.Any:
