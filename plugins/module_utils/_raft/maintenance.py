@@ -16,7 +16,7 @@ import typing as t
 from .._errors import Refused
 from .observation import STARTABLE, Observation
 from .parse import ClusterStatus
-from .record import Member, Record, parse_record
+from .record import Member, Record
 from .step import (
     Gate,
     History,
@@ -74,7 +74,7 @@ class Maintenance:
             targets = {name: self.seen[name].target() for name in step.members if name in self.seen}
             step = dataclasses.replace(step, expects=targets)
         # Not by revision: two runs with different parts of the hosts may each have written the same number.
-        stale = any(o.record is None or parse_record(o.record) != before for o in self.seen.values())
+        stale = any(o.recorded != before for o in self.seen.values())
         written = next_revision(self.record) if self.changed or stale or self.record != before else None
         return Round(
             written, step, tuple(self.warnings), recorded=before, stale_copies=stale or self.changed, ahead=self.ahead

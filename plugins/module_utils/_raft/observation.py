@@ -14,6 +14,7 @@ import functools
 import typing as t
 
 from .answer import Answer
+from .record import Record, parse_record
 
 # The launcher's names for what lies on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
@@ -77,6 +78,11 @@ class Observation:
     def said(self) -> Answer | None:
         """What the server answered, None if nobody was asked."""
         return Answer.from_dict(self.answer) if self.answer else None
+
+    @functools.cached_property
+    def recorded(self) -> Record | None:
+        """This host's copy of the state record, None if it has none; `InvalidInput` if it cannot be read."""
+        return parse_record(self.record) if self.record else None
 
     def target(self) -> dict[str, t.Any]:
         """Return what a step relies on when this member is its target, as plain data."""

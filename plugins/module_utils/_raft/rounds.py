@@ -20,7 +20,7 @@ from .backend import RaftBackend
 from .gates import gate_reason
 from .observation import Observation
 from .plan import plan_round
-from .record import Record, parse_record
+from .record import Record
 from .step import Gate, History, Round, Run, Step
 
 
@@ -157,5 +157,5 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
 
 def latest_record(observations: t.Mapping[str, Observation]) -> Record | None:
     """Return the copy with the highest revision among those that were observed; `plan_round` has refused copies that disagree."""
-    copies = [parse_record(o.record) for o in observations.values() if o.record]
+    copies = [o.recorded for o in observations.values() if o.recorded]
     return max(copies, key=lambda record: record.revision, default=None)
