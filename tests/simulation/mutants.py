@@ -183,15 +183,6 @@ MUTANTS: tuple[Mutant, ...] = (
         (("good_settings",), ("slow", "m3"), ("write",), RUN),
     ),
     Mutant(
-        "R17",
-        "another address is accepted",
-        "maintenance.Maintenance._update_members",
-        "elif member.address != address:",
-        "elif False:",
-        "new machines",
-        (during((28, ("kill",))), ("wrong_address", "m3"), RUN),
-    ),
-    Mutant(
         "R25", "the launcher starts an old copy", "launcher.decide", "if file.position < witness.position:", "if False:"
     ),
     Mutant(

@@ -82,7 +82,7 @@ class SimulatedRun:
         acted = any(backend.acted for backend in self.backends.values())
         if word == "refused" and not acted and not self.disturbed and self.changed:
             raise Violation(f"a refused run has changed something: {message}")
-        if word == "done":
+        if word == "done" and not self.disturbed:
             for name in self.hosts:
                 for database in self.world.databases:
                     server = self.world.hosts[name].slots[database].server
