@@ -85,13 +85,13 @@ def main() -> int:
 
 
 def print_figures(every: Report, some: Report, rounds: float) -> None:
-    seconds = max(every.seconds + some.seconds, 0.001)
+    rate = (every.rounds + some.rounds) / max(every.processor + some.processor, 0.001)
     print(
-        f"exhaustive: {every.states} states, whole to depth {every.depth}, {every.states / max(every.seconds, 0.001):.0f} states/s\n"
-        f"random: {some.stories} stories of up to {some.depth} events, {some.stories / max(some.seconds, 0.001):.0f} stories/s\n"
-        f"runs: {every.runs + some.runs}; planner rounds: {every.rounds + some.rounds}, "
-        f"{(every.rounds + some.rounds) / seconds:.0f} rounds/s with the model\n"
-        f"planner and gates alone: {rounds:.0f} rounds/s of processor time on one core, {_PROCESSES * rounds:.0f} on {_PROCESSES}"
+        f"exhaustive: {every.states} states, whole to depth {every.depth}, {every.states / max(every.processor, 0.001):.0f} states/s\n"
+        f"random: {some.stories} stories of up to {some.depth} events, {some.stories / max(some.processor, 0.001):.0f} stories/s\n"
+        f"runs: {every.runs + some.runs}; planner rounds with the model: {every.rounds + some.rounds}, {rate:.0f} rounds/s\n"
+        f"planner and gates alone, on observations made before: {rounds:.0f} rounds/s, {_PROCESSES * rounds:.0f} on {_PROCESSES} cores\n"
+        f"(all rates are per second of processor time of one process; these used {every.processor + some.processor:.0f} s of it)"
     )
 
 

@@ -116,6 +116,7 @@ class Report:
     rounds: int = 0
     depth: int = 0
     seconds: float = 0.0
+    processor: float = 0.0  # seconds of it
     reached: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     found: list[Story] = dataclasses.field(default_factory=list)
 
@@ -134,7 +135,8 @@ class Report:
         self.runs += other.runs
         self.rounds += other.rounds
         self.depth = max(self.depth, other.depth)
-        self.seconds = max(self.seconds, other.seconds)
+        self.seconds += other.seconds
+        self.processor += other.processor
         self.reached += other.reached
         self.found += other.found
 
@@ -196,7 +198,7 @@ def exhaustive(
     start: str, depth: int, budget: float, faults: int = 3, *, share: tuple[int, int] = (0, 1), live: bool = True
 ) -> Report:
     """Breadth first over states that differ. `share`: this process takes every n-th branch of the second level."""
-    report, began = Report(), time.monotonic()
+    report, began, processor = Report(), time.monotonic(), time.process_time()
     first = STARTS[start].world()
     canonical(first)
     frontier: list[tuple[World, tuple[Event, ...], int]] = [(first, (), faults)]
@@ -206,7 +208,7 @@ def exhaustive(
         for world, story, left in frontier:
             for event in _branches(world, left):
                 if time.monotonic() - began > budget:
-                    report.seconds = time.monotonic() - began
+                    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
                     return report
                 after, path = world.copy(), (*story, event)
                 try:
@@ -234,9 +236,11 @@ def exhaustive(
         if level == 1 and share[1] > 1:
             following = following[share[0] :: share[1]]
         frontier = following
+        if not frontier:
+            report.depth = depth  # no other state can be reached: deeper stories only come back to these
         if report.found or not frontier:
             break
-    report.seconds = time.monotonic() - began
+    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
     return report
 
 
@@ -301,6 +305,7 @@ def randomly(
 ) -> Report:
     """Stories of up to `depth` events, until the budget ends or `most` violations are found."""
     report, began, random_ = Report(depth=depth), time.monotonic(), random.Random(seed)
+    processor = time.process_time()
     firsts = {start: STARTS[start].world() for start in starts}
     for first in firsts.values():
         canonical(first)
@@ -321,7 +326,7 @@ def randomly(
             if kind_of(str(e)) not in kinds:
                 kinds.add(kind_of(str(e)))
                 report.found.append(shrink(Story(start, tuple(story), str(e))))
-    report.seconds = time.monotonic() - began
+    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
     return report
 
 
