@@ -12,6 +12,7 @@ Event = tuple[t.Any, ...]
 
 SENTENCES: dict[str, str] = {
     "write": "A client writes.",
+    "burst": "Clients write many times at once.",
     "crash": "The servers on {0} are killed.",
     "start": "Somebody starts the units on {0}.",
     "down": "{0} is switched off.",
@@ -273,6 +274,11 @@ def _write(world: World) -> None:
         Raft(world, database).write()
 
 
+def _burst(world: World) -> None:
+    for _write_number in range(3):
+        _write(world)
+
+
 def _nothing(world: World) -> None:
     pass
 
@@ -283,6 +289,7 @@ def _confirm(world: World, option: str) -> None:
 
 _ACTIONS: dict[str, t.Callable[..., None]] = {
     "write": _write,
+    "burst": _burst,
     "crash": _each(_stop),
     "start": _boot,
     "down": _down,

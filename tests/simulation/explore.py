@@ -38,7 +38,7 @@ _MORE = (
     ),
     *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record", "kick"),
 )
-_GLOBAL = ("write", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
+_GLOBAL = ("write", "burst", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
 
 
+# Whether the witness of a server that did not stop cleanly holds the term of its last entry, or only the index.
+WITNESS_HAS_TERMS = False
+
+
 class Decision(t.NamedTuple):
     """`decision` is start, create, join, ask, refuse or idle; `file_class` what the script calls the file."""
 
@@ -18,10 +22,17 @@ class Decision(t.NamedTuple):
 
 
 def decide(
-    file: File | None, record: Record | None, member: str, address: str, witness: Witness | None = None, disk: int = 0
+    file: File | None,
+    record: Record | None,
+    member: str,
+    address: str,
+    witness: Witness | None = None,
+    disk: int = 0,
+    *,
+    local: bool = True,
 ) -> Decision:
     """What the launcher of `member` does with this file; `address` is that of its settings."""
-    file_class = file.kind if file is not None else "none"
+    file_class = _class(file, witness, disk)
     sid = file.sid if file is not None else None
     mine = record.members.get(member) if record is not None else None
     state, my_sid = (mine.state, mine.sid) if mine is not None else ("", None)
@@ -48,11 +59,8 @@ def decide(
         refused = _foreign(file, file_class, record, state, my_sid, my_address or address)
         if refused is not None:
             return refused
-        if file is not None and file_class == "member" and witness is not None and witness.sid == sid:
-            if file.position < witness.position:
-                return Decision("ask", "outdated-copy", "the file is older than its witness")
-            if witness.disk != disk:
-                return Decision("ask", "other-disk", "the file lies on another disk than recorded")
+        if file_class in ("outdated-copy", "other-disk"):
+            return Decision("ask", file_class, f"the file is of the class {file_class}")
         if file_class in ("member", "joining") and state == "replacing":
             return Decision("ask", file_class, "the record says replacing")
         if file is not None and file_class in ("member", "joining"):
@@ -76,11 +84,26 @@ def decide(
         return Decision("ask", file_class, "the record does not name it")
     if my_address != address:
         return Decision("refuse", "foreign-address", f"the record says {my_address}, the settings say {address}")
+    if not local:
+        return Decision("refuse", file_class, f"{address} is not an address of this host")
     if cid:
         return Decision("join", file_class) if others else Decision("ask", file_class, "nobody to join")
     if permit != member:
         return Decision("ask", file_class, f"the permit is given to {permit or 'nobody'}")
     return Decision("create", file_class)
+
+
+def _class(file: File | None, witness: Witness | None, disk: int) -> str:
+    """R25: a file that has less than its server is known to have had, or lies on another disk, is no member's."""
+    if file is None:
+        return "none"
+    if file.kind not in ("member", "joining") or witness is None or witness.sid != file.sid:
+        return file.kind
+    if witness.disk != disk:
+        return "other-disk"
+    if WITNESS_HAS_TERMS or witness.exact:
+        return "outdated-copy" if file.position < witness.position else file.kind
+    return "outdated-copy" if file.log.length < witness.position[1] else file.kind
 
 
 def _foreign(
@@ -127,13 +150,17 @@ def launch(world: World, database: str, host: Host) -> Decision:
         if not (slot.settings or world.settings).loads:
             return Decision("failed", decision.file_class, "the server does not start with these settings")
         slot.server = Server(file, slot.settings or world.settings)
+        if slot.witness is not None:
+            slot.witness = slot.witness._replace(exact=False)
     return decision
 
 
 def decide_for(world: World, database: str, host: Host) -> Decision:
     slot = host.slots[database]
     record = _record(world, database, slot)
-    return decide(slot.file, record, host.name, world.address_of(host.name), slot.witness, slot.disk)
+    # Pods have names, of which the launcher cannot tell whether they are its own.
+    local = world.pods or world.address_of(host.name) == host.address
+    return decide(slot.file, record, host.name, world.address_of(host.name), slot.witness, slot.disk, local=local)
 
 
 def _record(world: World, database: str, slot: Slot) -> Record | None:

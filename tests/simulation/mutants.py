@@ -183,7 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
         (("good_settings",), ("slow", "m3"), ("write",), RUN),
     ),
     Mutant(
-        "R25", "the launcher starts an old copy", "launcher.decide", "if file.position < witness.position:", "if False:"
+        "R25", "the launcher starts an old copy", "launcher._class", "if file.log.length < witness.position[1]", "if False"
     ),
     Mutant(
         "R26",

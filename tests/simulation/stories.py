@@ -149,4 +149,13 @@ STORIES: tuple[Named, ...] = (
             *(("crash", "m1"), ("crash", "m2"), ("start", "m1"), ("start", "m2")),
         ),
     ),
+    Named(
+        "D1 with entries that were never committed",
+        "an old copy whose log is as long, but of an older term, never votes newer writes away",
+        "three machines",
+        (
+            *(("cut", "m1"), ("burst",), ("snapshot", "m1"), ("heal",), ("down", "m3"), ("write",), ("write",)),
+            *(("down", "m2"), ("restore", "m1"), ("boot", "m3")),
+        ),
+    ),
 )

@@ -122,6 +122,7 @@ class Witness(t.NamedTuple):
     sid: str
     position: tuple[int, int]
     disk: int
+    exact: bool = False  # after a clean stop
 
 
 class Slot:
