@@ -12,7 +12,7 @@ Event = tuple[t.Any, ...]
 
 SENTENCES: dict[str, str] = {
     "write": "A client writes.",
-    "burst": "Clients write many times at once.",
+    "burst": "Clients of {0} write many times at once.",
     "crash": "The servers on {0} are killed.",
     "start": "Somebody starts the units on {0}.",
     "down": "{0} is switched off.",
@@ -274,9 +274,10 @@ def _write(world: World) -> None:
         Raft(world, database).write()
 
 
-def _burst(world: World) -> None:
-    for _write_number in range(3):
-        _write(world)
+def _burst(world: World, name: str) -> None:
+    for database in world.databases:
+        for _write_number in range(3):
+            Raft(world, database).write((name,))
 
 
 def _nothing(world: World) -> None:

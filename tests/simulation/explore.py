@@ -20,7 +20,7 @@ from .world import NORTHBOUND, SOUTHBOUND, Violation, World
 RUN: Event = ("run", (), ())
 
 # Events with one host, those of the exhaustive search first.
-_CORE = ("crash", "down", "lose", "snapshot", "restore", "cut", "lead", "damage")
+_CORE = ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "lead", "damage")
 _MORE = (
     *(
         "start",
@@ -38,7 +38,7 @@ _MORE = (
     ),
     *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record", "kick"),
 )
-_GLOBAL = ("write", "burst", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
+_GLOBAL = ("write", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -132,6 +132,10 @@ STORIES: tuple[Named, ...] = (
         "five machines",
         (("damage", "m3"), ("crash", "m2"), ("lose_all_records",)),
     ),
+)
+
+# Found, and not corrected yet: each fails until it is, and then belongs above.
+OPEN: tuple[Named, ...] = (
     Named(
         "never joined",
         "members that are declared and never joined do not count for the quorum",
@@ -154,7 +158,7 @@ STORIES: tuple[Named, ...] = (
         "an old copy whose log is as long, but of an older term, never votes newer writes away",
         "three machines",
         (
-            *(("cut", "m1"), ("burst",), ("snapshot", "m1"), ("heal",), ("down", "m3"), ("write",), ("write",)),
+            *(("cut", "m1"), ("burst", "m1"), ("snapshot", "m1"), ("heal",), ("down", "m3"), ("write",), ("write",)),
             *(("down", "m2"), ("restore", "m1"), ("boot", "m3")),
         ),
     ),

@@ -16,10 +16,10 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from simulation.launcher import decide
-from simulation.world import EMPTY, File
+from simulation.world import EMPTY, File, Witness
 
 SCHEMA = Path("/usr/share/ovn/ovn-nb.ovsschema")
-ADDRESS, OTHER_ADDRESS, PEER = "tcp:192.0.2.1:6643", "tcp:192.0.2.9:6643", "tcp:192.0.2.2:6643"
+ADDRESS, OTHER_ADDRESS, PEER = "tcp:127.0.0.1:6643", "tcp:127.0.0.9:6643", "tcp:127.0.0.2:6643"
 OTHER_ID = "0badcafe-0000-4000-8000-000000000000"
 NOTHING_HERE = shutil.which("ovsdb-tool") is None or not SCHEMA.exists()
 CASES = 20  # of each decision
@@ -89,8 +89,8 @@ def records(file: File | None) -> t.Iterator[Record]:
         yield Record("northbound", members, 1, cid=cid, retired_cids=t.cast(t.Any, retired), permit=given, hold=hold)
 
 
-def script_says(folder: Path, file: Path | None, record: Record | None) -> tuple[str, str]:
-    """Decision and class by the real script."""
+def script_says(folder: Path, file: Path | None, record: Record | None, witness: str = "") -> dict[str, str]:
+    """What the real script says of this file, with this content of its witness."""
     script, database, copy = folder / "launcher", folder / "db" / "ovnnb_db.db", folder / "record"
     script.write_text(SCRIPT)
     database.parent.mkdir(exist_ok=True)
@@ -103,6 +103,7 @@ def script_says(folder: Path, file: Path | None, record: Record | None) -> tuple
         copy.mkdir()
         for name, content in render_files(record, 1000).items():
             (copy / name).write_text(content)
+    (folder / "witness").write_text(witness)
     environment = {
         "PATH": os.environ["PATH"],
         "OVN_DATABASE": "northbound",
@@ -112,11 +113,12 @@ def script_says(folder: Path, file: Path | None, record: Record | None) -> tuple
         "OVN_RUN_DIR": str(folder / "run"),
         "OVN_STATE_DIR": str(folder / "state"),
         "OVN_LOCAL_ADDRESS": ADDRESS,
+        "OVN_WITNESS_FILE": str(folder / "witness"),
     }
     result = subprocess.run(["sh", str(script), "state"], env=environment, capture_output=True, text=True, check=False)
     said = dict(re.findall(r"^(\w+)=(.*)$", result.stdout, re.M))
     assert {"class", "decision"} <= said.keys(), result.stderr
-    return said["decision"], said["class"]
+    return said
 
 
 def test_the_table_is_that_of_the_script(files: dict[str, t.Any], tmp_path: Path) -> None:
@@ -130,4 +132,22 @@ def test_the_table_is_that_of_the_script(files: dict[str, t.Any], tmp_path: Path
         for name, record in random_.sample(cases, min(len(cases), CASES)):
             path, file = files[name]
             said = script_says(tmp_path, path, record)
-            assert said == (decision, decide(file, record, "m1", ADDRESS).file_class), f"{name} with {record}"
+            expected = (decision, decide(file, record, "m1", ADDRESS).file_class)
+            assert (said["decision"], said["class"]) == expected, f"{name} with {record}"
+
+
+@pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent"])
+@pytest.mark.parametrize("ahead", [0, 1], ids=["as new as the witness", "older than the witness"])
+@pytest.mark.parametrize("sid", ["same", "another"])
+def test_the_witness_counts_as_in_the_script(
+    files: dict[str, t.Any], tmp_path: Path, state: t.Any, ahead: int, sid: str
+) -> None:
+    path, file = files["member"]
+    recorded = file.sid if sid == "same" else OTHER_ID
+    members = {"m1": Member(ADDRESS, state, recorded), "m2": Member(PEER)}
+    record = Record("northbound", members, 1, cid=file.cid)
+    last = int(script_says(tmp_path, path, record)["last_index"])
+    said = script_says(tmp_path, path, record, f"server {file.sid} {last + ahead} -\n")
+    # The log of a file that no server has had yet is empty in the model.
+    decided = decide(file, record, "m1", ADDRESS, Witness(file.sid, (0, ahead), 0))
+    assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)

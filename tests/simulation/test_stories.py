@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from simulation.explore import Story, replay
-from simulation.stories import STORIES, Named
+from simulation.stories import OPEN, STORIES, Named
 
 
 @pytest.mark.parametrize("story", [pytest.param(story, id=f"{story.name}: {story.title}") for story in STORIES])
 def test_story(story: Named) -> None:
     violation = replay(story.start, story.events)
     assert not violation, "\n".join(Story(story.start, story.events, violation).sentences())
+
+
+@pytest.mark.parametrize("story", [pytest.param(story, id=f"{story.name}: {story.title}") for story in OPEN])
+def test_open_story(story: Named) -> None:
+    assert replay(story.start, story.events), "It holds now: move it to STORIES."

@@ -489,10 +489,10 @@ class Raft:
         holders = [pair for pair in self.peers(host).values() if _data(pair[1]).log.starts_with(log)]
         return 2 * len(holders) > len(_data(slot).servers)
 
-    def write(self) -> None:
-        """A client writes at each server that calls itself leader; acknowledged if a majority has it."""
+    def write(self, names: t.Collection[str] | None = None) -> None:
+        """A client writes at each server (of these hosts) that calls itself leader; acknowledged if a majority has it."""
         for host, slot in self.running():
-            if slot.server and slot.server.leader:
+            if slot.server and slot.server.leader and (names is None or host.name in names):
                 self.world.writes += 1
                 number = self.world.writes
                 # Before clients have the endpoints nobody is told anything.
