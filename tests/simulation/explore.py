@@ -63,6 +63,7 @@ STARTS: dict[str, Start] = {
     start.name: start
     for start in (
         Start("new machines"),
+        Start("five new machines", size=5),
         Start("three machines", events=(RUN, ("write",))),
         Start("two databases", databases=(NORTHBOUND, SOUTHBOUND), events=(RUN, ("write",))),
         Start("five machines", size=5, events=(RUN, ("write",))),

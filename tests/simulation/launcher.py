@@ -8,7 +8,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
 
-
 # Whether the witness of a server that did not stop cleanly holds the term of its last entry, or only the index.
 WITNESS_HAS_TERMS = False
 

@@ -86,7 +86,9 @@ class SimulatedRun:
             for name in self.hosts:
                 for database in self.world.databases:
                     server = self.world.hosts[name].slots[database].server
-                    if server is not None and server.data.address != self.world.address_of(name):
+                    if server is None or not Raft(self.world, database).connected(self.world.hosts[name]):
+                        raise Violation(f"a run says that all is done, but {database} on {name} takes no part")
+                    if server.data.address != self.world.address_of(name):
                         raise Violation(f"a run says that all is done, but {name} has another address than declared")
         if word == "refused" and " has no quorum" in message and not self.disturbed:
             for database in self.world.databases:

@@ -115,7 +115,12 @@ def _host(world: World, host: Host, logs: _Logs) -> str:
                 _record(slot.older_record, newest),
                 _settings(world, slot.settings),
                 slot.witness
-                and (slot.witness.sid, logs.position(slot.witness.position), slot.witness.disk == slot.disk, slot.witness.exact),
+                and (
+                    slot.witness.sid,
+                    logs.position(slot.witness.position),
+                    slot.witness.disk == slot.disk,
+                    slot.witness.exact,
+                ),
                 [(sid, logs.length(length)) for sid, length in slot.witnesses],
                 slot.slow,
                 slot.full,
