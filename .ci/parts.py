@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
 # Sessions that wait more than they compute have parts of their own.
-OWN_PARTS = ("integration", "molecule")
+OWN_PARTS = ("integration", "molecule", "chaos")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
@@ -95,6 +95,8 @@ def parts_of_this_project() -> list[Part]:
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
     for scenario in scenarios:
         parts.append(session("molecule", scenario, "packages", "tools", arguments=("--scenario-name", scenario)))
+    chaos = ("env", "BUDGET=120", ".venv/bin/nox", "--session", "chaos")
+    parts.append(Part("chaos", chaos, ("integration loopback",)))
     before = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:

@@ -67,7 +67,7 @@ def events(lines: t.Iterable[str], log: t.TextIO) -> t.Iterator[dict[str, t.Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--log", type=Path, required=True, help="folder for the log of the run")
-    parser.add_argument("--kill-at", metavar="TASK", help="kill the run when this task starts")
+    parser.add_argument("--kill-at", metavar="TASK", help="kill the run when a task starts whose name starts with this")
     parser.add_argument("--occurrence", type=int, default=1, help="not the first time, but the n-th")
     parser.add_argument("--delay", type=float, default=0, help="seconds to wait before the kill")
     parser.add_argument("--timeout", type=float, default=400, help="seconds until the run is given up")
@@ -105,7 +105,7 @@ def main() -> int:
                 if (
                     event["_event"] == "v2_playbook_on_task_start"
                     and options.kill_at
-                    and task.endswith(options.kill_at)
+                    and task.rpartition(" : ")[2].startswith(options.kill_at)
                 ):
                     occurrences += 1
                     if occurrences == options.occurrence:
