@@ -76,32 +76,36 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
 
 
 def parts_of_this_project() -> list[Part]:
-    """All parts. The gates follow one another: they share a copy of the collection."""
+    """All parts. The gates follow one another: they share a copy of the collection.
+
+    Tests have limits of time, so no more run at once than keeps two processors busy: the next scenario comes when a half of the integration tests has ended.
+    """
     parts = [
         Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",)),
         Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server")),
-        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=4")),
+        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=3")),
         session(
             "integration",
             "on an API server",
             "packages",
             "tools",
             "api-server",
-            arguments=("-m", "api_server", "--numprocesses=4"),
+            arguments=("-m", "api_server", "--numprocesses=3"),
         ),
     ]
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
     for scenario in scenarios:
-        parts.append(session("molecule", scenario, "packages", "tools", arguments=("--scenario-name", scenario)))
+        before = ("packages", "tools") if scenario == "machines" else ("integration loopback",)
+        parts.append(session("molecule", scenario, *before, arguments=("--scenario-name", scenario)))
     chaos = ("env", "BUDGET=120", ".venv/bin/nox", "--session", "chaos")
-    parts.append(Part("chaos", chaos, ("integration loopback",)))
-    before = "tools"
+    parts.append(Part("chaos", chaos, ("integration on an API server",)))
+    former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
-            parts.append(session(name, "", before, niceness=YIELDS))
-            before = name
+            parts.append(session(name, "", former, niceness=YIELDS))
+            former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended.
     quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
     parts.append(Part("clusters", ("tests/testbed/kind", "clusters"), quiet))
