@@ -91,9 +91,9 @@ options:
     default: false
   contents_timeout:
     description:
-      - How long O(contents) may take, in seconds. About two seconds are needed for 100 000 rows.
+      - How long O(contents) may take, in seconds. 100 000 rows need a few seconds of one processor.
     type: float
-    default: 30
+    default: 60
   timeout:
     description:
       - How long to wait for answers, in seconds. It is the time for each member, and all are asked at the same time.
@@ -609,7 +609,7 @@ def main() -> t.NoReturn:
             "expected_cluster_id": {"type": "str"},
             "certificate_days": {"type": "int", "default": 14},
             "contents": {"type": "bool", "default": False},
-            "contents_timeout": {"type": "float", "default": 30},
+            "contents_timeout": {"type": "float", "default": 60},
             "timeout": {"type": "float", "default": 3},
             "wait_for": {"type": "str", "choices": ["none", "quorum", "healthy"], "default": "none"},
             "wait_timeout": {"type": "float", "default": 30},

@@ -49,7 +49,7 @@ def _database_status(title: str) -> Schema:
     return record(
         f"The {title} database as all its members together show it.",
         {
-            "verdict": text("healthy, degraded, no_quorum, split, forming or unreachable.", maxLength=32),
+            "verdict": text("healthy, degraded, no_quorum, split, diverged, forming or unreachable.", maxLength=32),
             "writable": {"type": "boolean", "description": "Whether there is a majority that takes writes."},
             "clusterId": text("Raft cluster id. For display: the record decides.", maxLength=36),
             "leader": text("Member that leads.", maxLength=253),

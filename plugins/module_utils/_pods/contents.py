@@ -41,7 +41,7 @@ index() {
     client query "$socket" "$query" |
         grep -o '"index":[0-9]*'
 }
-digest() { client dump "$socket" "$database" "$1" | { LC_ALL=C sort -S 32M || echo @failed >&2; } | sha256sum; }
+digest() { client dump "$socket" "$database" "$1" | { LC_ALL=C sort -S 32M -T "${OVN_STATE_DIR:-/tmp}" || echo @failed >&2; } | sha256sum; }
 limit=$1 attempts=4
 tables=$(client list-tables "$socket" "$database" | grep -o '[A-Za-z_]*' | grep -xv Connection)
 while [ "$attempts" -gt 0 ]; do

@@ -31,6 +31,7 @@ _REASONS = {
     "degraded": "Degraded",
     "no_quorum": "NoQuorum",
     "split": "Split",
+    "diverged": "Diverged",
     "forming": "Forming",
     "unreachable": "Unreachable",
 }

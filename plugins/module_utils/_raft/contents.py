@@ -30,6 +30,7 @@ _OF_THE_SERVER = {("Connection", "is_connected"), ("Connection", "status")}
 _SETTLE_SECONDS = 0.2
 ATTEMPTS = 4
 _MODULUS = 1 << 128
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # the same octets with every version of Python
 
 
 class Contents(t.NamedTuple):
@@ -91,18 +92,19 @@ def digest(rows: t.Iterable[Row]) -> str:
     """Return one digest of all rows of a table, whatever their order and that of their columns, sets and maps."""
     total = count = 0
     for row in rows:
-        text = json.dumps([[column, _sorted(row[column])] for column in sorted(row)], separators=(",", ":"))
+        text = _encode([[column, _sorted(row[column])] for column in sorted(row)])
         total += int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
         count += 1
     return f"{total % _MODULUS:032x}/{count}"
 
 
 def _sorted(value: t.Any) -> t.Any:
-    if isinstance(value, list) and len(value) == 2 and value[0] in ("set", "map"):
-        if len(value[1]) == 1 and value[0] == "set":
-            return value[1][0]  # a set of one may be written as its only element
-        return [value[0], sorted(value[1], key=json.dumps)]
-    return value
+    """Return a value (RFC 7047) in the one form that does not depend on who wrote it."""
+    if not isinstance(value, list) or len(value) != 2 or value[0] not in ("set", "map"):
+        return value
+    if len(value[1]) == 1 and value[0] == "set":
+        return value[1][0]  # a set of one may be written as its only element
+    return [value[0], sorted(value[1])]  # all elements have one type, pairs differ in their keys
 
 
 def columns_of(schema: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
