@@ -135,8 +135,14 @@ class ControlPlane:
         status = {"phase": "Bound", "capacity": {"storage": size}}
         self.patch("PersistentVolumeClaim", f"{name}/status", {"status": status})
 
-    def record(self, database: str = "northbound", data: dict[str, str] | None = None, **changes: t.Any) -> None:
-        """A record as an earlier run, or a restored backup, would leave it."""
+    def record(
+        self,
+        database: str = "northbound",
+        data: dict[str, str] | None = None,
+        without: t.Sequence[str] = (),
+        **changes: t.Any,
+    ) -> None:
+        """A record as an earlier run, or a restored backup, would leave it; `without` some of its keys."""
         ports = {"northbound": 6643, "southbound": 6644}
         members = {
             f"ovn-{database}-{index}": {
@@ -168,6 +174,7 @@ class ControlPlane:
         found = {"record.json": json.dumps(content)} if data is None else data
         with contextlib.suppress(InvalidInput):  # some are wrong on purpose
             found = render_files(parse_record(content), 1000) if data is None else data
+        found = {key: text for key, text in found.items() if key not in without}
         self.make("ConfigMap", f"ovn-{database}-record", labels=labels, data=found)
 
     def recorded(self, database: str) -> t.Any:

@@ -951,21 +951,38 @@ def test_a_run_in_check_mode_takes_no_lease(plane: ControlPlane) -> None:
     assert plane.get("Lease", "ovn-run") == before
 
 
-@pytest.mark.parametrize("check", [True, False])
-def test_a_record_without_its_content_is_not_absent(plane: ControlPlane, check: bool) -> None:
-    plane.record(data={"something": "else"})
+@pytest.mark.parametrize(
+    ("record", "cause"),
+    [
+        pytest.param({"data": {"something": "else"}}, "no record.json", id="without its content"),
+        pytest.param({"data": {"record.json": '{"format": 1, "data'}}, "cut off or no JSON", id="cut off"),
+        pytest.param(
+            {"format": 99}, "has format 99, this version of the collection reads format 1", id="of a newer format"
+        ),
+        pytest.param({"database": "southbound"}, "is about southbound", id="of the other database"),
+        pytest.param({"cid": CID, "without": ("cid", "members")}, "lacks cid, members", id="without some keys"),
+    ],
+)
+def test_a_bad_record_is_refused_and_nothing_is_changed(
+    plane: ControlPlane, record: dict[str, t.Any], cause: str
+) -> None:
+    plane.record(**{"database": "northbound", **record} if "database" not in record else {})
+    if "database" in record:
+        good = plane.get("ConfigMap", "ovn-northbound-record")["data"]
+        wrong = {
+            **good,
+            "record.json": good["record.json"].replace('"database": "northbound"', '"database": "southbound"'),
+        }
+        plane.remove("ConfigMap", "ovn-northbound-record")
+        plane.record(data=wrong)
     before = plane.ours()
-    refused = plane(check=check, may_fail=True)
-    assert "ConfigMap ovn-northbound-record" in refused["msg"]
-    assert "no record.json" in refused["msg"]
-    assert plane.ours() == before
-
-
-def test_a_record_of_another_format_is_refused(plane: ControlPlane) -> None:
-    plane.record(format=99)
-    refused = plane(may_fail=True)
-    assert "ConfigMap ovn-northbound-record" in refused["msg"]
-    assert "has format 99, this version of the collection reads format 1" in refused["msg"]
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True)
+        assert refused.failed
+        assert cause in refused["msg"]
+        assert "northbound" in refused["msg"], "the object"
+        assert "othing was changed" in refused["msg"]
+        assert plane.ours() == before
 
 
 def test_a_cluster_id_that_is_not_the_declared_one(plane: ControlPlane) -> None:

@@ -45,7 +45,7 @@ def plan_round(
     history = history or History()
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
-    record = latest({o.member: o.recorded for o in seen})
+    record = latest({o.member: o.recorded for o in seen}, len(run.declared))
     refuse_by_record(run, record)
     if record is None:
         return _found(run, seen, gate, history)
@@ -61,7 +61,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     """
     _check_declared(run)
     seen = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
-    refuse_by_record(run, latest({o.member: o.recorded for o in seen}))
+    refuse_by_record(run, latest({o.member: o.recorded for o in seen}, len(run.declared)))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in seen):
         cids = cluster_ids(seen)
         if len(cids) > 1:

@@ -271,7 +271,15 @@ def test_a_file_that_never_starts_is_given_up_in_the_record(
 def test_copies_of_one_revision_that_differ_are_refused() -> None:
     other = RECORD.with_member("c1", state="replacing", sid=SIDS["c1"])
     with pytest.raises(OvnError, match=r"on c1 and c3 are both revision .* differ in member c1\."):
-        decide([up("c1"), up("c2"), up("c3", other)])
+        decide([up("c1"), up("c3", other)])
+
+
+def test_a_copy_that_more_than_half_of_all_hosts_hold_is_written_over_one_that_differs() -> None:
+    """A run that was killed while it wrote leaves such copies: nobody acted on the one of the minority."""
+    other = RECORD.with_member("c1", state="replacing", sid=SIDS["c1"])
+    result = decide([up("c1"), up("c2"), up("c3", other)])
+    assert result.record is not None
+    assert result.record.members == RECORD.members
 
 
 @pytest.mark.parametrize(("last", "state"), [(100, "living"), (600000, "silent")])
