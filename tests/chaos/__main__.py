@@ -42,10 +42,10 @@ class Stuck(Exception):
 class Play:
     """One cluster, its writers and the story so far."""
 
-    def __init__(self, seed: int, budget: float, timer: int, *, old_copies: bool) -> None:
-        self.seed, self.budget, self.old_copies = seed, budget, old_copies
+    def __init__(self, seed: int, budget: float, timer: int) -> None:
+        self.seed, self.budget = seed, budget
         self.started = time.monotonic()
-        self.sentences = 0
+        self.sentences, self.last = 0, ""
         self.counts: collections.Counter[str] = collections.Counter()
         names = ["central1", "central2", "central3"]
         self.network = Network(names)
@@ -60,15 +60,20 @@ class Play:
         self.writers = [Writer(number, endpoints, seed, self.stop) for number in range(WRITERS)]
 
     def say(self, text: str) -> None:
+        if text == self.last:
+            return  # the same run with the same result
+        self.last = text
         self.sentences += 1
         print(f"{self.sentences:4}. [{time.monotonic() - self.started:6.1f} s] {text}", flush=True)
 
     def perform(self) -> None:
         self._run("The first run")
+        if self.backend.leader is None:
+            raise Stuck("before the first fault: no cluster was founded")
         self.stage.keep_copies()
         for writer in self.writers:
             writer.start()
-        for act in schedule(self.seed, len(self.backend.hosts), old_copies=self.old_copies):
+        for act in schedule(self.seed, len(self.backend.hosts)):
             if time.monotonic() - self.started > self.budget:
                 break
             self._act(act)
@@ -98,15 +103,14 @@ class Play:
 
     def _until_healthy(self, dies_after: int | None) -> None:
         """Run after run, the first may be killed, until the cluster is as declared in several looks."""
-        since, healthy, last = time.monotonic(), 0, ""
+        since, healthy = time.monotonic(), 0
         if dies_after is not None:
             self._run(f"A run that is killed before its act {dies_after + 1}", dies_after)
         while healthy < _LOOKS:
             problem = self._problem()
             healthy = 0 if problem else healthy + 1
-            if problem and problem != last:
+            if problem:
                 self._run(f"A run, because {problem}")
-            last = ""
             if time.monotonic() - since > _HEALTHY_SECONDS:
                 raise Stuck(f"{_HEALTHY_SECONDS:g} s after the last fault: {problem}")
             time.sleep(0.3)
@@ -177,12 +181,6 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=float(environment.get("BUDGET") or 120), help="seconds")
     parser.add_argument("--timer", type=int, default=1000, help="election timer in milliseconds")
     parser.add_argument(
-        "--old-copies",
-        action="store_true",
-        default=bool(environment.get("OLD_COPIES")),
-        help="also put old copies of database files back",
-    )
-    parser.add_argument(
         "--kept", type=Path, default=Path(".nox/chaos"), help="where histories and logs of a failure go"
     )
     given = parser.parse_args()
@@ -200,7 +198,7 @@ def main() -> int:
         checker = build_checker(directory)
     except NoGo as e:
         print(f"!!! NOT TESTED HERE: linearizability: {e}. Acknowledged writes are checked all the same.\n", flush=True)
-    play = Play(given.seed, given.budget, given.timer, old_copies=given.old_copies)
+    play = Play(given.seed, given.budget, given.timer)
     problems = ["the play was cut off"]
     try:
         try:

@@ -30,6 +30,7 @@ _WEIGHTS: dict[Kind, int] = {
     "restart the unit": 3,
     "power off the host": 3,
     "lose the disk": 3,
+    "put an old copy back": 3,
     "isolate the host": 3,
     "cut one direction": 2,
     "cut off from clients": 1,
@@ -62,14 +63,11 @@ class Act:
     run_dies_after: int | None  # acts (lock, record, step) of a first run that is killed
 
 
-def schedule(seed: int, size: int, *, old_copies: bool) -> t.Iterator[Act]:
+def schedule(seed: int, size: int) -> t.Iterator[Act]:
     """Acts without end. At most one disk is lost in an act: what a majority loses is lost, and no rule can change that."""
     chance = random.Random(seed)
-    weights = dict(_WEIGHTS)
-    if old_copies:
-        weights["put an old copy back"] = 3
     while True:
-        kinds = chance.choices(list(weights), list(weights.values()), k=chance.choice((1, 1, 2, 2, 3)))
+        kinds = chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()), k=chance.choice((1, 1, 2, 2, 3)))
         faults, lost = [], False
         for kind in kinds:
             if kind in LOSES_DATA and lost:

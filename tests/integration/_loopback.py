@@ -107,7 +107,12 @@ class LoopbackHost:
         if command[0] == "systemctl":
             return self._systemctl(command[1]), "", ""
         done = subprocess.run(
-            command, env=os.environ | environment, check=False, capture_output=True, text=True, timeout=60
+            [*self.enter, *command],
+            env=os.environ | environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         return done.returncode, done.stdout, done.stderr
 
@@ -128,7 +133,12 @@ class LoopbackHost:
             environment, self._ended = os.environ | self.member.environment(), None
             with (self.root / "launcher.log").open("ab") as log:
                 check = subprocess.run(
-                    [self.launcher, "check"], env=environment, check=False, timeout=60, stderr=log, stdout=log
+                    [*self.enter, self.launcher, "check"],
+                    env=environment,
+                    check=False,
+                    timeout=60,
+                    stderr=log,
+                    stdout=log,
                 )
                 if check.returncode == 0:
                     command = [*self.enter, "setpriv", "--pdeathsig", "KILL", self.launcher, "run"]
