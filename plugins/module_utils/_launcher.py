@@ -207,7 +207,7 @@ foreign() {
         answer refuse "$file belongs to cluster $cid, the record says $record_cid. Find out which cluster is right."
     fi
     case $decision,$class in
-    ,member | ,joining) ;;
+    ,member | ,joining | ,outdated-copy | ,other-disk) ;;
     *) return 0 ;;
     esac
     # The record goes first: settings with another address, which a run wrote before it refused the change, must not keep a good member down.
@@ -378,7 +378,7 @@ attend() {
 
 # These live in the process only, so each start sets them again.
 apply_settings() {
-    until ovs-appctl -T 5 -t "$ctl" version >/dev/null 2>&1; do
+    until ovs-appctl -vsyslog:off -T 5 -t "$ctl" version >/dev/null 2>&1; do
         kill -0 "$server" 2>/dev/null || return 0
         sleep 0.5
     done

@@ -249,6 +249,7 @@ def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster)
     members = cluster.complete()
     third = members[2]
     third.kill()
+    (third.dir / "record.witness").unlink(missing_ok=True)  # it knows of more entries than the file gets here
     first_record = re.match(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n([^\n]*)\n", third.file.read_bytes())
     assert first_record is not None
     header = json.loads(first_record[1])
