@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import pathlib
 import socket
+import sys
 import typing as t
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, next_address, run, until
+from conftest import MakeCluster, RunModule, next_address
 
 CID = "11111111-1111-4111-8111-111111111111"
 
@@ -93,34 +94,14 @@ def test_a_declared_address_where_somebody_answers_is_a_witness(look: t.Any, vsw
     assert texts(look(**options)) == []
 
 
-def test_a_chassis_that_has_followed_a_control_plane_still_shows_it(
-    look: t.Any, vswitch: Vswitch, raft_cluster: MakeCluster
-) -> None:
-    """All central hosts were lost with their disks and records; the new ones have the same addresses."""
-    southbound = raft_cluster(1, "southbound").members[0]
-    vswitch.start_vswitchd()
-    settings = {
-        "system-id": "compute1",
-        "ovn-remote": southbound.socket,
-        "ovn-encap-type": "geneve",
-        "ovn-encap-ip": "127.0.0.1",
-        "ovn-bridge-datapath-type": "netdev",
-    }
-    vswitch.vsctl(
-        "--no-wait", "set", "Open_vSwitch", ".", *(f'external_ids:{key}="{value}"' for key, value in settings.items())
-    )
-    options = {"openvswitch_database": vswitch.endpoint, "own_endpoints": [southbound.socket]}
-    vswitch.start_controller()
-    until(lambda: "br-int" in vswitch.bridges(), "br-int")
-    socket_file = southbound.socket.removeprefix("unix:")
-    until(
-        lambda: texts(look(**options)) == [f"ovn-remote {southbound.socket}, and {southbound.socket} answers"],
-        "no nb_cfg yet",
-    )
-    run("ovn-sbctl", f"--db={southbound.socket}", "--timeout=20", "init", "--", "set", "SB_Global", ".", "nb_cfg=3")
-    until(lambda: "ovn-nb-cfg" in vswitch.vsctl("get", "Bridge", "br-int", "external_ids"), "ovn-nb-cfg", 30)
-    southbound.kill()
-    pathlib.Path(socket_file).unlink(missing_ok=True)
+def test_a_chassis_that_has_followed_a_control_plane_still_shows_it(look: t.Any, vswitch: Vswitch) -> None:
+    """All central hosts were lost with disks and records, the new ones have the same addresses. ovn-controller wrote this on a machine."""
+    keys = [f"external_ids:{key}" for key in ('ovn-nb-cfg="0"', 'ovn-nb-cfg-ts="0"', 'ovn-startup-ts="1795349279667"')]
+    vswitch.vsctl("--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int", *keys)
+    vswitch.vsctl("--no-wait", "set", "Open_vSwitch", ".", 'external_ids:ovn-remote="ssl:127.0.0.1:1"')
+    options = {"openvswitch_database": vswitch.endpoint, "own_endpoints": ["ssl:127.0.0.1:1"]}
+    assert texts(look(**options)) == [], "ovn-controller has started there, and reached nobody"
+    vswitch.vsctl("--no-wait", "set", "Bridge", "br-int", 'external_ids:ovn-nb-cfg="3"')
     assert texts(look(**options)) == ["bridge br-int with ovn-nb-cfg, so it has followed a Southbound database"]
 
 
@@ -184,3 +165,50 @@ def test_database_files_count_also_when_they_were_moved_aside(
     ran = look()
     assert ran["witnesses"] == [{"text": f"a database file of a cluster member ({moved})", "database": "southbound"}]
     assert ran["unexamined"] == []
+
+
+def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
+    run_playbook: t.Any, vswitch: Vswitch, short_dir: pathlib.Path
+) -> None:
+    """The tasks of the role, with a hypervisor that answers and one that does not."""
+    vswitch.vsctl("--no-wait", "set", "Open_vSwitch", ".", 'external_ids:ovn-remote="ssl:192.0.2.11:6642"')
+    pki = short_dir / "pki"
+    pki.mkdir()
+    (pki / "ca.pem").write_text("a CA")
+    cluster = {"database": "northbound", "members": ["old1", "old2"], "noted": "2026-11-22"}
+    (pki / "clusters.json").write_text(json.dumps({"clusters": {CID: cluster}}))
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    central = {name: {**local, "ovn_address": next_address()} for name in ("new1", "new2", "new3")}
+    gone = {"ansible_host": next_address(), "ansible_port": 1, "ansible_ssh_common_args": "-o ConnectTimeout=2"}
+    hypervisors = {"hv1": {**local, "ovn_hypervisor_openvswitch_database": vswitch.endpoint}, "hv2": gone}
+    inventory = short_dir / "inventory.yml"
+    inventory.write_text(json.dumps({"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}}))
+    report = short_dir / "report"
+    witnesses = {"name": "c5c3.ovn.ovn_central", "tasks_from": "host_witnesses"}
+    saved = {"content": "{{ ansible_failed_result.msg }}", "dest": str(report)}
+    play = {
+        "hosts": "ovn_central",
+        "gather_facts": False,
+        "any_errors_fatal": True,
+        "vars": {
+            "ovn_pki_ca_directory": str(pki),
+            "ovn_central_config_directory": str(short_dir / "etc"),
+            "ovn_central_database_directory": str(short_dir / "lib"),
+            "ovn_central_run": "this run",
+        },
+        "tasks": [
+            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": ["northbound", "southbound"]}}},
+            {
+                "block": [{"ansible.builtin.include_role": witnesses}],
+                "rescue": [{"ansible.builtin.copy": saved, "run_once": True}],
+            },
+        ],
+    }
+    output = run_playbook([play], inventory=str(inventory))
+    assert "No look for an older control plane on hv2: unreachable" in output
+    northbound, southbound = report.read_text().split("\n")
+    assert northbound.startswith("northbound is not created")
+    assert "hypervisor hv1 has ovn-remote ssl:192.0.2.11:6642" in northbound
+    assert f"the CA in {pki} has served northbound cluster {CID} of old1, old2" in northbound
+    assert southbound.startswith("southbound is not created")
+    assert not (short_dir / "etc").exists()

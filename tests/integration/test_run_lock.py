@@ -115,19 +115,19 @@ def test_of_runs_at_once_exactly_one_gets_the_lock(run_module: RunModule, path: 
 
 class TestRenewal:
     def test_an_expired_lock_that_nobody_acquired_is_renewed(self, run_module: RunModule, path: pathlib.Path) -> None:
-        run_module("ovn_run_lock", lock(path, "first", seconds=0))
+        locks.acquire(str(path), locks.Claim("first", seconds=0), 0)
         run_module("ovn_run_lock", lock(path, "first", state="renewed", step="installing"))
         assert run_module("ovn_run_lock", lock(path, "second"), may_fail=True)["held_by"]["step"] == "installing"
 
     def test_a_lock_that_another_run_acquired_and_released_is_lost(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        run_module("ovn_run_lock", lock(path, "slow", seconds=0))
-        run_module("ovn_run_lock", lock(path, "quick"))
+        locks.acquire(str(path), locks.Claim("slow", seconds=0), 0)
+        locks.acquire(str(path), locks.Claim("quick"), 0)
         held = run_module("ovn_run_lock", lock(path, "slow", state="renewed"), may_fail=True)
         assert held.failed
         assert '"quick"' in held["msg"]
-        run_module("ovn_run_lock", lock(path, "quick", state="absent"))
+        locks.release(str(path), "quick")
         gone = run_module("ovn_run_lock", lock(path, "slow", state="renewed"), may_fail=True)
         assert gone.failed
         assert "is gone" in gone["msg"]
@@ -136,7 +136,7 @@ class TestRenewal:
     def test_a_lock_that_went_with_a_restart_of_the_host_is_lost(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        run_module("ovn_run_lock", lock(path, "first"))
+        locks.acquire(str(path), locks.Claim("first"), 0)
         path.unlink()
         assert run_module("ovn_run_lock", lock(path, "first", state="renewed"), may_fail=True).failed
 
@@ -145,28 +145,28 @@ class TestWaiting:
     def test_a_dead_run_elsewhere_is_waited_for_until_its_lock_expires(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        run_module("ovn_run_lock", lock(path, "killed elsewhere", seconds=3))
+        locks.acquire(str(path), locks.Claim("killed elsewhere", seconds=3), 0)
         ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30))
         assert ran["holder"] == "next"
         assert 1.5 < ran.seconds < 8
 
     def test_an_ended_run_is_not_waited_for(self, run_module: RunModule, path: pathlib.Path) -> None:
-        run_module("ovn_run_lock", lock(path, "killed here"))
+        locks.acquire(str(path), locks.Claim("killed here"), 0)
         ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30, ended_runs=["killed here", "other"]))
         assert ran["holder"] == "next"
         assert ran.seconds < 5
 
     def test_a_run_that_releases_its_lock_lets_the_next_one_in(self, run_module: RunModule, path: pathlib.Path) -> None:
-        run_module("ovn_run_lock", lock(path, "first"))
+        locks.acquire(str(path), locks.Claim("first"), 0)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60))
             time.sleep(1.5)
             assert not second.done()
-            run_module("ovn_run_lock", lock(path, "first", state="absent"))
+            locks.release(str(path), "first")
             assert second.result(20)["holder"] == "second"
 
     def test_waiting_ends_with_the_time_limit(self, run_module: RunModule, path: pathlib.Path) -> None:
-        run_module("ovn_run_lock", lock(path, "first"))
+        locks.acquire(str(path), locks.Claim("first"), 0)
         ran = run_module("ovn_run_lock", lock(path, "second", wait_timeout=1), may_fail=True)
         assert ran.failed
         assert "waited 1 s" in ran["msg"]
@@ -203,6 +203,30 @@ class TestActing:
         with pytest.raises(Refused, match='"second", step "joining"'), locks.acting(str(path), "first"):
             pytest.fail("acted without the lock")
         locks.require_lock(str(path), "second")
+
+    def test_a_step_of_a_run_that_lost_its_lock_is_not_taken(
+        self, run_module: RunModule, path: pathlib.Path, tmp_path: pathlib.Path
+    ) -> None:
+        launcher = tmp_path / "launcher"
+        launcher.write_text("#!/bin/sh\n")
+        launcher.chmod(0o755)
+        environment = tmp_path / "northbound.env"
+        environment.write_text(f"OVN_DB_FILE={tmp_path}/db\nOVN_RUN_DIR={tmp_path}\nOVN_STATE_DIR={tmp_path}\n")
+        step = {
+            "database": "northbound",
+            "member": "central1",
+            "state": "stopped",
+            "unit": "c5c3-ovn-no-such.service",
+            "record": str(tmp_path / "record"),
+            "environment_file": str(environment),
+            "launcher": str(launcher),
+            "lock": str(path),
+            "lock_holder": "first",
+        }
+        locks.acquire(str(path), locks.Claim("second"), 0)
+        ran = run_module("ovn_raft_member", step, may_fail=True)
+        assert ran.failed
+        assert 'held by another run, "second"' in ran["msg"]
 
     def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
         locks.acquire(str(path), locks.Claim("first", seconds=0.1), 0)

@@ -91,6 +91,14 @@ def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
     assert raft_timers({}, 5000, 30000) == {"election_timer": 5000, "inactivity_probe": 30000, "reason": ""}
 
 
+def test_the_cluster_ids_of_both_databases_are_known_at_the_end() -> None:
+    """They are noted beside the CA."""
+    first = raft_plan([*serving("northbound"), *seen("southbound")], RUN, {})
+    assert set(first["cids"]) == {"northbound"}
+    end = raft_plan(serving("southbound"), RUN, first)
+    assert set(end["cids"]) == {"northbound", "southbound"}
+
+
 def test_nothing_is_left_where_both_databases_are_as_declared() -> None:
     plan = raft_plan([*serving("northbound"), *serving("southbound")], RUN, {})
     assert (plan["database"], plan["left"], plan["refusals"], plan["messages"]) == ("", [], [], [])
