@@ -207,7 +207,7 @@ foreign() {
         answer refuse "$file belongs to cluster $cid, the record says $record_cid. Find out which cluster is right."
     fi
     case $decision,$class in
-    ,member | ,joining | ,outdated-copy | ,other-disk) ;;
+    ,member | ,joining) ;;
     *) return 0 ;;
     esac
     # The record goes first: settings with another address, which a run wrote before it refused the change, must not keep a good member down.
