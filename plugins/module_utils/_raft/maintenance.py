@@ -105,11 +105,13 @@ class Maintenance:
     def _never_joined(self, name: str, member: Member) -> bool:
         """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.seen.get(name)
-        if o is None or o.running or member.state != "expected" or member.sid is not None:
+        if o is None or o.connected or member.state != "expected" or member.sid is not None:
             return False
         listed = self.leader.listed if self.leader is not None else {}
-        has_no_member = o.file_class in ("none", "empty") or self._is_failed_join(o)
-        return has_no_member and member.address not in listed.values()
+        sid = o.sid or o.file_sid
+        is_joiner = o.file_class in ("joining", "joining-outdated") and self.leader is not None and self._unlisted(sid)
+        is_blank = not o.running and o.file_class in ("none", "empty")
+        return (is_blank or is_joiner or self._is_failed_join(o)) and member.address not in listed.values()
 
     def _is_failed_join(self, o: Observation) -> bool:
         """Whether the file is of a join under an address that nobody declares any more. The leader lists neither its id nor its address."""

@@ -306,6 +306,15 @@ def test_a_join_under_a_wrong_address_is_given_up() -> None:
     assert (result.record.members["c3"].address, result.record.members["c3"].sid) == (MOVED["c3"], SIDS["c3"])
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_the_address_of_a_joiner_that_nobody_lists_follows_the_inventory(running: bool) -> None:
+    members = [up(n, EXPECTED_C3, listed=WITHOUT_C3) for n in ("c1", "c2")]
+    stuck = joiner("c3", running=running)
+    result = decide([*members, stuck], dataclasses.replace(RUN, declared=MOVED))
+    assert result.record is not None
+    assert result.record.members["c3"].address == MOVED["c3"]
+
+
 def test_a_member_that_is_to_join_and_never_did_has_no_vote() -> None:
     five = {**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"}
     members = {**RECORD.members, "c5": Member(five["c5"], "replacing")}
