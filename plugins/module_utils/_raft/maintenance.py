@@ -114,14 +114,13 @@ class Maintenance:
         return (is_blank or is_joiner or self._is_failed_join(o)) and member.address not in listed.values()
 
     def _is_failed_join(self, o: Observation) -> bool:
-        """Whether the file is of a join under an address that nobody declares any more. The leader lists neither its id nor its address."""
+        """Whether it was to join under an address that nobody declares any more. The leader lists neither its id nor its address."""
         member = self.record.members.get(o.member)
         return (
             o.file_class == "foreign-address"
             and not o.running
             and self.leader is not None
-            and o.file_sid is not None
-            and self._unlisted(o.file_sid)
+            and (o.file_sid is None or self._unlisted(o.file_sid))
             and (member is None or (member.state == "expected" and member.sid in (None, o.file_sid)))
         )
 
