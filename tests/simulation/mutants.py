@@ -267,7 +267,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "R34",
         "members that never joined count for the quorum",
         "maintenance.Maintenance._without_leader",
-        'if m.state not in ("expected", "absent")',
+        'if m.sid and m.state not in ("expected", "absent")',
         "if True",
         "five new machines",
         (
