@@ -30,6 +30,7 @@ YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
 CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
+SILENCE = 300  # seconds until a line says what still runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,9 +221,14 @@ class Run:
 
     def run(self) -> bool:
         """Start what can start until nothing is left, or a part fails. True if all ended well."""
+        silent_since = time.monotonic()
         try:
             while self._waiting or self._running:
                 self._start()
+                if time.monotonic() - silent_since > SILENCE:
+                    silent_since = time.monotonic()
+                    names = ", ".join(running.part.name for running in self._running)
+                    say(f"--- after {(silent_since - self._begun) / 60:.0f} min: {names}")
                 for running in list(self._running):
                     outcome = running.ended()
                     if outcome:
