@@ -324,7 +324,9 @@ class Maintenance:
                         "changed. Put the disk back, or stop that server and move its file away, then run again."
                     )
                 return kick
-            self.record = self.record.with_member(o.member, state="expected")
+            # What never starts has to be named as given up, or the launcher waits for the run.
+            given_up = (o.file_sid or member.sid or _NO_SID) if o.file_class in _NEVER_STARTS else member.sid
+            self.record = self.record.with_member(o.member, state="expected", sid=given_up)
         return None
 
     def _old_sid(self, o: Observation, member: Member) -> str | None:

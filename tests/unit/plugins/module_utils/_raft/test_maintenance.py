@@ -315,6 +315,14 @@ def test_the_address_of_a_joiner_that_nobody_lists_follows_the_inventory(running
     assert result.record.members["c3"].address == MOVED["c3"]
 
 
+def test_a_file_that_never_starts_is_given_up_when_its_member_is_expected_again() -> None:
+    members = [up(n, ANONYMOUS_C3, listed=WITHOUT_C3) for n in ("c1", "c2")]
+    result = decide([*members, down("c3", ANONYMOUS_C3, file_class="dead-join")])
+    assert planned(result) == ("start", ("c3",))
+    assert result.record is not None
+    assert (result.record.members["c3"].state, result.record.members["c3"].sid) == ("expected", SIDS["c3"])
+
+
 def test_a_member_that_is_to_join_and_never_did_has_no_vote() -> None:
     five = {**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"}
     members = {**RECORD.members, "c5": Member(five["c5"], "replacing")}
