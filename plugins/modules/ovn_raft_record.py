@@ -42,6 +42,13 @@ options:
     description: Election timer with which the launcher creates the cluster, in milliseconds (100 to 600000). It has no effect later.
     type: int
     default: 1000
+  lock_holder:
+    description: Name of the run. If given, O(lock) has to be held by it at the moment of the write.
+    type: str
+  lock:
+    description: The lock file, as in M(c5c3.ovn.ovn_run_lock).
+    type: path
+    default: /run/c5c3-ovn/run.lock
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -67,11 +74,13 @@ cid:
   sample: a0b739a1-2c38-479b-9e0d-605e9da30330
 """
 
+import contextlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError, Refused
+from ..module_utils._raft.lock import DEFAULT_PATH, acting
 from ..module_utils._raft.record import parse_record, render_files
 from ..module_utils._raft.record_dir import read_files, read_record, write_files
 
@@ -102,12 +111,17 @@ def main() -> t.NoReturn:
             "path": {"type": "path", "required": True},
             "record": {"type": "dict", "required": True},
             "election_timer": {"type": "int", "default": 1000},
+            "lock_holder": {"type": "str"},
+            "lock": {"type": "path", "default": DEFAULT_PATH},
         },
         supports_check_mode=True,
     )
     p = module.params
     try:
-        module.exit_json(**write(p["path"], p["record"], p["election_timer"], module.check_mode))
+        may_act = p["lock_holder"] and not module.check_mode
+        with acting(p["lock"], p["lock_holder"]) if may_act else contextlib.nullcontext():
+            written = write(p["path"], p["record"], p["election_timer"], module.check_mode)
+        module.exit_json(**written)
     except OvnError as e:
         module.fail_json(**e.as_result())
 

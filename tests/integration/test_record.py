@@ -52,3 +52,16 @@ def test_a_damaged_copy_is_not_overwritten(run_module: t.Any, tmp_path: pathlib.
     assert ran.failed
     assert str(path) in ran["msg"]
     assert (path / "record.json").read_text() == "{"
+
+
+def test_only_the_run_that_holds_the_lock_writes(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path, lock = tmp_path / "northbound", str(tmp_path / "run.lock")
+    mine = {"path": str(path), "record": record(1), "lock": lock, "lock_holder": "this run"}
+    without = run_module("ovn_raft_record", mine, may_fail=True)
+    assert without.failed
+    assert lock in without["msg"]
+    assert not path.exists()
+    run_module("ovn_run_lock", {"path": lock, "holder": "this run"})
+    assert run_module("ovn_raft_record", {**mine, "lock_holder": "another run"}, may_fail=True).failed
+    assert not path.exists()
+    assert run_module("ovn_raft_record", mine)["changed"] is True
