@@ -84,6 +84,7 @@ def raft_plan(
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
     plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan["incomplete"] = dict(previous.get("incomplete") or {})
     plan["cids"] = dict(previous.get("cids") or {})
     sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
     left, turn = list(previous.get("left") or run["declared"]), ""
@@ -96,13 +97,14 @@ def raft_plan(
             if boolean(run.get("before_changes") or False):
                 plan["founding"] += [database] if check_before_changes(this, observations[database]).founding else []
                 continue
-            # Not the monotonic clock: rounds are planned by different processes.
-            decided, progress = next_round(this, observations[database], progress, time.time())
+            # One clock for all processes of this machine, without jumps.
+            decided, progress = next_round(this, observations[database], progress, time.monotonic())
             recorded = latest_record(observations[database])
             if recorded is not None and recorded.cid:
                 plan["cids"][database] = recorded.cid
             plan["messages"] += decided.warnings
-            plan["messages"] += foresee(this, observations[database], gate_reason)
+            if boolean(run.get("check_mode", True)):
+                plan["messages"] += foresee(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
             continue
@@ -113,7 +115,7 @@ def raft_plan(
             continue
         if decided.is_empty:
             left.remove(database)
-            plan["refusals"] += incomplete(this, observations[database])
+            plan["incomplete"][database] = incomplete(this, observations[database])
         else:
             turn, first = database, decided
     acted = first.as_dict()
@@ -144,7 +146,7 @@ def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
         allow_outage=boolean(run["allow_outage"]),
         allow_names=boolean(run["allow_names"]),
         expected_cid=run["expected_cid"].get(database) or None,
-        witnesses=tuple(run.get("witnesses") or ()),
+        witnesses=tuple(run.get("witnesses") or ()) if boolean(run.get("looked_for_witnesses", True)) else None,
         new_cluster=boolean(run.get("new_cluster") or False),
         accept_rollback=boolean(run.get("accept_rollback") or False),
         wait_timeout=float(run["wait_timeout"]),

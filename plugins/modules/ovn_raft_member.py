@@ -180,7 +180,10 @@ from ..module_utils._raft.lock import DEFAULT_PATH, acting
 
 def act(member: HostMember, state: str, server_id: str | None, seconds: float) -> None:
     if state in ("started", "restarted"):
-        member.systemctl("start" if state == "started" else "restart")
+        if state == "started":
+            member.start()
+        else:
+            member.systemctl("restart")
         member.wait_connected(Deadline(seconds))
     elif state == "stopped":
         member.systemctl("stop")

@@ -16,7 +16,7 @@ from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachabl
 from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
-from .._raft.outcomes import lists, not_joined, settled, still_listed
+from .._raft.outcomes import check_unresponsive, lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
 from .due import CONTAINER, is_outdated, is_ready, runs, update_revision
@@ -230,6 +230,7 @@ class PodMembers:
         """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
         if not self._lists(leader, server_id):
             return
+        check_unresponsive(self.database, self._answer(leader), server_id)
         self.check_lease()
         result = self._appctl(leader, "cluster/kick", DATABASE_NAMES[self.database], server_id)
         if result.code != 0:
@@ -242,11 +243,14 @@ class PodMembers:
             time.sleep(0.2)
 
     def _lists(self, leader: str, server_id: str) -> bool:
+        return lists(self.database, self._answer(leader), server_id, f"Pod {leader}")
+
+    def _answer(self, leader: str) -> Answer:
         name = DATABASE_NAMES[self.database]
         result = self._appctl(leader, "cluster/status", name)
         if result.code != 0:
             raise Unreachable(f"The server in pod {leader} does not answer: {result.stderr.strip()[-300:]}. Run again.")
-        return lists(self.database, Answer(leader, name, cluster_status=result.stdout), server_id, f"Pod {leader}")
+        return Answer(leader, name, cluster_status=result.stdout)
 
     def _appctl(self, member: str, *command: str) -> ExecResult:
         words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', STEMS[self.database], *command]

@@ -41,6 +41,10 @@ def play(
             return [*reasons, str(e)], world  # this stops a later round, not the one that comes now
         if decided.record:
             world = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in world.items()}
+        if decided.refusal is not None:
+            if not reasons:
+                raise decided.refusal
+            return [*reasons, str(decided.refusal)], world
         if decided.step is None:
             return reasons, world
         reasons.append(decided.step.reason)

@@ -22,7 +22,7 @@ from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
 from .observation import Observation
-from .outcomes import lists, not_joined, settled, still_listed
+from .outcomes import check_unresponsive, lists, not_joined, settled, still_listed
 from .record_dir import read_record
 from .start_check import Space, find_start_problem, measure_space
 from .witness import Witness, number_or_none, parse_witness
@@ -87,6 +87,7 @@ class HostMember:
         if not environment or not os.access(self.launcher, os.X_OK):
             file_class, reason = self._unexamined_file()
             return dataclasses.replace(seen, installed=False, file_class=file_class, file_reason=reason)
+        self._refuse_other_place(environment)
         answer = self.ask(twice=True)
         status, server = answer.status, answer.server
         running = status is not None or server is not None
@@ -94,10 +95,12 @@ class HostMember:
         if pid is not None and self._age(pid) < _LOADING_SECONDS:
             running = True  # it still reads its file: not connected yet, and not to be disturbed
         elif pid is not None:
-            raise OvnError(
-                f"{self.unit} runs on this host, but its control socket {self._socket('ctl')} does not answer within "
-                f"{_UNIXCTL_SECONDS:g} s. The process hangs: look at its log, then restart the unit by hand."
+            # A compaction of a large file takes as long. So it is not known what this member is, and nobody acts on it.
+            reason = (
+                f"the server of {self.unit} does not answer on {self._socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
+                "look at its log, wait, and restart the unit if it stays so"
             )
+            return dataclasses.replace(seen, running=True, file_class="unknown", file_reason=reason)
         seen = dataclasses.replace(
             seen,
             running=running,
@@ -123,6 +126,15 @@ class HostMember:
             file_bytes=space.file,
             free_bytes=space.free,
         )
+
+    def _refuse_other_place(self, environment: t.Mapping[str, str]) -> None:
+        """An empty directory elsewhere would look like a lost disk, and each healthy member would be replaced."""
+        before = environment.get("OVN_DB_FILE", "")
+        if self.database_file and before and before != self.database_file and os.path.exists(before):
+            raise Refused(
+                f"The {self.database} file of {self.member} is {before}, and the run wants {self.database_file}. A run moves no database: put the old "
+                "directory back into the inventory, or stop the unit, move the file there and run again. Nothing was changed."
+            )
 
     def _with_file(self, seen: Observation, environment: dict[str, str]) -> Observation:
         """What lies under the name of the database. A member that takes part is the better witness: of its file only the presence counts."""
@@ -227,6 +239,10 @@ class HostMember:
             words = ", ".join(f"{key} was {expected[key]} and is {now.get(key)}" for key in differs)
             raise Changed(f"{self.database} on {self.member} has changed since the step was planned: {words}.")
 
+    def start(self) -> None:
+        """Start the unit. A launcher that waits in it has the settings of its own start: it begins again with those of today."""
+        self.systemctl("restart" if self._launcher_waits() and self._pid() is None else "start")
+
     def systemctl(self, verb: str) -> None:
         # The unit may have been written a moment ago, by this or a killed run.
         self.run(["systemctl", "daemon-reload"], {})
@@ -277,6 +293,7 @@ class HostMember:
         name = DATABASE_NAMES[self.database]
         if not self._lists(server_id):
             return
+        check_unresponsive(self.database, self.ask(), server_id)
         appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
         while self._lists(server_id):
             if deadline.expired:

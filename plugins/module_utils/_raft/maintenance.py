@@ -10,6 +10,7 @@ Progress (R29): a member that is broken or runs with settings of the past is dea
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import typing as t
 
@@ -56,7 +57,10 @@ class Maintenance:
         self.run, self.record, self.gate, self.history, self.changed = run, record, gate, history, changed
         self.seen = {o.member: o for o in seen}
         self.missing = unexamined(run, seen)
-        self.leader = next((o for o in seen if o.leader and o.connected), None)
+        # An isolated leader calls itself so for some time after the others have elected one of a later term.
+        claims = [o for o in seen if o.leader and o.connected]
+        self.leader = max(claims, key=_term, default=None)
+        self.is_contested = len(claims) > 1
         self.warnings: list[str] = []
         self.ahead: int | None = None
 
@@ -69,7 +73,15 @@ class Maintenance:
                 f"{self.run.database}: {', '.join(unknown)} has a file, but no launcher to examine it; what follows is known once it is installed."
             )
         self._update_members()
-        step = self._compare_with_witnesses() or self._step()
+        noted = self.record
+        refusal: Refused | None = None
+        try:
+            step = self._compare_with_witnesses() or self._step()
+        except Refused as e:
+            if noted == before:
+                raise
+            # Who has joined is noted even if nothing else can be done: its old server id is needed when it loses its disk.
+            self.record, step, refusal = noted, None, e
         if step is not None:
             targets = {name: self.seen[name].target() for name in step.members if name in self.seen}
             step = dataclasses.replace(step, expects=targets)
@@ -77,7 +89,13 @@ class Maintenance:
         stale = any(o.recorded != before for o in self.seen.values())
         written = next_revision(self.record) if self.changed or stale or self.record != before else None
         return Round(
-            written, step, tuple(self.warnings), recorded=before, stale_copies=stale or self.changed, ahead=self.ahead
+            written,
+            step,
+            tuple(self.warnings),
+            recorded=before,
+            stale_copies=stale or self.changed,
+            ahead=self.ahead,
+            refusal=refusal,
         )
 
     def _refuse_strangers(self) -> None:
@@ -153,7 +171,7 @@ class Maintenance:
         Observations are not made at one moment, so a witness may be ahead of the leader's answer; not of the one a round later.
         """
         status = self._leader_status()
-        if self.leader is None or status is None or self.run.accept_rollback:
+        if self.leader is None or status is None or self.is_contested or self.run.accept_rollback:
             return None
         known = [
             (index, o.member)
@@ -215,6 +233,11 @@ class Maintenance:
         ):
             step = decide()
             if step:
+                if step.action == "wait":
+                    # What it waits for may be a restart: corrected settings have to reach the others, too (R29).
+                    with contextlib.suppress(Refused):
+                        restart = self._restart()
+                        step = restart if restart is not None and restart.action == "restart" else step
                 if self.missing:
                     raise Refused(
                         f"{self.run.database} needs a change ({step.reason}), but {', '.join(self.missing)} could not be examined. "
@@ -225,7 +248,7 @@ class Maintenance:
 
     def _without_leader(self) -> Step | None:
         # A member that never joined has no vote: three of five that are declared may be all there are.
-        voters = [name for name, m in self.record.members.items() if m.sid and m.state not in ("expected", "absent")]
+        voters = [name for name, m in self.record.members.items() if self._may_vote(name, m)]
         running = [o for o in self.seen.values() if o.running]
         able = [o for o in running if o.member in voters]
         quorum = majority(len(voters))
@@ -234,6 +257,9 @@ class Maintenance:
             timers = [status.election_timer for o in running if (status := _status(o)) is not None]
             patience = 3 * max(timers, default=DEFAULT_TIMER) / 1000 + _ELECTION_SLACK
             if outdated and self.run.restart and not self.missing and self.history.leaderless > patience:
+                for o in running:
+                    if o.restart_reason:
+                        self._refuse_start_problem(o)
                 # All at once: nobody is served now, and one alone may not understand the others.
                 words = f"restart {self.run.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
                 return Step("restart", outdated, words)
@@ -241,10 +267,22 @@ class Maintenance:
         if len(able) + len([name for name in self.missing if name in voters]) >= quorum:
             return None  # the members that were not examined may well lead
         lost = "; ".join(_lost(o) for o in self.seen.values() if not o.running) or "none"
+        accept = ""
+        if any(o.file_class == "outdated-copy" for o in self.seen.values()):
+            accept = (
+                f", or start the old copies and accept the loss of what they lack with {self.run.words.accept_rollback}"
+            )
         raise Refused(
             f"{self.run.database} has no quorum: {len(able)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
-            "Nothing is created or dropped by itself. Bring back a member with its file, or rebuild from a survivor or a backup."
+            f"Nothing is created or dropped by itself. Bring back a member with its file{accept}, or rebuild from a survivor or a backup."
         )
+
+    def _may_vote(self, name: str, member: Member) -> bool:
+        """Whether it is on record as a member, or its file is one's: a run may have ended before it noted the join."""
+        if member.sid and member.state not in ("expected", "absent"):
+            return True
+        o = self.seen.get(name)
+        return o is not None and o.file_class == "member" and member.state == "expected" and o.file_sid != member.sid
 
     def _gated(self, gate: str, member: str | None, step: Step) -> Step:
         """The step if its gate is open now, else a wait that says why."""
@@ -284,6 +322,8 @@ class Maintenance:
         if any(o.connected and o.sid and o.sid[: len(sid)] == sid for o in self.seen.values()):
             return None
         step = Step("kick", (self.leader.member,), f"remove {what} from {self.run.database}", sid=sid)
+        if sid[:4] in self._heard():
+            return Step("wait", step.members, f"{step.reason}: the leader has heard it a moment ago")
         return self._gated("may_remove", sid, step)
 
     def _replace(self) -> Step | None:
@@ -460,6 +500,11 @@ class Maintenance:
         if status is None or listed is None or listed.match_index is None:
             return 0 if o.leader else 1 << 62
         return max(0, status.log_next - 1 - listed.match_index)
+
+
+def _term(o: Observation) -> int:
+    status = _status(o)
+    return status.term if status is not None else 0
 
 
 def _status(o: Observation) -> ClusterStatus | None:

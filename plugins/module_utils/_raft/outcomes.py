@@ -11,8 +11,9 @@ from __future__ import annotations
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Refused, TimedOut, Unreachable
+from .._errors import Changed, Refused, TimedOut, Unreachable
 from .answer import Answer
+from .view import freshness
 
 
 def not_joined(database: str, member: str, deadline: Deadline, last: str) -> TimedOut:
@@ -38,6 +39,19 @@ def lists(database: str, leader: Answer, server_id: str, place: str) -> bool:
             f"The {database} leadership moved away from {leader.member}. Nothing was changed by this step; run again."
         )
     return any(server.sid == server_id[:4] for server in leader.status.servers)
+
+
+def check_unresponsive(database: str, leader: Answer, server_id: str) -> None:
+    """`Changed` if the leader has heard the server a moment ago: it came back since its removal was planned."""
+    status = leader.status
+    if status is None:
+        return
+    limit = freshness(status.election_timer)
+    for server in status.servers:
+        if server.sid == server_id[:4] and server.last_message is not None and server.last_message < limit:
+            raise Changed(
+                f"The {database} server {server.sid} is not removed: the leader heard it {server.last_message} ms ago."
+            )
 
 
 def settled(answer: Answer) -> tuple[t.Any, ...]:

@@ -45,6 +45,8 @@ def plan_round(
     history = history or History()
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
+    if run.accept_rollback:
+        seen = [dataclasses.replace(o, file_class="member") if o.file_class == "outdated-copy" else o for o in seen]
     record = latest({o.member: o.recorded for o in seen}, len(run.declared))
     refuse_by_record(run, record)
     if record is None:
@@ -68,7 +70,11 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
             raise Refused(split_message(run, cids))
         refuse_unusable_files(run, seen)
         return Round()
-    return plan_round(run, {o.member: o for o in seen}, lambda _name, _seen, _member: "")
+    looked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
+    decided = plan_round(looked, {o.member: o for o in seen}, lambda _name, _seen, _member: "")
+    if decided.refusal is not None:
+        raise decided.refusal
+    return decided
 
 
 def _check_declared(run: Run) -> None:
@@ -145,6 +151,11 @@ def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> R
 
 def _refuse_witnesses(run: Run) -> None:
     """R30: somebody outside the members knows of an older control plane."""
+    if run.witnesses is None and not run.new_cluster:
+        raise Refused(
+            f"{run.database} is not created, because nobody has looked for an older control plane: a database file could not be examined at first. "
+            "Run again. Nothing was created."
+        )
     if run.witnesses and not run.new_cluster:
         raise Refused(
             f"{run.database} is not created, because there may be an older control plane: {'; '.join(w.rstrip('.') for w in run.witnesses)}. "

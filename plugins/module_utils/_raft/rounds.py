@@ -61,6 +61,8 @@ def next_round(
     if decided.record is not None:
         held = hold_back(decided, observations, run.declared if able_to_start is None else able_to_start)
         decided = dataclasses.replace(decided, record=held)
+    if decided.refusal is not None and decided.record is None:
+        raise decided.refusal
     reason = decided.step.reason if decided.step else ""
     # A gate's reason carries figures that change: the step counts, not the words about what it waits for.
     kind = _kind(decided.step)
@@ -97,7 +99,9 @@ def hold_back(
         joins = member.state == "expected" and record.cid is not None and name in able_to_start
         running = name in observations and observations[name].running
         was = before.members.get(name) if before else None
-        if joins and not running and name not in starting and (was is None or was.state != "expected"):
+        # Nobody could join before the cluster had an id, whatever the record said.
+        could_join = before is not None and before.cid is not None and was is not None and was.state == "expected"
+        if joins and not running and name not in starting and not could_join:
             record = record.with_member(name, state="replacing")
     unchanged = before is not None and record.replace(revision=before.revision) == before
     return None if unchanged and not decided.stale_copies else record

@@ -39,7 +39,8 @@ class Round:
     """`record` is to be written everywhere before `step` is taken; both None: nothing is left to do.
 
     `recorded` is the record before this round, and `stale_copies` tells that some copy of it differs. `founding`: this round, or the one that
-    was cut off, creates the cluster. `ahead` is the highest log index that a witness knows and the leader has not.
+    was cut off, creates the cluster. `ahead` is the highest log index that a witness knows and the leader has not. `refusal` forbids all but
+    `record`, and so does the round after this one.
     """
 
     record: Record | None = None
@@ -49,6 +50,7 @@ class Round:
     stale_copies: bool = False
     founding: bool = False
     ahead: int | None = None
+    refusal: Refused | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -115,8 +117,8 @@ PODS = Words(
 class Run:
     """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory.
 
-    `witnesses` are sentences about an older control plane, found outside the members (R30). `wait_timeout`: for how many seconds the same step
-    may be due.
+    `witnesses` are sentences about an older control plane, found outside the members (R30); None: nobody has looked.
+    `wait_timeout`: for how many seconds the same step may be due.
     """
 
     database: str
@@ -129,7 +131,7 @@ class Run:
     allow_names: bool = False
     expected_cid: str | None = None
     words: Words = Words()
-    witnesses: tuple[str, ...] = ()
+    witnesses: tuple[str, ...] | None = ()
     new_cluster: bool = False
     accept_rollback: bool = False
     wait_timeout: float = 120.0

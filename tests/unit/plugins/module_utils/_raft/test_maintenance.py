@@ -323,6 +323,72 @@ def test_a_file_that_never_starts_is_given_up_when_its_member_is_expected_again(
     assert (result.record.members["c3"].state, result.record.members["c3"].sid) == ("expected", SIDS["c3"])
 
 
+def test_the_leader_of_the_later_term_counts() -> None:
+    """An isolated leader calls itself so for some time, and its list and log are of the past."""
+    old = up("c1", leader=True, answer=status("c1", end=50))
+    new = up(
+        "c2", answer={**status("c2"), "cluster_status": status("c2")["cluster_status"].replace("Term: 2", "Term: 3")}
+    )
+    behind = up("c3", witnesses={SIDS["c3"][:4]: 80}, restart_reason=BAD)
+    assert planned(decide([old, new, behind], history=History(ahead=80))) == ("restart", ("c3",))
+
+
+def test_without_a_leader_nobody_is_stopped_that_would_not_come_back() -> None:
+    broken = [dataclasses.replace(o, start_problem="the private key is missing") for o in LEADERLESS]
+    with pytest.raises(Refused, match="the private key is missing"):
+        decide(broken, history=History(leaderless=60.0))
+
+
+def test_members_that_joined_before_a_run_noted_it_are_a_quorum() -> None:
+    record = with_state("c2", "expected", None).with_member("c3", state="expected", sid=None)
+    electing = [up(n, record, leader=False, connected=False) for n in ("c2", "c3")]
+    assert planned(decide([lost("c1", record), *electing])) == ("wait", ("c2", "c3"))
+
+
+def test_a_server_that_the_leader_heard_a_moment_ago_is_not_removed() -> None:
+    members = [lost("c1"), up("c2", answer=status()), up("c3")]
+    assert planned(decide(members)) == ("wait", ("c2",))
+
+
+def test_corrected_settings_reach_members_while_a_joiner_waits_for_them() -> None:
+    members = [up("c1", EXPECTED_C3, restart_reason=BAD), up("c2", EXPECTED_C3, restart_reason=BAD), joiner("c3")]
+    assert planned(decide(members)) == ("restart", ("c1",))
+    assert planned(decide(members, closed=("may_stop",))) == ("wait", ("c3",))
+
+
+def test_who_has_joined_is_noted_before_a_rule_refuses_the_rest() -> None:
+    members = [
+        up("c1", EXPECTED_C3),
+        up("c2", EXPECTED_C3, restart_reason=BAD, start_problem="no space"),
+        up("c3", EXPECTED_C3),
+    ]
+    noted = decide(members)
+    assert noted.step is None
+    assert noted.record is not None
+    assert noted.record.members["c3"].state == "confirmed"
+    assert noted.refusal is not None
+    after = [dataclasses.replace(o, record=noted.record.as_dict()) for o in members]
+    with pytest.raises(Refused, match="no space"):
+        decide(after)
+
+
+def test_an_accepted_rollback_starts_the_old_copies() -> None:
+    old = [down(n, file_class="outdated-copy", last_index=5, witness_index=9) for n in NAMES]
+    with pytest.raises(Refused, match="ovn_central_accept_rollback=true"):
+        decide(old)
+    assert planned(decide(old, dataclasses.replace(RUN, accept_rollback=True))) == ("start", NAMES)
+
+
+def test_nothing_is_created_before_somebody_has_looked_for_an_older_control_plane() -> None:
+    run = dataclasses.replace(RUN, witnesses=None)
+    with pytest.raises(Refused, match="nobody has looked"):
+        decide([Observation(n) for n in NAMES], run)
+    assert planned(decide([Observation(n) for n in NAMES], dataclasses.replace(run, new_cluster=True))) == (
+        "start",
+        ("c1",),
+    )
+
+
 def test_a_member_that_is_to_join_and_never_did_has_no_vote() -> None:
     five = {**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"}
     members = {**RECORD.members, "c5": Member(five["c5"], "replacing")}
