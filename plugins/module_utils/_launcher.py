@@ -48,9 +48,11 @@ _HEAD = r"""#!/bin/sh
 #
 # The witness remembers what servers are known to have had, one a line; higher numbers count, `OVN_RECORD_DIR/witness` is read as well, never written:
 #   server SID INDEX DISK             this member: highest index committed and on its disk, identity of the file system or -
+#   committed SID TERM INDEX          this member: the last entry seen to be committed and on its disk; its index may be lower than the one above
 #   stopped SID TERM INDEX DIGEST     only after a clean stop: its last entry, SHA-1 of the last 4096 bytes of the file
 #   peer SID4 INDEX                   another member, by the first four digits of its sid
-# A file that has less than its server is known to have had is an old copy: it never starts, the run is asked.
+# A file that has less than its server is known to have had is an old copy: it never starts, the run is asked. Terms count first, as in elections:
+# a log of an older term can be as long, with entries that were never committed.
 #
 # A member `expected` with a sid in the record means: the file with that sid has been given up, move it aside and join.
 # The launcher never talks to an API, never deletes a database, and creates a cluster only with the one-shot permit.

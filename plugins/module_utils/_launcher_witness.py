@@ -10,9 +10,10 @@ from __future__ import annotations
 
 WITNESS = r"""
 # How new the file is ----------------------------------------------------------------------------------------------
-# Everything that is known of the server $1: $known_index, $known_disk, $exact (TERM INDEX DIGEST of a clean stop), $peers (SID4:INDEX ...).
+# Everything that is known of the server $1: $known_index, $entry_term and $entry_index (of one committed entry), $known_disk,
+# $exact (TERM INDEX DIGEST of a clean stop), $peers (SID4:INDEX ...).
 read_witness() {
-    known_index='' known_disk=- exact='' peers=''
+    known_index='' entry_term='' entry_index='' known_disk=- exact='' peers=''
     for source in "$witness" "$OVN_RECORD_DIR/witness"; do
         [ ! -r "$source" ] || read_lines "$1" <"$source"
         known_exact=${known_exact-$exact}
@@ -27,6 +28,7 @@ read_lines() {
         "server,$1")
             raise "$two"
             [ "$known_disk" != - ] || known_disk=${three:--} ;;
+        "committed,$1") ! is_number "$three" || raise_entry "$two" "$three" ;;
         "stopped,$1") ! is_number "$three" || exact="$two $three $four" ;;
         "peer,${1%"${1#????}"}") raise "$two" ;;
         peer,*) add_peer "$one" "$two" ;;
@@ -43,10 +45,16 @@ add_peer() {
     peers=${peers# }
 }
 raise() { [ -n "$known_index" ] && [ "$1" -le "$known_index" ] || known_index=$1; }
+# Raft's order of log ends, TERM INDEX before TERM INDEX: the term counts first.
+is_before() { [ "$1" -lt "$3" ] || { [ "$1" -eq "$3" ] && [ "$2" -lt "$4" ]; }; }
+raise_entry() {
+    raise "$2"
+    if [ -z "$entry_term" ] || is_before "$entry_term" "$entry_index" "$1" "$2"; then entry_term=$1 entry_index=$2; fi
+}
 
 # A file that lacks what its server is known to have had must not vote: with another one like it, it could outvote the newer ones.
 judge_age() {
-    known_index='' known_disk=- exact='' peers=''
+    known_index='' entry_term='' known_disk=- exact='' peers=''
     disk=-
     [ -n "$sid" ] || return 0
     read_witness "$sid"
@@ -59,13 +67,16 @@ judge_age() {
     [ -n "$last_index" ] || return 0
     if [ -n "$known_index" ] && [ "$last_index" -lt "$known_index" ]; then
         class=outdated-copy detail="its last index is $last_index, this member is known to have had $known_index"
+    elif [ -n "$entry_term" ] && [ "$last_term" -lt "$entry_term" ]; then
+        # As long as the newer one, or longer, with entries that were never committed.
+        class=outdated-copy detail="the term of its last index $last_index is $last_term, this member is known to have had $entry_index of term $entry_term"
     elif [ -n "$exact" ]; then
         exact_term=${exact%% *} exact_digest=${exact##* } exact_index=${exact#* }
         exact_index=${exact_index%% *}
         if [ "$last_index" -lt "$exact_index" ]; then
             class=outdated-copy detail="its last index is $last_index, at its last clean stop it was $exact_index"
-        elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -lt "$exact_term" ]; then
-            class=outdated-copy detail="the term of its last index $last_index is $last_term, at its last clean stop it was $exact_term"
+        elif is_before "$last_term" "$last_index" "$exact_term" "$exact_index"; then
+            class=outdated-copy detail="the term of its last index $last_index is $last_term, at its last clean stop at $exact_index it was $exact_term"
         elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -eq "$exact_term" ] && now=$(digest_of_end) && [ "$now" != "$exact_digest" ]; then
             class=outdated-copy detail="its last index is $last_index as at its last clean stop at $exact_index, but its last bytes differ"
         fi
@@ -96,6 +107,7 @@ write_witness() {
 }
 witness_lines() {
     [ -z "$known_index" ] || printf 'server %s %s %s\n' "$1" "$known_index" "$known_disk"
+    [ -z "$entry_term" ] || printf 'committed %s %s %s\n' "$1" "$entry_term" "$entry_index"
     [ -z "$2" ] || printf 'stopped %s %s\n' "$1" "$2"
     for one in $peers; do printf 'peer %s %s\n' "${one%%:*}" "${one##*:}"; done
 }
@@ -126,10 +138,16 @@ sample() {
         peers=''
         for one in $matches; do remember_peer "${one%%:*}" "${one##*:}"; done
     fi
-    [ -n "$known_index" ] && [ "$highest" -le "$known_index" ] && [ "$remembered" = "$peers" ] && [ "$known_disk" = "$disk" ] && return 0
+    term=''
+    if [ "${entry_index:--1}" -lt "$highest" ] && [ "${no_term-}" != "$highest" ]; then
+        term=$(term_of "$highest")
+        [ -n "$term" ] || no_term=$highest
+    fi
+    [ -z "$term" ] && [ -n "$known_index" ] && [ "$highest" -le "$known_index" ] && [ "$remembered" = "$peers" ] && [ "$known_disk" = "$disk" ] && return 0
     # A commit is announced before it is on every disk.
     sync -d "$file" 2>/dev/null || return 0
     raise "$highest"
+    [ -z "$term" ] || raise_entry "$term" "$highest"
     known_disk=$disk
     keep_witness "$server_sid" ''
 }
@@ -137,6 +155,27 @@ remember_peer() {
     [ "$2" -le "$highest" ] || set -- "$1" "$highest" # an entry of its log that is not committed can still be replaced
     for old in $remembered; do [ "${old%%:*}" != "$1" ] || add_peer "$1" "${old##*:}"; done
     [ "$2" -eq 0 ] || add_peer "$1" "$2"
+}
+
+# The term of the entry with this index, which is known to be committed; nothing if it is not within reach. `Term:` of cluster/status is no
+# substitute: a member that is cut off raises it. The last record with an index counts, for it has replaced the others, and what is committed stays.
+term_of() {
+    size=$(stat -L -c %s "$file") || return 0
+    start=$(bytes 0 120 | tr '\000' '?' | sed -n '1s/^/:/p')
+    length=${start#:OVSDB CLUSTER }
+    length=${length%% *}
+    is_number "$length" || return 0
+    begin=${#start}
+    end=$((begin + length))
+    log=$((size - end))
+    [ "$log" -ge 0 ] || return 0
+    for window in 65536 1048576 16777216; do
+        [ "$window" -lt "$log" ] || window=$log
+        found=$(records_of "$window" | sed -n "s/^entry \([0-9]*\) $1\$/\1/p" | tail -n 1)
+        [ -z "$found" ] && [ "$window" -lt "$log" ] || break
+    done
+    if [ -z "$found" ] && [ "$window" -ge "$log" ] && read_header && [ "$last_index" = "$1" ]; then found=$last_term; fi # all of it is in the snapshot
+    ! is_number "$found" || printf '%s\n' "$found"
 }
 
 # Role, sid, log end and, on a leader, SID4:MATCH_INDEX of each other server, out of cluster/status.
@@ -165,7 +204,11 @@ end_witness() {
     examine
     case $class in member | outdated-copy) ;; *) return 0 ;; esac
     [ -n "$last_index" ] && now=$(digest_of_end) || return 0
-    if [ -n "$committed" ]; then raise "$committed"; fi
+    if [ -n "$committed" ]; then
+        raise "$committed"
+        term=$(term_of "$committed")
+        [ -z "$term" ] || raise_entry "$term" "$committed"
+    fi
     known_disk=$disk
     keep_witness "$sid" "$last_term $last_index $now"
 }

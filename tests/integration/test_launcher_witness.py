@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from _launcher_lib import ASK, DATABASE, Cluster, Member, until
+from _launcher_lib import ASK, DATABASE, Cluster, Member, tool, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
 
@@ -51,6 +52,45 @@ def known(member: Member) -> int:
 
 def last(member: Member) -> int:
     return int(member.examined()["last_index"])
+
+
+def committed(member: Member) -> tuple[int, int]:
+    """Index and term of the last entry that the witness of this member has seen to be committed."""
+    for line in witness(member).read_text().splitlines() if witness(member).exists() else ():
+        if line.startswith(f"committed {member.sid} "):
+            term, index = line.split()[2:]
+            return int(index), int(term)
+    return 0, 0
+
+
+def entries(member: Member) -> dict[int, int]:
+    """The terms of all log entries in this member's file by their index, as ovsdb-tool reads them; the snapshot's as well."""
+    found: dict[int, int] = {}
+    index = term = 0
+    for line in [*tool("show-log", member.file).splitlines(), "record"]:
+        if line.startswith("record"):
+            if index:
+                found[index] = term
+            index = term = 0
+        elif match := re.fullmatch(r" (?:prev_)?(index|term): (\d+)", line):
+            index, term = (int(match[2]), term) if match[1] == "index" else (index, int(match[2]))
+    return found
+
+
+def insert_alone(leader: Member, name: str) -> None:
+    """Nobody acknowledges this one: the other members do not answer."""
+    row = f'["{DATABASE}",{{"op":"insert","table":"Logical_Switch","row":{{"name":"{name}"}}}}]'
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run(
+            ["ovsdb-client", "transact", f"unix:{leader.sock}", row], check=False, capture_output=True, timeout=0.1
+        )
+
+
+def freeze(members: t.Iterable[Member]) -> None:
+    for member in members:
+        pid = member.server_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
 
 
 def asked(member: Member, file_class: str) -> str:
@@ -136,6 +176,53 @@ def test_an_old_copy_is_not_started_after_a_crash(cluster: Cluster) -> None:
     follower.kill()
     shutil.copy2(follower.dir / "old", follower.file)
     assert f"this member is known to have had {known(follower)}" in asked(follower, "outdated-copy")
+
+
+def test_an_old_copy_as_long_but_with_entries_that_were_never_committed_is_not_started(cluster: Cluster) -> None:
+    """Its older term tells: with its vote, a member that lacks acknowledged writes could win."""
+    members = cluster.complete()
+    leader = cluster.leader()
+    others = [member for member in members if member is not leader]
+    freeze(others)
+    # A server takes one write after the other; changes of the cluster itself make its log longer still.
+    before = last(leader)
+    insert_alone(leader, "u")
+    leader.appctl("cluster/change-election-timer", DATABASE, "2000")
+    leader.appctl("cluster/kick", DATABASE, others[0].address)
+    until(lambda: max(entries(leader)) >= before + 3, "three entries that are not committed")
+    shutil.copy2(leader.file, leader.dir / "old")
+    leader.kill()
+    old = last(leader)
+    for member in others:
+        member.kill()
+    for member in others:
+        member.start()
+    for member in others:
+        until(member.connected, f"{member.id} connected")
+    assert insert(cluster.leader(), "a")
+    leader.up()
+    end = last(cluster.leader())
+    until(lambda: committed(leader)[0] == end, "sampled")
+    leader.kill()
+    assert leader.examined()["decision"] == "start"
+    shutil.copy2(leader.dir / "old", leader.file)
+    assert known(leader) == end < old  # so the index does not tell
+    assert f"known to have had {end} of term" in asked(leader, "outdated-copy")
+
+
+def test_an_old_copy_longer_than_the_file_of_a_clean_stop_is_not_started(cluster: Cluster) -> None:
+    """Of an older term, it cannot be newer; here only what the clean stop recorded tells."""
+    first = cluster.found()
+    first.terminate()
+    facts = first.examined()
+    assert facts["decision"] == "start"
+    index, term = int(facts["last_index"]), int(facts["last_term"])
+    witness(first).write_text(f"stopped {first.sid} {term + 1} {index - 1} 0a\n")
+    assert f"at its last clean stop at {index - 1} it was {term + 1}" in asked(first, "outdated-copy")
+    witness(first).write_text(f"stopped {first.sid} {term - 1} {index + 1} 0a\n")
+    asked(first, "outdated-copy")
+    witness(first).write_text(f"stopped {first.sid} {term} {index - 1} 0a\n")
+    assert first.examined()["decision"] == "start"
 
 
 def test_an_old_copy_is_noticed_by_what_the_record_carries(cluster: Cluster) -> None:
@@ -225,9 +312,40 @@ def test_the_leader_remembers_its_peers_and_everybody_itself(cluster: Cluster) -
         assert parse_witness(witness(member).read_text()).index_of(member.sid) == end
 
 
+def test_the_term_is_that_of_the_committed_entry(cluster: Cluster) -> None:
+    """After changes of the leader, in the log or in the snapshot alone, and on a member that counted up its own term while it was cut off."""
+    members = cluster.complete()
+    for number in range(2):
+        leader = cluster.leader()
+        leader.terminate()
+        until(lambda leader=leader: next((m for m in members if m is not leader and m.leads()), None), "a new leader")
+        leader.up()
+        assert insert(cluster.leader(), f"s{number}", 100_000)
+    end = last(cluster.leader())
+    for member in members:
+        until(lambda member=member: committed(member) == (end, entries(member)[end]), f"{member.id} knows the term")
+    assert len(set(entries(members[0]).values())) > 1
+    for member in members:
+        member.appctl("ovsdb-server/compact", DATABASE)
+        until(lambda member=member: [*entries(member)] == [end], f"{member.id} compacted")
+        witness(member).unlink()
+        until(lambda member=member: committed(member)[0] == end, f"{member.id} knows the term of its snapshot")
+        assert committed(member)[1] == entries(member)[end]
+    lone, *others = members
+    for member in others:
+        member.kill()
+    lone.kill()
+    term = committed(lone)[1]
+    lone.start()
+    time.sleep(4)
+    assert committed(lone) == (end, term)
+    lone.kill()
+    assert lone.examined()["decision"] == "start"
+
+
 def test_an_idle_server_costs_no_write(cluster: Cluster) -> None:
     first = cluster.found()
-    until(lambda: known(first), "sampled")
+    until(lambda: committed(first)[0] == last(first), "sampled")
     time.sleep(0.5)
     before = witness(first).stat()
     time.sleep(1)
@@ -258,18 +376,23 @@ def test_kills_under_writes_are_no_old_copies(cluster: Cluster) -> None:
             insert(writer, f"s{number}", random.choice([1, 3000]))
         if attempt % 4 == 0:
             victim.appctl("ovsdb-server/compact", DATABASE)
+        whole = True
         if attempt % 5 == 4:
             assert victim.terminate() == 0
         else:
             victim.kill()
             if attempt % 3 == 0:
                 # What was written last, and has not reached the disk: not more than what follows the last commit.
+                whole = False
                 raw = victim.file.read_bytes()
                 victim.file.write_bytes(raw[: -random.randint(1, 10)])
         facts = victim.examined()
         assert (facts["class"], facts["decision"]) == ("member", "start"), (attempt, facts)
         if facts["witness"]:
             assert int(facts["last_index"]) >= int(facts["witness"])
+            index, term = committed(victim)
+            assert int(facts["last_term"]) >= term
+            assert not whole or entries(victim).get(index, term) == term
         victim.up()
 
 
@@ -278,23 +401,9 @@ def test_entries_that_were_never_committed_may_vanish(cluster: Cluster) -> None:
     members = cluster.complete()
     leader = cluster.leader()
     others = [member for member in members if member is not leader]
-    for member in others:
-        pid = member.server_pid()
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
+    freeze(others)
     for number in range(5):
-        with pytest.raises(subprocess.TimeoutExpired):
-            subprocess.run(
-                [
-                    "ovsdb-client",
-                    "transact",
-                    f"unix:{leader.sock}",
-                    f'["{DATABASE}",{{"op":"insert","table":"Logical_Switch","row":{{"name":"u{number}"}}}}]',
-                ],
-                check=False,
-                capture_output=True,
-                timeout=0.1,
-            )
+        insert_alone(leader, f"u{number}")
     leader.terminate()
     lonely = last(leader)
     for member in others:

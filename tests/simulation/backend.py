@@ -228,7 +228,7 @@ class SimulatedBackend:
         if step.action in ("stop", "restart"):
             slot.server = None
             if slot.witness is not None and slot.file is not None and slot.witness.sid == slot.file.sid:
-                slot.witness = slot.witness._replace(position=slot.file.position, exact=True)
+                slot.witness = slot.witness._replace(position=slot.file.position)
             self._check_file(host, slot, step)
             self._check_quorum(before, step)
         if not self.world.pods and step.action in ("start", "restart"):

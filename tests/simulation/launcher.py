@@ -8,9 +8,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
 
-# Whether the witness of a server that did not stop cleanly holds the term of its last entry, or only the index.
-WITNESS_HAS_TERMS = False
-
 
 class Decision(t.NamedTuple):
     """`decision` is start, create, join, ask, refuse or idle; `file_class` what the script calls the file."""
@@ -100,9 +97,7 @@ def _class(file: File | None, witness: Witness | None, disk: int) -> str:
         return file.kind
     if witness.disk != disk:
         return "other-disk"
-    if WITNESS_HAS_TERMS or witness.exact:
-        return "outdated-copy" if file.position < witness.position else file.kind
-    return "outdated-copy" if file.log.length < witness.position[1] else file.kind
+    return "outdated-copy" if file.position < witness.position else file.kind
 
 
 def _foreign(
@@ -149,8 +144,6 @@ def launch(world: World, database: str, host: Host) -> Decision:
         if not (slot.settings or world.settings).loads:
             return Decision("failed", decision.file_class, "the server does not start with these settings")
         slot.server = Server(file, slot.settings or world.settings)
-        if slot.witness is not None:
-            slot.witness = slot.witness._replace(exact=False)
     return decision
 
 

@@ -119,7 +119,6 @@ def _host(world: World, host: Host, logs: _Logs) -> str:
                     slot.witness.sid,
                     logs.position(slot.witness.position),
                     slot.witness.disk == slot.disk,
-                    slot.witness.exact,
                 ),
                 [(sid, logs.length(length)) for sid, length in slot.witnesses],
                 slot.slow,

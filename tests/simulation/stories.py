@@ -39,6 +39,15 @@ STORIES: tuple[Named, ...] = (
             *(("down", "m2"), ("restore", "m3"), ("restore", "m2"), ("time",)),
         ),
     ),
+    Named(
+        "D1 with entries that were never committed",
+        "an old copy whose log is as long, but of an older term, never votes newer writes away",
+        "three machines",
+        (
+            *(("cut", "m1"), ("burst", "m1"), ("snapshot", "m1"), ("heal",), ("down", "m3"), ("write",), ("write",)),
+            *(("down", "m2"), ("restore", "m1"), ("boot", "m3")),
+        ),
+    ),
     *(
         Named(
             f"D2 killed at point {point}",
@@ -152,14 +161,4 @@ STORIES: tuple[Named, ...] = (
 )
 
 # Found, and not corrected yet: each fails until it is, and then belongs above.
-OPEN: tuple[Named, ...] = (
-    Named(
-        "D1 with entries that were never committed",
-        "an old copy whose log is as long, but of an older term, never votes newer writes away",
-        "three machines",
-        (
-            *(("cut", "m1"), ("burst", "m1"), ("snapshot", "m1"), ("heal",), ("down", "m3"), ("write",), ("write",)),
-            *(("down", "m2"), ("restore", "m1"), ("boot", "m3")),
-        ),
-    ),
-)
+OPEN: tuple[Named, ...] = ()

@@ -137,17 +137,26 @@ def test_the_table_is_that_of_the_script(files: dict[str, t.Any], tmp_path: Path
 
 
 @pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent"])
-@pytest.mark.parametrize("ahead", [0, 1], ids=["as new as the witness", "older than the witness"])
+@pytest.mark.parametrize(
+    ("terms", "entries"),
+    [
+        pytest.param(0, 0, id="as new as the witness"),
+        pytest.param(0, 1, id="older than the witness"),
+        pytest.param(1, 0, id="as long as the witness knows, but of an older term"),
+        pytest.param(-1, 0, id="of a newer term than the witness knows"),
+    ],
+)
 @pytest.mark.parametrize("sid", ["same", "another"])
 def test_the_witness_counts_as_in_the_script(
-    files: dict[str, t.Any], tmp_path: Path, state: t.Any, ahead: int, sid: str
+    files: dict[str, t.Any], tmp_path: Path, state: t.Any, terms: int, entries: int, sid: str
 ) -> None:
     path, file = files["member"]
     recorded = file.sid if sid == "same" else OTHER_ID
     members = {"m1": Member(ADDRESS, state, recorded), "m2": Member(PEER)}
     record = Record("northbound", members, 1, cid=file.cid)
-    last = int(script_says(tmp_path, path, record)["last_index"])
-    said = script_says(tmp_path, path, record, f"server {file.sid} {last + ahead} -\n")
+    said = script_says(tmp_path, path, record)
+    term, last = int(said["last_term"]) + terms, int(said["last_index"]) + entries
+    said = script_says(tmp_path, path, record, f"server {file.sid} {last} -\ncommitted {file.sid} {term} {last}\n")
     # The log of a file that no server has had yet is empty in the model.
-    decided = decide(file, record, "m1", ADDRESS, Witness(file.sid, (0, ahead), 0))
+    decided = decide(file, record, "m1", ADDRESS, Witness(file.sid, (terms, entries), 0))
     assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)

@@ -14,6 +14,6 @@ def test_story(story: Named) -> None:
     assert not violation, "\n".join(Story(story.start, story.events, violation).sentences())
 
 
-@pytest.mark.parametrize("story", [pytest.param(story, id=f"{story.name}: {story.title}") for story in OPEN])
-def test_open_story(story: Named) -> None:
-    assert replay(story.start, story.events), "It holds now: move it to STORIES."
+def test_open_stories() -> None:
+    held = [story.name for story in OPEN if not replay(story.start, story.events)]
+    assert not held, "These hold now: move them to STORIES."

@@ -117,12 +117,11 @@ class Server(t.NamedTuple):
 
 
 class Witness(t.NamedTuple):
-    """What is known of a member off its disk (R25): how far its log was, and on which disk it lay."""
+    """What is known of a member off its disk (R25): term of its last entry and length of its log, and on which disk it lay."""
 
     sid: str
     position: tuple[int, int]
     disk: int
-    exact: bool = False  # after a clean stop
 
 
 class Slot:

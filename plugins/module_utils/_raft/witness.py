@@ -39,8 +39,8 @@ def parse_witness(text: str) -> Witness:
     peers: dict[str, int] = {}
     for line in text.splitlines():
         kind, *words = line.split() or [""]
-        # `stopped` names the term before the index.
-        position = {"server": 1, "stopped": 2, "peer": 1}.get(kind)
+        # `committed` and `stopped` name the term before the index.
+        position = {"server": 1, "committed": 2, "stopped": 2, "peer": 1}.get(kind)
         if position is None or len(words) <= position or not (words[position].isascii() and words[position].isdigit()):
             continue
         known = peers if kind == "peer" else servers

@@ -19,6 +19,7 @@ OTHER = "ef010000-0000-4000-8000-000000000002"
             f"server {SID} 12 -\nstopped {SID} 3 14 0a\n", 14, id="a clean stop knows of entries after the last commit"
         ),
         pytest.param(f"server {SID} 16 -\nstopped {SID} 3 14 0a\n", 16, id="the higher one counts"),
+        pytest.param(f"committed {SID} 3 14\n", 14, id="an entry of which the term is known as well"),
         pytest.param(f"server {OTHER} 16 -\n", None, id="an earlier server of this host was another one"),
         pytest.param("peer abcd 9\n", 9, id="a peer remembers it by four digits"),
         pytest.param(f"server {SID} 7 -\npeer abcd 9\n", 9, id="a peer knows more than the host itself"),
