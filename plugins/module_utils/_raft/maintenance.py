@@ -514,6 +514,6 @@ def _status(o: Observation) -> ClusterStatus | None:
 def _lost(o: Observation) -> str:
     """A member that does not run, with what is known of its file."""
     if o.file_class == "outdated-copy" and o.last_index is not None:
-        return f"{o.member} (an old copy: its log ends at entry {o.last_index}, the member had entry {o.witness_index})"
+        return f"{o.member} (an old copy: its log ends at entry {o.last_index} of term {o.last_term}, the member had entry {o.witness_index} or a later term)"
     known = f", log entry {o.last_index}" if o.last_index is not None else ""
     return f"{o.member} ({o.file_class}{known})"

@@ -264,7 +264,7 @@ REFUSED: list[t.Any] = [
             down("c2", file_class="outdated-copy", last_index=7, witness_index=9),
             up("c3", last_index=9),
         ],
-        "no quorum: 1 of 3 .* c1 .an old copy: its log ends at entry 5, the member had entry 9",
+        "no quorum: 1 of 3 .* c1 .an old copy: its log ends at entry 5 of term None, the member had entry 9",
         id="two old copies of three are reported with what they hold",
     ),
 ]
