@@ -70,7 +70,8 @@ def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervis
         "ConfigMap ovn-chassis": "changed",
         "OVNChassis node-0007": "changed",
     }
-    assert one["requests"] <= 2 + 15  # two looks, and the Lease between and after them
+    # Two looks, and the Lease between and after them; a slow run renews it as well, which are two requests.
+    assert one["requests"] <= 2 + 15 + 2 * int(one.seconds // 20)
 
 
 def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
@@ -342,9 +343,8 @@ def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
     assert cut.seconds < 40
     made = len(hypervisors.chassis())
     assert 0 < made < 400
-    # Nobody could give the Lease back; it ends by itself, and who is in a hurry takes it over.
-    assert "break_lock" in hypervisors(may_fail=True)["msg"]
-    finished = actions(hypervisors(break_lock=True))
+    # Nobody could release the Lease, but its holder has ended on this machine, so nobody waits for it.
+    finished = actions(hypervisors())
     assert len(hypervisors.chassis()) == 400
     created = sum(action == "created" for name, action in finished.items() if name.startswith("OVNChassis"))
     assert created in (400 - made, 400 - made - 1)  # the one whose answer nobody waited for may have come late

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._manifests.names import (
     DATABASES,
     Database,
@@ -49,6 +49,9 @@ class ControlPlane(DeclaredObjects):
 
     def present(self) -> None:
         self._check()
+        self.claims_before = {
+            item["metadata"].get("uid") for key, item in self.live.index.items() if key[1] == "PersistentVolumeClaim"
+        }
         try:
             if not self.check_mode and self._pending():
                 self._take_lease()
@@ -144,6 +147,10 @@ class ControlPlane(DeclaredObjects):
                     rest = self.deadline.left()
                     share = self.deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED))
                     database.roll_out(share, self.wanted.wait_timeout)
+            except (Unreachable, TimedOut) as e:
+                failures.append(e)
+                if str(self.cluster.server) in str(e):
+                    break  # nobody can be asked about the second one either
             except OvnError as e:
                 failures.append(e)
         for database in self.databases.values():
@@ -184,8 +191,13 @@ class ControlPlane(DeclaredObjects):
                 mark_claims(
                     *(self.cluster, self.wanted, self.live, d, record.cid),
                     check_mode=self.check_mode,
-                    note=self.done.append,
+                    note=self._note_claim,
                 )
+
+    def _note_claim(self, one: Done) -> None:
+        """A claim that was made in this run is as new as its mark, and check mode cannot know it."""
+        if one.before is not None and one.before["metadata"].get("uid") in self.claims_before:
+            self.done.append(one)
 
     def _renew(self, database: Database, there: Object, what: str, claims: t.Sequence[Object] = ()) -> str:
         """Why not, empty if it was done. While there is no StatefulSet, nobody makes these claims as they were."""
