@@ -81,6 +81,8 @@ def installation(raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterat
         stack.callback(lambda: [northd.kill() for northd in built.northds])
         built.start_northd()
         until(lambda: built.northd("status") == "Status: active", "northd to be active")
+        servers = ",".join(built.options["northbound"])
+        until(lambda: run("ovn-nbctl", f"--db={servers}", "--bare", "list", "NB_Global"), "northd to have worked once")
         yield built
 
 
