@@ -120,7 +120,7 @@ def sanity_tests(session: nox.Session, python: str | Path) -> None:
         script = cache / f"get_pip_{version.replace('.', '_')}.py"
         if not script.exists():
             session.run(
-                str(python),
+                sys.executable,
                 "-m",
                 "pip",
                 "download",
@@ -225,7 +225,7 @@ def sanity(session: nox.Session) -> None:
     sanity_tests(session, sys.executable)
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="uv|virtualenv")
 def importer(session: nox.Session) -> None:
     """Build the collection and let Galaxy's importer judge it."""
     python = install(session, "requirements/importer.txt")
@@ -254,7 +254,7 @@ def newest_python() -> str | None:
     return None
 
 
-@nox.session(venv_backend="virtualenv", python=newest_python())
+@nox.session(venv_backend="uv|virtualenv", python=newest_python())
 def newest(session: nox.Session) -> None:
     """Unit tests, sanity and ansible-lint with the newest ansible-core."""
     if newest_python() is None:
