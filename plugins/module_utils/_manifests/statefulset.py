@@ -106,7 +106,7 @@ def _member(context: Context, database: Database, mounts: list[Object]) -> Objec
         "OVN_DB_FILE": f"{_DATA}/{STEMS[database]}.db",
         "OVN_RUN_DIR": pods.RUN,
         "OVN_STATE_DIR": f"{pods.RUN}/launcher",
-        # Off the disk of the database; what outlives the pod is in the record.
+        # Off the disk of the database. It ends with the pod: an old volume is noticed only while the pod that used the newer one lives.
         "OVN_WITNESS_FILE": f"{pods.RUN}/witness-{database}",
         # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
         "OVN_CLIENT_ENDPOINTS": ",".join(context.first_endpoints(database, MOST_MEMBERS)),

@@ -40,4 +40,4 @@ class RaftBackend(t.Protocol):
         """
 
     def report(self, decided: Round) -> None:
-        """Hear of what comes next, for messages. Nothing was done yet."""
+        """Tell people what the next round does. Nothing was done yet."""

@@ -143,7 +143,7 @@ class Maintenance:
         )
 
     def _takes_part(self, o: Observation, member: Member) -> bool:
-        """Whether a member that is on its way in, or was on its way out, is a member as it stands.
+        """Whether a member that is expected or being replaced takes part already, so that it only has to be confirmed.
 
         The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
         """

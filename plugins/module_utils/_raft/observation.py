@@ -18,7 +18,7 @@ from .record import Record, parse_record
 
 # The launcher's names for what lies on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
-# Nothing of the cluster's data can come back from these; the member has to join anew.
+# Nothing of the cluster's data can come back from these; the member has to join again.
 LOST = frozenset(
     {
         *("none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"),

@@ -69,7 +69,8 @@ def next_round(
     since = progress.since if kind and kind == progress.reason else now
     if decided.step is not None and now - since > run.wait_timeout:
         raise TimedOut(
-            f"Gave up after {run.wait_timeout:g} s: {reason}. No data was lost and no member is half-way in a step: correct the cause, then run again."
+            f"Timed out after {run.wait_timeout:g} s waiting for this step: {reason}. No data was lost and no member is half-way in a step: correct the "
+            "cause, then run again."
         )
     return decided, Progress(kind, since, leaderless_since, decided.ahead)
 

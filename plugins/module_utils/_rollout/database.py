@@ -116,7 +116,7 @@ class DatabaseRollout(ObservedDatabase):
     def acquire(self, step: str) -> bool:
         if self.deadline.expired:
             raise TimedOut(
-                f"Gave up after {self.wait_timeout:g} s: {step}. The databases are safe; run again to go on."
+                f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
             )
         return self.context.lease.take(step)
 

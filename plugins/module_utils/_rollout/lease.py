@@ -39,7 +39,7 @@ def _now() -> float:
 
 
 def seconds_left(spec: t.Mapping[str, t.Any], now: datetime.datetime) -> float:
-    """How long a Lease still counts; not positive if it is free or void."""
+    """How long a Lease still counts; not positive if it is free or has expired."""
     if not spec.get("holderIdentity") or not spec.get("renewTime"):
         return 0.0
     end = parse_moment(spec["renewTime"]) + datetime.timedelta(seconds=spec.get("leaseDurationSeconds") or _SECONDS)
@@ -140,7 +140,7 @@ class RunLease:
                 doing = (live["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
                 raise Refused(
                     f'Another run works on {self.what}: "{holder}", step "{doing}". Wait for it. If it is dead, the Lease '
-                    f"{self.name} is void in {int(left) + 1} s; to go on at once set break_lock=true.",
+                    f"{self.name} expires in {int(left) + 1} s; to go on at once set break_lock=true.",
                     holder=holder,
                 )
             time.sleep(min(_LOOKS_EVERY, patience))
@@ -171,7 +171,7 @@ class RunLease:
         self._renewed = now
 
     def release(self) -> None:
-        """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it becomes void by itself."""
+        """Give it back if it is ours. Who was overtaken has nothing to give back, and without an API server it expires by itself."""
         held = self._end()
         if held is not None:
             self._give_back(held)

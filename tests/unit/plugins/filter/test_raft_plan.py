@@ -139,7 +139,7 @@ def test_waiting_ends_with_the_reason() -> None:
     assert first["refusals"] == []
     progress = first["progress"]["northbound"]
     old = {**first, "progress": {"northbound": {**progress, "since": progress["since"] - 61}}}
-    assert "Gave up after 60 s" in raft_plan(electing, run, old)["refusals"][0]
+    assert "Timed out after 60 s" in raft_plan(electing, run, old)["refusals"][0]
 
 
 BEFORE = {**RUN, "before_changes": True}

@@ -120,7 +120,9 @@ def test_the_same_step_is_due_for_no_longer_than_the_limit() -> None:
     progress = Progress()
     for now in (0.0, 50.0, 60.0):
         _decided, progress = next_round(run(wait_timeout=60), world, progress, now, gate=open_gate)
-    with pytest.raises(TimedOut, match="Gave up after 60 s: wait for m2 to find the other members"):
+    with pytest.raises(
+        TimedOut, match="Timed out after 60 s waiting for this step: wait for m2 to find the other members"
+    ):
         next_round(run(wait_timeout=60), world, progress, 61.0, gate=open_gate)
 
 

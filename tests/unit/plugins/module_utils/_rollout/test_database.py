@@ -233,7 +233,7 @@ def test_a_target_is_looked_at_once_more_before_a_step(
 
 
 def test_who_has_no_time_left_takes_no_step() -> None:
-    with pytest.raises(TimedOut, match=r"Gave up after 0 s: restart m1\. .*run again"):
+    with pytest.raises(TimedOut, match=r"Timed out after 0 s waiting for this step: restart m1\. .*run again"):
         rollout(FakeCluster(), record(), 3).acquire("restart m1")
 
 
