@@ -114,8 +114,11 @@ class RunLease:
             self._write(self._body(step, now, self.holder), self.held)
             lapsed, self._lapsed = self._lapsed, False
             return lapsed
+        asked = _now()
         live = self._await_free(now)
-        self._write(self._body(step, self.server_time(), self.holder), live)
+        if _now() - asked > _LOOKS_EVERY:  # it was waited for
+            now = self.server_time()
+        self._write(self._body(step, now, self.holder), live)
         threading.Thread(target=self._keep, daemon=True).start()
         return True
 
