@@ -917,7 +917,7 @@ def test_the_api_server_freezes_midway(plane: ControlPlane) -> None:
     assert refused.failed
     assert plane.server.url in refused["msg"]
     assert "no answer" in refused["msg"] or "within" in refused["msg"], refused["msg"]
-    assert refused.seconds < 60
+    assert refused.seconds < 120  # it ends by itself, also on a busy machine
     plane.late(break_lock=True)
     assert {"StatefulSet ovn-northbound", "StatefulSet ovn-southbound"} <= set(plane.ours())
 

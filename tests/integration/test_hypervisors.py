@@ -340,7 +340,7 @@ def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
     assert cut.failed
     assert "OVNChassis node-" in cut["msg"]
     assert server.url in cut["msg"]
-    assert cut.seconds < 40
+    assert cut.seconds < 120  # it ends by itself, also on a busy machine
     made = len(hypervisors.chassis())
     assert 0 < made < 400
     # Nobody could release the Lease, but its holder has ended on this machine, so nobody waits for it.
