@@ -80,29 +80,29 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
 def parts_of_this_project() -> list[Part]:
     """All parts. The gates follow one another: they share a copy of the collection.
 
-    Tests have limits of time, so no more run at once than keeps two processors busy: the next scenario comes when a half of the integration tests has ended.
+    Tests have limits of time, so those with daemons follow one another, and the gates, which only compute, yield to them.
     """
     parts = [
         Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",)),
         Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), on_request=True),
-        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=3")),
+        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=4")),
         session(
             "integration",
             "on an API server",
-            "packages",
-            "tools",
+            "integration loopback",
             "api-server",
-            arguments=("-m", "api_server", "--numprocesses=3"),
+            arguments=("-m", "api_server", "--numprocesses=4"),
         ),
     ]
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
+    before = "integration on an API server"
     for scenario in scenarios:
-        before = ("packages", "tools") if scenario == "machines" else ("integration loopback",)
-        parts.append(session("molecule", scenario, *before, arguments=("--scenario-name", scenario)))
+        parts.append(session("molecule", scenario, before, arguments=("--scenario-name", scenario)))
+        before = f"molecule {scenario}"
     chaos = ("env", "SEED=11", "BUDGET=120", ".venv/bin/nox", "--session", "chaos")
-    parts.append(Part("chaos", chaos, ("integration on an API server",)))
+    parts.append(Part("chaos", chaos, (before,)))
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
