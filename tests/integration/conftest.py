@@ -241,6 +241,11 @@ def run(*command: str, timeout: float = 30) -> str:
     return result.stdout
 
 
+def within(seconds: float) -> float:
+    """A limit that holds on an idle machine, and a longer one on a busy one: limits are about what is waited for, not about the machine."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def until(reached: t.Callable[[], t.Any], what: str, timeout: float = 20) -> t.Any:
     """The first true value of `reached()`; the test fails with `what` when it does not come."""
     end = time.monotonic() + timeout

@@ -13,7 +13,7 @@ import _control_plane
 import pytest
 from _control_plane import CID, PLACES, SIZES, SPEC, WHOLE, ControlPlane, actions, touched, warnings
 from _pods_on_api import Controllers, Kubelet
-from conftest import Ran, RunModule, until
+from conftest import Ran, RunModule, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
@@ -509,7 +509,7 @@ def test_a_member_without_a_node_keeps_nobody_waiting(plane: ControlPlane, kubel
     stopped = Trouble(plane, "ovn-northbound-2")
     stopped.unscheduled("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", seconds=60)
     ran = plane(spec=WHOLE, wait=wait, wait_timeout=120, may_fail=wait)
-    assert ran.seconds < 15
+    assert ran.seconds < within(15)
     assert ran.failed is wait
     told = ran["msg"] if wait else [words for words in warnings(ran) if "ovn-northbound-2 does not" in words][-1]
     assert "ovn-northbound-2 does not take part" in told
@@ -522,7 +522,7 @@ def test_a_member_without_a_node_keeps_nobody_waiting(plane: ControlPlane, kubel
     stopped.unscheduled("0/3 nodes are available.", seconds=12)
     late = plane(spec=WHOLE, wait=wait, wait_timeout=120, may_fail=wait)
     assert (late.seconds > 4) is wait
-    assert late.seconds < 40
+    assert late.seconds < within(40)
 
 
 IMAGE = 'Back-off pulling image "registry.example.com/no-ovn:1": not found'
@@ -574,7 +574,7 @@ def test_a_pod_that_cannot_start_ends_the_run_early(
         happens(plane, database)
     ran = plane(may_fail=True, wait_timeout=150)
     assert ran.failed
-    assert ran.seconds < 100  # one database after the other
+    assert ran.seconds < within(100)  # one database after the other
     for part in [*words, "run again"]:
         assert part in ran["msg"], ran["msg"]
     assert ran["msg"].count("Kubernetes says") == 2  # once for each database
@@ -674,7 +674,7 @@ def test_the_api_server_goes_away_midway(plane: ControlPlane) -> None:
     assert refused.failed
     assert plane.server.url in refused["msg"] or plane.server.kubeconfig in refused["msg"]
     assert "Cannot " in refused["msg"]
-    assert refused.seconds < 90
+    assert refused.seconds < within(90)
     held = plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
     assert held  # nobody could give it back; it ends by itself, and who is in a hurry takes it over
     plane.late(break_lock=True)
@@ -917,7 +917,7 @@ def test_the_api_server_freezes_midway(plane: ControlPlane) -> None:
     assert refused.failed
     assert plane.server.url in refused["msg"]
     assert "no answer" in refused["msg"] or "within" in refused["msg"], refused["msg"]
-    assert refused.seconds < 120  # it ends by itself, also on a busy machine
+    assert refused.seconds < within(60)
     plane.late(break_lock=True)
     assert {"StatefulSet ovn-northbound", "StatefulSet ovn-southbound"} <= set(plane.ours())
 

@@ -154,6 +154,6 @@ def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
     parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["integration on an API server"])]
-    assert parts == ["packages", "tools", "api-server", "integration on an API server"]
+    assert parts == ["packages", "tools", "api-server", "integration loopback", "integration on an API server"]
     with pytest.raises(SystemExit, match="There is no part nosuch"):
         ci.needed(ci.parts_of_this_project(), ["nosuch"])
