@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Run the parts of continuous integration side by side, each as soon as the parts that it needs have ended.
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run

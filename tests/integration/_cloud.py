@@ -126,16 +126,16 @@ class _Project:
     def __init__(self, chance: random.Random, number: int, ports: int) -> None:
         self.chance, self.number, self.ports = chance, number, ports
         self.id = self._id().replace("-", "")
-        self.groups = [self._id().replace("-", "_") for _ in range(GROUPS_OF_PROJECT)]
-        self.members: list[list[str]] = [[] for _ in self.groups]
-        self.addresses: list[list[str]] = [[] for _ in self.groups]
+        self.groups = [self._id().replace("-", "_") for _group in range(GROUPS_OF_PROJECT)]
+        self.members: list[list[str]] = [[] for _group in self.groups]
+        self.addresses: list[list[str]] = [[] for _group in self.groups]
         self.done: list[Operation] = []
 
     def _id(self) -> str:
         return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
 
     def _mac(self) -> str:
-        return "fa:16:3e:" + ":".join(f"{self.chance.getrandbits(8):02x}" for _ in range(3))
+        return "fa:16:3e:" + ":".join(f"{self.chance.getrandbits(8):02x}" for _octet in range(3))
 
     def operations(self) -> list[Operation]:
         router_ports, floating = [], list[str]()

@@ -190,7 +190,7 @@ class SimulatedBackend:
 
     def _settle(self) -> None:
         """A few election timers pass."""
-        for _ in range(2):
+        for _time in range(2):
             events.settle(self.world)
         events.check(self.world)
 

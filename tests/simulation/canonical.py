@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
@@ -30,14 +31,7 @@ def canonical(world: World) -> None:
         newest = _revisions(world, database)
         records: dict[int, Record | None] = {}
 
-        def record(
-            value: Record | None, newest: list[int] = newest, records: dict[int, Record | None] = records
-        ) -> Record | None:
-            if value is None:
-                return None
-            if id(value) not in records:
-                records[id(value)] = _intern(value, ids, newest)
-            return records[id(value)]
+        record = functools.partial(_interned, ids=ids, newest=newest, records=records)
 
         for _host, slot in world.slots(database):
             slot.file = file(slot.file, logs)
@@ -160,6 +154,16 @@ def _files(slot: Slot) -> list[File]:
 
 
 _RECORDS: dict[str, Record] = {}
+
+
+def _interned(
+    value: Record | None, *, ids: _Ids, newest: list[int], records: dict[int, Record | None]
+) -> Record | None:
+    if value is None:
+        return None
+    if id(value) not in records:
+        records[id(value)] = _intern(value, ids, newest)
+    return records[id(value)]
 
 
 def _intern(record: Record, ids: _Ids, revisions: list[int]) -> Record:

@@ -150,7 +150,7 @@ def _wrong_types(record: Record) -> t.Iterator[str]:
     }
     yield from (f"{what} is {value!r}, not a text" for what, value in texts.items() if not isinstance(value, str))
     for what in ("revision", "epoch"):
-        if type(found[what]) is not int or found[what] < 0:
+        if isinstance(found[what], bool) or not isinstance(found[what], int) or found[what] < 0:
             yield f"{what} is {found[what]!r}, not a whole number"
     for what in ("hold", "formed"):
         if not isinstance(found[what], bool):

@@ -74,7 +74,7 @@ class ObservedDatabase:
             context.name,
             run.database,
             context.now,
-            lambda: context.lease.check(),
+            self._check_lease,
         )
         self.pods: dict[str, dict[str, t.Any]] = {}
         self.set: dict[str, t.Any] | None = None
@@ -86,6 +86,9 @@ class ObservedDatabase:
         self.schemas = Schemas(None, None)
         self.unknown: dict[str, str] = {}  # member to why it could not be examined
         self.steps: list[str] = []
+
+    def _check_lease(self) -> None:
+        self.context.lease.check()
 
     @property
     def set_name(self) -> str:

@@ -39,7 +39,7 @@ def status(
     declared: int = 3,
     left: t.Sequence[Left] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
-    endpoints: dict[str, str] = ENDPOINTS,
+    endpoints: dict[str, str] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
         generation=3,
@@ -48,7 +48,7 @@ def status(
         schemas=schemas,
         previous=previous or {},
         verdicts={"northbound": northbound, "southbound": southbound},
-        endpoints=endpoints,
+        endpoints=endpoints or ENDPOINTS,
         chassis=chassis,
         now=now,
         northd=northd,
