@@ -26,6 +26,8 @@ ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_HOME": str(
 BIN = Path(sys.executable).parent
 _CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 TESTBED_CACHE = Path(os.environ.get("TESTBED_CACHE") or Path(_CACHE, "c5c3-ovn-testbed"))
+TESTS_FAILED = 1  # pytest's exit status
+UNSTEADY = 5  # so many failed integration tests are tried again, alone
 SCENARIOS = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
 
 # Shims of version managers answer for every Python and fail for most: ansible-test would trust them.
@@ -317,8 +319,19 @@ def integration(session: nox.Session) -> None:
     if "not api_server" not in session.posargs:
         api_server(session)
     # The tests wait four fifths of their time. Each worker has an API server of its own, so the tests of a file need not stay together.
-    parallel = ("--numprocesses=6", "--dist=worksteal")
-    session.run("pytest", "tests/integration", *parallel, *session.posargs)
+    cache = HERE / ".nox" / "pytest-integration"
+    shutil.rmtree(cache, ignore_errors=True)
+    command = ["pytest", "tests/integration", "-o", f"cache_dir={cache}", "--numprocesses=6", "--dist=worksteal"]
+    session.run(*command, *session.posargs, success_codes=[0, TESTS_FAILED])
+    failed = cache / "v" / "cache" / "lastfailed"
+    unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
+    if not unsteady:
+        return
+    if len(unsteady) > UNSTEADY:
+        session.error(f"{len(unsteady)} tests failed")
+    # A machine that is short of processors lets a limit of time pass, a defect fails again. What was unsteady is told either way.
+    session.run(*command, *session.posargs, "--numprocesses=0", "--last-failed")
+    session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))
 
 
 @nox.session

@@ -62,7 +62,8 @@ def test_creation_needs_the_permit_and_uses_the_timer(cluster: Cluster) -> None:
     first.env["OVN_REVISION"] = "r7"
     first.up()
     until(lambda: "Election timer: 2500" in first.cluster_status(), "the timer")
-    assert (first.state(), first.state("sid"), first.state("revision")) == ("running", first.sid, "r7")
+    until(lambda: first.state() == "running", "the launcher's word that the server runs")
+    assert (first.state("sid"), first.state("revision")) == (first.sid, "r7")
     assert tool("db-name", first.file) == DATABASE
 
 
