@@ -260,6 +260,7 @@ class LoopbackBackend:
         self.root = Path(tempfile.mkdtemp(prefix="ovn-loopback-", dir=directory))
         self.database, self.election_timer, self.step_seconds = database, election_timer, 30.0
         self.steps: list[str] = []
+        self.acts: list[Step] = []  # of the last run, without waits
         self._acquired, self._acts_left = False, t.cast("int | None", None)
         launcher = self.root / "ovn-raft-launcher"
         launcher.write_text(SCRIPT)
@@ -308,7 +309,7 @@ class LoopbackBackend:
 
         `dies_before`: the run is killed before its so many-th act (lock, record, step); the rest is for the next run.
         """
-        self.steps, self._acquired, self._acts_left = [], False, dies_before
+        self.steps, self.acts, self._acquired, self._acts_left = [], [], False, dies_before
         with contextlib.suppress(RunKilled):
             converge(self, self._description(**options))
         return self.steps
@@ -374,6 +375,8 @@ class LoopbackBackend:
 
     def report(self, decided: Round) -> None:
         self.steps.append(decided.title)
+        if decided.step and decided.step.action != "wait":
+            self.acts.append(decided.step)
 
     # Facts ---------------------------------------------------------------------------------------------------------
     @property

@@ -39,6 +39,7 @@ class SimulatedBackend:
         self.acted = False
         self.rounds = 0
         self.decisions: list[str] = []
+        self.steps: list[Step] = []  # without waits
         self._version = world.map_version[database]
         self._faults = 0
         self._outdated = False  # the lock is newer than what was observed
@@ -117,6 +118,8 @@ class SimulatedBackend:
 
     def report(self, decided: Round) -> None:
         self.decisions.append(decided.title)
+        if decided.step and decided.step.action != "wait":
+            self.steps.append(decided.step)
 
     def write_record(self, record: Record, step: Step | None) -> None:
         self.point("before the record is written")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import random
+import sys
 import time
 import typing as t
 
@@ -302,16 +303,23 @@ def _random_run(world: World, random_: random.Random) -> Event:
 
 
 def randomly(
-    starts: t.Sequence[str], depth: int, budget: float, seed: int, *, live: bool = True, most: int = 1
+    starts: t.Sequence[str],
+    depth: int,
+    budget: float,
+    seed: int,
+    *,
+    live: bool = True,
+    most: int = 1,
+    stories: int = sys.maxsize,
 ) -> Report:
-    """Stories of up to `depth` events, until the budget ends or `most` violations are found."""
+    """`stories` of up to `depth` events, less if the budget ends before or `most` violations are found."""
     report, began, random_ = Report(depth=depth), time.monotonic(), random.Random(seed)
     processor = time.process_time()
     firsts = {start: STARTS[start].world() for start in starts}
     for first in firsts.values():
         canonical(first)
     kinds: set[str] = set()
-    while time.monotonic() - began < budget and len(report.found) < most:
+    while report.stories < stories and time.monotonic() - began < budget and len(report.found) < most:
         start = random_.choice(list(starts))
         world, story = firsts[start].copy(), list[Event]()
         report.stories += 1

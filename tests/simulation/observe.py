@@ -167,9 +167,11 @@ def _observe(world: World, database: str, host: Host) -> Observation:
     }
     if server is None:
         return Observation(host.name, **known)
+    data = server.data
+    if data.kind == "left":
+        return Observation(host.name, running=True, **known)
     raft = Raft(world, database)
     connected = raft.connected(host)
-    data = server.data
     return Observation(
         host.name,
         running=True,

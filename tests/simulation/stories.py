@@ -158,6 +158,39 @@ STORIES: tuple[Named, ...] = (
             *(("crash", "m1"), ("crash", "m2"), ("start", "m1"), ("start", "m2")),
         ),
     ),
+    *(
+        Named(
+            f"lost before its copy of the record was written, killed at point {point}",
+            "a member that joined again by an older copy of the record is confirmed under its new id",
+            "new machines",
+            (during((point, ("kill",))), ("lose", "m3"), ("start", "m3")),
+        )
+        for point in (31, 32)
+    ),
+    Named(
+        "adopted under a wrong address",
+        "a member that could not be examined is not adopted under an address that is not its own",
+        "five machines",
+        (("flaky", "m1"), ("lose_all_records",), ("wrong_address", "m1"), RUN),
+    ),
+    Named(
+        "declared under a wrong address",
+        "the address of a member that was held back follows the inventory",
+        "growing machines",
+        (("scale", 3), ("wrong_address", "m2"), RUN),
+    ),
+    Named(
+        "the only file is deleted",
+        "a server that runs on a deleted file hands its data to joiners before it ends",
+        "new pods",
+        (during((9, ("kill",))), during((3, ("unlink", "ovn-northbound-0"))), ("good_settings",)),
+    ),
+    Named(
+        "the only file of the only member is deleted",
+        "a server that has the only copy of the data is not restarted",
+        "growing pods",
+        (("good_settings",), ("unlink", "ovn-northbound-0")),
+    ),
 )
 
 # Found, and not corrected yet: each fails until it is, and then belongs above.

@@ -1,4 +1,4 @@
-"""A slice of the exploration: what `make simulate` does for longer. It starts at the same seed each time, so a failure can be repeated."""
+"""A slice of the exploration: what `make simulate` does for longer. It is the same each time and on each machine, so a failure can be repeated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 
 from simulation.explore import STARTS, Report, exhaustive, randomly
 
-SECONDS = 20
+STORIES = 1000
+LONG = 600.0  # seconds that are never needed
 
 
 def complain(report: Report) -> str:
@@ -15,13 +16,13 @@ def complain(report: Report) -> str:
 
 @pytest.mark.parametrize("start", ["new machines", "three machines"])
 def test_no_short_sequence_of_events_breaks_a_rule(start: str) -> None:
-    report = exhaustive(start, 4, SECONDS, faults=2)
+    report = exhaustive(start, 2, LONG, faults=2)
     assert not report.found, complain(report)
-    assert report.depth >= 1
+    assert report.depth == 2
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_no_random_story_breaks_a_rule(start: str) -> None:
-    report = randomly([start], 8, SECONDS / 4, seed=8)
+    report = randomly([start], 8, LONG, seed=8, stories=STORIES)
     assert not report.found, complain(report)
-    assert report.stories > 5
+    assert report.stories == STORIES

@@ -385,8 +385,21 @@ class Raft:
         self._depose()
         self._elect()
         self.replicate()
+        self._leave()
         self._join()
         self._remember()
+
+    def _leave(self) -> None:
+        """A leader that was removed from its own list goes when a majority of the others has that list."""
+        for _host, slot in self.running():
+            server = t.cast(Server, slot.server)
+            if server.leader and server.data.sid not in server.data.servers:
+                others = [_data(other) for _h, other in self.running() if other is not slot]
+                same = [data for data in others if data.sid in server.data.servers and data.log is server.data.log]
+                if 2 * len(same) > len(server.data.servers):
+                    slot.write(server.data._replace(kind="left"))
+                    if slot.server is not None:
+                        slot.server = slot.server._replace(data=server.data._replace(kind="left"), leader=False)
 
     def _remember(self) -> None:
         """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears."""
@@ -510,7 +523,8 @@ class Raft:
         if target is not None and done:
             slot = target[1]
             slot.write(_data(slot)._replace(kind="left"))
-            slot.server = None
+            if slot.server is not None:  # it goes on without a database
+                slot.server = slot.server._replace(data=_data(slot)._replace(kind="left"), leader=False)
         return done
 
 

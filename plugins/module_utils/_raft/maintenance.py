@@ -103,7 +103,8 @@ class Maintenance:
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        refuse_unusable_files(self.run, [o for o in self.seen.values() if not self._is_failed_join(o)])
+        known = [o for o in self.seen.values() if not (self._is_failed_join(o) or self._has_joined_again(o))]
+        refuse_unusable_files(self.run, known)
 
     # --- the record ------------------------------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ class Maintenance:
             elif member.address != address:
                 raise Refused(changed_address(self.run, name, member.address, address))
         for o in self.seen.values():
-            if self._takes_part(o, self.record.members[o.member]):
+            if self._takes_part(o, self.record.members[o.member]) or self._has_joined_again(o):
                 self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid or o.file_sid)
         if not self.record.formed and all(m.state == "confirmed" for m in self.record.members.values()):
             self.record = self.record.replace(formed=True)
@@ -123,7 +124,8 @@ class Maintenance:
     def _never_joined(self, name: str, member: Member) -> bool:
         """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.seen.get(name)
-        if o is None or o.connected or member.state != "expected" or member.sid is not None:
+        # One that is held back for now is `replacing` without an id.
+        if o is None or o.connected or member.state not in ("expected", "replacing") or member.sid is not None:
             return False
         listed = self.leader.listed if self.leader is not None else {}
         sid = o.sid or o.file_sid
@@ -140,6 +142,23 @@ class Maintenance:
             and self.leader is not None
             and (o.file_sid is None or self._unlisted(o.file_sid))
             and (member is None or (member.state == "expected" and member.sid in (None, o.file_sid)))
+        )
+
+    def _has_joined_again(self, o: Observation) -> bool:
+        """Whether a confirmed member lost its disk and joined under another id: its copy of the record was older and still expected it.
+
+        The leader lists that id under the member's own address, so it is no copy of another member; the old id is a ghost from now on.
+        """
+        member = self.record.members.get(o.member)
+        return (
+            member is not None
+            and member.state == "confirmed"
+            and o.connected
+            and o.sid is not None
+            and o.sid != member.sid
+            and self.leader is not None
+            and self.leader.listed.get(o.sid[:4]) == member.address
+            and all(other.sid != member.sid for other in self.seen.values())
         )
 
     def _takes_part(self, o: Observation, member: Member) -> bool:
@@ -253,13 +272,12 @@ class Maintenance:
         able = [o for o in running if o.member in voters]
         quorum = majority(len(voters))
         if len(able) >= quorum:
-            outdated = tuple(o.member for o in running if o.restart_reason)
+            outdated = tuple(o.member for o in running if o.restart_reason and not o.lost)
             timers = [status.election_timer for o in running if (status := _status(o)) is not None]
             patience = 3 * max(timers, default=DEFAULT_TIMER) / 1000 + _ELECTION_SLACK
             if outdated and self.run.restart and not self.missing and self.history.leaderless > patience:
-                for o in running:
-                    if o.restart_reason:
-                        self._refuse_start_problem(o)
+                for name in outdated:
+                    self._refuse_start_problem(self.seen[name])
                 # All at once: nobody is served now, and one alone may not understand the others.
                 words = f"restart {self.run.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
                 return Step("restart", outdated, words)
@@ -306,7 +324,13 @@ class Maintenance:
         No client has its endpoints before all members have joined once. Afterwards the restart of the only member is an outage.
         """
         leader = self.leader
-        if leader is None or not leader.restart_reason or not self.run.restart or len(leader.listed) != 1:
+        if (
+            leader is None
+            or leader.lost
+            or not leader.restart_reason
+            or not self.run.restart
+            or len(leader.listed) != 1
+        ):
             return None
         if len(self.record.members) == 1 or not (self.run.allow_outage or not self.record.formed):
             return None
@@ -350,6 +374,14 @@ class Maintenance:
             zombie = member.state == "confirmed" and o.running and not o.connected and self._unlisted(member.sid)
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.lost or zombie))):
                 continue
+            if o.running and o.connected and not self._is_spare(o):
+                if any(m.state == "expected" for m in self.record.members.values()):
+                    continue  # they take its data over first
+                if len(self.leader.listed) == 1:
+                    raise Refused(
+                        f"{self.run.database} on {o.member}: its file is gone, and the only copy of the data is in the memory of the running server. Nothing "
+                        "was changed. Let the server write it again with ovsdb-server/compact (ovs-appctl), then run again."
+                    )
             self.record = self.record.with_member(o.member, state="replacing")
             old_sid = self._old_sid(o, member)
             listed = not self._unlisted(old_sid)
@@ -368,6 +400,12 @@ class Maintenance:
             given_up = (o.file_sid or member.sid or _NO_SID) if o.file_class in _NEVER_STARTS else member.sid
             self.record = self.record.with_member(o.member, state="expected", sid=given_up)
         return None
+
+    def _is_spare(self, o: Observation) -> bool:
+        """Whether the others are a majority of the leader's list."""
+        listed = self.leader.listed if self.leader is not None else {}
+        others = [x for x in self.seen.values() if x is not o and x.connected and x.sid and x.sid[:4] in listed]
+        return len(others) >= majority(len(listed))
 
     def _old_sid(self, o: Observation, member: Member) -> str | None:
         """The server id that has to leave the list before this member joins again, None if there is none.
@@ -464,7 +502,8 @@ class Maintenance:
 
     def _restart(self) -> Step | None:
         """Members that lag first, the leader last, looked up again each time."""
-        due = [o for o in self.seen.values() if o.restart_reason and o.running]
+        # One whose file is gone would come back without data.
+        due = [o for o in self.seen.values() if o.restart_reason and o.running and not o.lost]
         if not due or not self.run.restart:
             if due:
                 self.warnings.append(

@@ -27,6 +27,7 @@ from .step import (
     Round,
     Run,
     Step,
+    changed_address,
     cluster_ids,
     next_revision,
     refuse_unusable_files,
@@ -168,8 +169,12 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
     refuse_cluster(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
+    listed = next((o.listed for o in seen if o.leader), {})
     for o in seen:
         sid = o.sid or o.file_sid
+        address = listed.get(o.sid[:4]) if o.sid else None
+        if address and address != run.declared[o.member]:
+            raise Refused(changed_address(run, o.member, address, run.declared[o.member]))
         if sid and (o.running or o.file_class in STARTABLE):
             record = record.with_member(o.member, state="confirmed", sid=sid)
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."

@@ -18,7 +18,7 @@ import typing as t
 from .._errors import Changed, TimedOut
 from .backend import RaftBackend
 from .gates import gate_reason
-from .observation import Observation
+from .observation import STARTABLE, Observation
 from .plan import plan_round
 from .record import Record
 from .step import Gate, History, Round, Run, Step
@@ -98,11 +98,12 @@ def hold_back(
     starting = decided.step.members if decided.step is not None and decided.step.action == "start" else ()
     for name, member in record.members.items():
         joins = member.state == "expected" and record.cid is not None and name in able_to_start
-        running = name in observations and observations[name].running
+        seen = observations.get(name)
         was = before.members.get(name) if before else None
         # Nobody could join before the cluster had an id, whatever the record said.
         could_join = before is not None and before.cid is not None and was is not None and was.state == "expected"
-        if joins and not running and name not in starting and not could_join:
+        may_have_joined = could_join and (seen is None or seen.file_class in STARTABLE)
+        if joins and name not in starting and not may_have_joined and not (seen is not None and seen.running):
             record = record.with_member(name, state="replacing")
     unchanged = before is not None and record.replace(revision=before.revision) == before
     return None if unchanged and not decided.stale_copies else record

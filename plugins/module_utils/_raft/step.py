@@ -160,7 +160,7 @@ def cluster_ids(seen: t.Sequence[Observation]) -> dict[str, list[str]]:
 def changed_address(run: Run, member: str, recorded: str, declared: str) -> str:
     """The message for a member that is declared under another address than it has."""
     return (
-        f"{member} is recorded with the {run.database} address {recorded}, {run.words.declaration} says {declared}. "
+        f"{member} has the {run.database} address {recorded}, {run.words.declaration} says {declared}. "
         "The address is part of a member's identity: change it back, or replace the member. Nothing was changed."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
 
 import pytest
@@ -25,7 +26,7 @@ from raft_observations import (
     with_state,
 )
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
@@ -341,6 +342,18 @@ def test_a_lost_record_is_adopted_with_a_warning() -> None:
     assert result.record.cid == CID
     assert result.record.permit is None
     assert "adopted" in result.warnings[0]
+
+
+def test_a_member_is_not_adopted_under_another_address_than_the_cluster_knows() -> None:
+    declared = {**ADDRESSES, "c1": "tcp:192.0.2.99:6643"}
+    with pytest.raises(
+        Refused,
+        match=rf"c1 has the northbound address {re.escape(ADDRESSES['c1'])}, the inventory says tcp:192\.0\.2\.99:6643",
+    ):
+        decide(
+            [up("c1", None, file_class="unknown"), *(up(n, None) for n in NAMES[1:])],
+            dataclasses.replace(RUN, declared=declared),
+        )
 
 
 def test_a_missing_copy_of_the_record_is_written_again() -> None:

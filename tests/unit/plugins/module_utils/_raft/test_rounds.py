@@ -87,6 +87,20 @@ def test_a_member_that_runs_is_not_held_back() -> None:
     assert hold_back(decided, {"m1": Observation("m1", running=True)}, NAMES) == EXPECTED
 
 
+@pytest.mark.parametrize(
+    ("file_class", "state"),
+    [("none", "replacing"), ("broken", "replacing"), ("joining", "expected"), ("member", "expected")],
+)
+def test_a_member_that_could_join_before_is_held_back_unless_its_file_says_that_it_did(
+    file_class: str, state: str
+) -> None:
+    step = Step("kick", ("m0",), "remove m2", sid="2222")
+    decided = Round(EXPECTED, step, recorded=record(m1="expected"), stale_copies=True)
+    held = hold_back(decided, {"m1": Observation("m1", file_class=file_class)}, NAMES)
+    assert held is not None
+    assert held.members["m1"].state == state
+
+
 def test_a_record_that_says_nothing_new_is_not_written() -> None:
     assert hold_back(Round(record().replace(revision=8), recorded=record()), {}, NAMES) is None
 
