@@ -97,8 +97,11 @@ class ControlPlane:
                 return ran
         pytest.fail(f"No pods were asked for: {ran['msg']}")
 
+    def place(self, kind: str, name: str) -> str:
+        return f"{PLACES[kind].format(self.namespace)}/{name}"
+
     def get(self, kind: str, name: str) -> t.Any:
-        return json.loads(self.server.request("GET", f"{PLACES[kind].format(self.namespace)}/{name}"))
+        return json.loads(self.server.request("GET", self.place(kind, name)))
 
     def patch(self, kind: str, name: str, patch: t.Any, manager: str = "c5c3.ovn") -> None:
         self.server.request("PATCH", f"{PLACES[kind].format(self.namespace)}/{name}?fieldManager={manager}", patch)
@@ -109,7 +112,7 @@ class ControlPlane:
         return json.loads(self.server.request("POST", PLACES[kind].format(self.namespace), manifest))
 
     def remove(self, kind: str, name: str) -> None:
-        self.server.request("DELETE", f"{PLACES[kind].format(self.namespace)}/{name}")
+        self.server.request("DELETE", self.place(kind, name))
 
     def ours(self) -> dict[str, str]:
         """Everything with our label, with its resourceVersion."""

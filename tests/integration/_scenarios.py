@@ -114,7 +114,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("a lost record is read from the members", (("forget", 0),)),
     Scenario(
         "of a lost record and a lost disk, the members know who is to be removed",
-        (("forget", 0), ("lose", 3)),
+        (("lose", 3), ("forget", 0)),
         Expected(
             (r"remove the (ghost [0-9a-f]{4} at .*|lost member 3 \(SID\)) from northbound", "join 3 to northbound")
         ),

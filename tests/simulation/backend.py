@@ -42,6 +42,7 @@ class SimulatedBackend:
         self.steps: list[Step] = []  # without waits
         self._version = world.map_version[database]
         self._faults = 0
+        self._caught_up: set[str] = set()
         self._outdated = False  # the lock is newer than what was observed
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
@@ -51,6 +52,8 @@ class SimulatedBackend:
         self.world.now += _OBSERVATION
         self.rounds += 1
         self._faults = self.world.faults
+        logs = {id(_data(slot).log) for _host, slot in self.raft.leaders()}
+        self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
         self._outdated = False
         self._version = self.world.map_version[self.database]
         return self.look()
@@ -295,7 +298,12 @@ class SimulatedBackend:
     def _takes_writes(self) -> bool:
         """Whether a majority has all that the leader has."""
         for host, slot in self.raft.leaders():
-            same = [peer for peer in self.raft.peers(host).values() if _data(peer[1]).log is _data(slot).log]
+            # One that has caught up before it became slow shows that to nobody.
+            same = [
+                peer
+                for peer in self.raft.peers(host).values()
+                if _data(peer[1]).log is _data(slot).log or (peer[1].slow and peer[0].name in self._caught_up)
+            ]
             if 2 * len(same) > len(_data(slot).servers):
                 return True
         return False

@@ -270,7 +270,9 @@ def random_event(world: World, random_: random.Random, *, inside: bool = False) 
     if roll < 0.75:
         return (random_.choice(_CORE), name)
     if roll < 0.90:
-        return (random_.choice(_MORE), name)
+        event = random_.choice(_MORE)
+        # A run reads the inventory once, when it starts.
+        return ("write",) if inside and event in ("wrong_address", "right_address") else (event, name)
     if roll < 0.94:
         return (random_.choice(_GLOBAL),)
     other = random_.choice([other for other in world.hosts if other != name] or [name])

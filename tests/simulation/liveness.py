@@ -137,7 +137,8 @@ def recoverable(world: World) -> bool:
         ]
         ever = bool(world.clients[database] or world.acknowledged[database])
         if not files:
-            if ever or any(slot.record or slot.file for _h, slot in world.slots(database)):
+            recorded = world.config_map[database] is not None and world.config_map[database].cid
+            if ever or recorded or any(slot.record or slot.file for _h, slot in world.slots(database)):
                 return False
             continue
         newest = max(files, key=lambda file: file.position)

@@ -80,7 +80,8 @@ class SimulatedRun:
         for backend in self.backends.values():
             backend.release()
         acted = any(backend.acted for backend in self.backends.values())
-        if word == "refused" and not acted and not self.disturbed and self.changed:
+        # Whether settings are good shows only where they are.
+        if word == "refused" and not acted and not self.disturbed and self.changed and self.world.settings.loads:
             raise Violation(f"a refused run has changed something: {message}")
         if word == "done" and not self.disturbed:
             for name in self.hosts:
@@ -92,9 +93,12 @@ class SimulatedRun:
                         raise Violation(f"a run says that all is done, but {name} has another address than declared")
         if word == "refused" and " has no quorum" in message and not self.disturbed:
             for database in self.world.databases:
+                running = Raft(self.world, database).running()
+                # Of members that are not declared a run knows nothing.
                 if f"{database} has no quorum" in message and any(
                     Raft(self.world, database).has_majority(host)
-                    for host, _slot in Raft(self.world, database).running()
+                    for host, _slot in running
+                    if {other.name for other, _slot in running} <= set(self.world.declared)
                 ):
                     raise Violation(f"a run says that there is no quorum, but there is one: {message}")
         decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)

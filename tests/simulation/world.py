@@ -518,6 +518,12 @@ class Raft:
         if not kicked:
             return True
         target = self.peers(leader).get(kicked[0])
+        if (
+            target is not None
+            and target[0] is leader
+            and any(p[1].slow or p[1].full for p in self.peers(leader).values())
+        ):
+            return False  # a leader goes only if the others commit that
         servers = {key: value for key, value in data.servers.items() if key not in kicked}
         done = self._commit(leader, "servers", tuple(servers.items()))
         if target is not None and done:

@@ -35,6 +35,8 @@ from .view import DEFAULT_TIMER, freshness, majority
 
 # Files that the launcher neither starts nor moves aside by itself. It gives one up when the record names its server id as given up.
 _NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentifiable", "outdated-copy", "other-disk"})
+# Bytes without which a log entry of usual size does not fit.
+_LEAST_FREE = 2**16
 # Stands in the record for the id of a file from which none can be read.
 _NO_SID = "00000000-0000-0000-0000-000000000000"
 # An election takes up to three timers; nobody who restarts members disturbs one.
@@ -125,12 +127,16 @@ class Maintenance:
         """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.seen.get(name)
         # One that is held back for now is `replacing` without an id.
-        if o is None or o.connected or member.state not in ("expected", "replacing") or member.sid is not None:
+        if o is None or o.connected or member.state not in ("expected", "replacing"):
+            return False
+        if member.sid is not None and (self.leader is None or not self._unlisted(member.sid)):
             return False
         listed = self.leader.listed if self.leader is not None else {}
         sid = o.sid or o.file_sid
         is_joiner = o.file_class in ("joining", "joining-outdated") and self.leader is not None and self._unlisted(sid)
-        is_blank = not o.running and o.file_class in ("none", "empty")
+        is_blank = not o.running and (
+            o.file_class in ("none", "empty") or (o.file_class in _NEVER_STARTS and self._unlisted(o.file_sid))
+        )
         return (is_blank or is_joiner or self._is_failed_join(o)) and member.address not in listed.values()
 
     def _is_failed_join(self, o: Observation) -> bool:
@@ -171,7 +177,7 @@ class Maintenance:
         sid = o.sid if o.running else o.file_sid
         listed = self.leader is not None and not self._unlisted(sid) and sid is not None
         if o.lost:  # a member all the same, whose file was removed before anybody noted that it had joined
-            return member.state == "expected" and member.sid is None and o.connected and listed
+            return member.state == "expected" and member.sid != sid and o.connected and listed
         if o.connected and sid != member.sid:
             return member.state == "expected" or listed
         if o.running:
@@ -242,6 +248,7 @@ class Maintenance:
         return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
 
     def _with_leader(self) -> Step | None:
+        self._refuse_undeclared()
         for decide in (
             self._restart_disconnected,
             self._restart_alone,
@@ -266,6 +273,7 @@ class Maintenance:
         return None
 
     def _without_leader(self) -> Step | None:
+        self._refuse_undeclared()
         # A member that never joined has no vote: three of five that are declared may be all there are.
         voters = [name for name, m in self.record.members.items() if self._may_vote(name, m)]
         running = [o for o in self.seen.values() if o.running]
@@ -305,7 +313,18 @@ class Maintenance:
     def _gated(self, gate: str, member: str | None, step: Step) -> Step:
         """The step if its gate is open now, else a wait that says why."""
         why = self.gate(gate, list(self.seen.values()), member)
+        if gate == "may_stop" and not why:
+            why = self._disks_full(member)
         return Step("wait", step.members, f"{step.reason}: {why}") if why else step
+
+    def _disks_full(self, member: str | None) -> str:
+        """Why nobody could write without this member, empty if the others can: a server with a full disk answers as before, and keeps nothing."""
+        listed = self.leader.listed if self.leader is not None else {}
+        others = [o for o in self.seen.values() if o.member != member and o.connected]
+        full = [o.member for o in others if o.free_bytes is not None and o.free_bytes < _LEAST_FREE]
+        if not full or len(others) - len(full) >= majority(len(listed)):
+            return ""
+        return f"the disk of {', '.join(full)} is full, so too few members could write without {member}"
 
     def _restart_disconnected(self) -> Step | None:
         """A running member that takes no part costs nothing when it restarts, and corrected settings reach it only so (R29)."""
@@ -427,13 +446,11 @@ class Maintenance:
             member.state == "expected"
             and o.running
             and not o.connected
-            and o.file_class == "member"
-            and o.sid is not None
-            and self._unlisted(o.sid)
+            and (o.file_class == "left" or (o.file_class == "member" and o.sid is not None and self._unlisted(o.sid)))
             and not self.gate("quiet", list(self.seen.values()), None)
         )
         if is_outcast:
-            self.record = self.record.with_member(o.member, state="replacing", sid=o.sid)
+            self.record = self.record.with_member(o.member, state="replacing", sid=o.sid or o.file_sid or member.sid)
         return self.record.members[o.member]
 
     def _give_up_file(self, o: Observation, member: Member) -> Step | None:
@@ -461,15 +478,30 @@ class Maintenance:
         anonymous = any(o.running and o.sid is None for o in self.seen.values())
         heard = self._heard()
         for short, address in sorted(self.leader.listed.items()):
-            if short not in owned and address not in self.run.declared.values():
-                state = "living" if short in heard else "silent"
+            if short not in owned and not anonymous and short not in heard:
+                return self._kick(short, f"the ghost {short} at {address}")
+        return None
+
+    def _refuse_undeclared(self) -> None:
+        """A member that this run does not know of: what is decided without it may be wrong. One that leads is named by those that follow it."""
+        listed = dict(self.leader.listed) if self.leader is not None else {}
+        if self.leader is None:
+            for status in (_status(o) for o in self.seen.values() if o.connected):
+                listed |= {
+                    s.sid: s.address
+                    for s in (status.servers if status else ())
+                    if status and s.sid == status.leader_sid
+                }
+        known = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}
+        known |= {m.sid[:4] for m in self.record.members.values() if m.sid}
+        heard = self._heard()
+        for short, address in sorted(listed.items()):
+            if short not in known and address not in self.run.declared.values():
+                state = "living" if short in heard or self.leader is None else "silent"
                 raise Refused(
                     f"{self.run.database} has a {state} member {short} at {address} that {self.run.words.declaration} does not name. "
                     f"{self.run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
                 )
-            if short not in owned and not anonymous and short not in heard:
-                return self._kick(short, f"the ghost {short} at {address}")
-        return None
 
     def _leader_status(self) -> ClusterStatus | None:
         return _status(self.leader) if self.leader is not None else None

@@ -210,9 +210,9 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
         raise Refused(
             f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.words.reach}"
         )
-    refuse_unusable_files(run, seen)
+    # Nobody has joined under an address of the run before, so without a file that address says nothing.
+    refuse_unusable_files(run, [o for o in seen if o.file_class != "foreign-address" or o.running or o.file_sid])
     _refuse_start_problems(run, seen)
-    # Nobody has joined under an address of the run before.
     expected = {name: Member(address) for name, address in run.declared.items()}
     changed = permit.run != run.name or {name: m.address for name, m in record.members.items()} != run.declared
     renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time), members=expected))

@@ -48,5 +48,5 @@ def _refuse_other_members(run: Run, record: Record) -> None:
     for name, address in run.declared.items():
         member = record.members.get(name)
         # Whether one that is only expected, or held back, has ever joined is for the members to tell.
-        if member and member.address != address and (member.state not in ("expected", "replacing") or member.sid):
+        if member and member.address != address and (member.state not in ("expected", "replacing")):
             raise Refused(changed_address(run, name, member.address, address))
