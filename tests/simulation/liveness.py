@@ -69,10 +69,19 @@ def _declare_address(world: World, match: re.Match[str]) -> bool:
     changed = declared != world.declared
     world.declared = declared
     if len(declared) % 2 == 0:  # and the one that makes the number odd
-        world.declared = tuple(
-            name for name in world.hosts if name in {*declared, *list(world.hosts)[: len(declared) + 1]}
-        )
+        another = next(name for name in world.hosts if name not in declared)
+        world.declared = tuple(name for name in world.hosts if name in {*declared, another})
     return changed
+
+
+def _all_members(world: World, match: re.Match[str]) -> bool:
+    """Members that run and are not declared: they are the ones to bring back."""
+    running = {host.name for database in world.databases for host, slot in world.slots(database) if slot.server}
+    declared = tuple(name for name in world.hosts if name in {*world.declared, *running})
+    if len(declared) % 2 == 0 or declared == world.declared:
+        return False
+    world.declared = declared
+    return True
 
 
 def _smaller_side(world: World, match: re.Match[str]) -> bool:
@@ -84,6 +93,9 @@ def _smaller_side(world: World, match: re.Match[str]) -> bool:
             for _host, slot in world.slots(database)
             if slot.file and world.acknowledged[database] and world.acknowledged[database] <= slot.file.writes
         }
+        record = world.config_map[database]
+        if not keep and record is not None and record.cid:  # nothing was ever acknowledged
+            keep = {record.cid}
         for _host, slot in world.slots(database):
             if keep and slot.file is not None and slot.file.cid not in keep:
                 slot.server, slot.file, slot.record, changed = None, None, None, True
@@ -117,6 +129,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"Use the inventory that has its members", _first_hosts),
     Remedy(r"has a (living|silent) member \w+ at (?P<address>\S+) that", _declare_address),
     Remedy(r" is split: ", _smaller_side),
+    Remedy(r" has no quorum: ", _all_members),
     Remedy(r"name different clusters", _remove_records),
 )
 

@@ -518,11 +518,10 @@ class Raft:
         if not kicked:
             return True
         target = self.peers(leader).get(kicked[0])
-        if (
-            target is not None
-            and target[0] is leader
-            and any(p[1].slow or p[1].full for p in self.peers(leader).values())
-        ):
+        others = [
+            slot for host, slot in self.peers(leader).values() if host is not leader and not (slot.slow or slot.full)
+        ]
+        if kicked[0] == data.sid and 2 * len(others) <= len(data.servers) - 1:
             return False  # a leader goes only if the others commit that
         servers = {key: value for key, value in data.servers.items() if key not in kicked}
         done = self._commit(leader, "servers", tuple(servers.items()))

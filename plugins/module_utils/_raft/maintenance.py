@@ -105,8 +105,8 @@ class Maintenance:
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        known = [o for o in self.seen.values() if not (self._is_failed_join(o) or self._has_joined_again(o))]
-        refuse_unusable_files(self.run, known)
+        known = (self._is_failed_join, self._has_joined_again, self._has_old_copy)
+        refuse_unusable_files(self.run, [o for o in self.seen.values() if not any(fact(o) for fact in known)])
 
     # --- the record ------------------------------------------------------------------------------------------------------
 
@@ -147,7 +147,13 @@ class Maintenance:
             and not o.running
             and self.leader is not None
             and (o.file_sid is None or self._unlisted(o.file_sid))
-            and (member is None or (member.state == "expected" and member.sid in (None, o.file_sid)))
+            and (
+                member is None
+                or (
+                    member.state in ("expected", "replacing")
+                    and (member.sid == o.file_sid or self._unlisted(member.sid))
+                )
+            )
         )
 
     def _has_joined_again(self, o: Observation) -> bool:
@@ -165,6 +171,16 @@ class Maintenance:
             and self.leader is not None
             and self.leader.listed.get(o.sid[:4]) == member.address
             and all(other.sid != member.sid for other in self.seen.values())
+        )
+
+    def _has_old_copy(self, o: Observation) -> bool:
+        """Whether only an older copy of the record on its host calls its server id foreign. It is written again."""
+        member = self.record.members.get(o.member)
+        return (
+            o.file_class == "foreign-sid"
+            and member is not None
+            and member.sid == (o.sid or o.file_sid)
+            and o.recorded != self.record
         )
 
     def _takes_part(self, o: Observation, member: Member) -> bool:
@@ -332,7 +348,9 @@ class Maintenance:
             return None
         for o in self.seen.values():
             state = self.record.members[o.member].state
-            if o.running and not o.connected and o.restart_reason and not o.lost and state in ("expected", "confirmed"):
+            # A joiner has nothing to lose.
+            keeps = not o.lost or (state == "expected" and self._unlisted(o.sid))
+            if o.running and not o.connected and o.restart_reason and keeps and state in ("expected", "confirmed"):
                 self._refuse_start_problem(o)
                 return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
         return None
