@@ -315,7 +315,8 @@ class SimulatedBackend:
     def _check_quorum(self, before: bool, step: Step) -> None:
         if not before or step.action == "start":
             return
-        size = max((len(_data(slot).servers) for _host, slot in self.raft.running()), default=0)
+        members = [_data(slot) for _host, slot in self.raft.running() if _data(slot).kind == "member"]
+        size = max((len(data.servers) for data in members), default=0)
         events.settle(self.world)
         if size > 1 and not self._takes_writes():
             raise Violation(f"a step of ours costs the quorum: {step.reason}")

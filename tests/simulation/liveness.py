@@ -155,6 +155,9 @@ def recoverable(world: World) -> bool:
                 return False
             continue
         newest = max(files, key=lambda file: file.position)
+        records = [world.config_map[database], *(slot.record for _h, slot in world.slots(database))]
+        if any(record is not None and record.cid not in (None, newest.cid) for record in records):
+            return False
         good = {file.sid for file in files if file.cid == newest.cid} & set(newest.servers)
         if 2 * len(good) <= len(newest.servers):
             return False

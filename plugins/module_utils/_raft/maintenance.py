@@ -144,7 +144,7 @@ class Maintenance:
         member = self.record.members.get(o.member)
         return (
             o.file_class == "foreign-address"
-            and not o.running
+            and not o.connected
             and self.leader is not None
             and (o.file_sid is None or self._unlisted(o.file_sid))
             and (
@@ -346,7 +346,8 @@ class Maintenance:
         """A running member that takes no part costs nothing when it restarts, and corrected settings reach it only so (R29)."""
         if not self.run.restart:
             return None
-        for o in self.seen.values():
+        # Members before joiners: nobody joins while a member is away (R6).
+        for o in sorted(self.seen.values(), key=lambda o: self.record.members[o.member].state == "expected"):
             state = self.record.members[o.member].state
             # A joiner has nothing to lose.
             keeps = not o.lost or (state == "expected" and self._unlisted(o.sid))
