@@ -105,7 +105,7 @@ class Maintenance:
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        known = (self._is_failed_join, self._has_joined_again, self._has_old_copy)
+        known = (self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere)
         refuse_unusable_files(self.run, [o for o in self.seen.values() if not any(fact(o) for fact in known)])
 
     # --- the record ------------------------------------------------------------------------------------------------------
@@ -127,8 +127,10 @@ class Maintenance:
         """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.seen.get(name)
         # One that is held back for now is `replacing` without an id.
-        if o is None or o.connected or member.state not in ("expected", "replacing"):
+        if o is None or member.state not in ("expected", "replacing"):
             return False
+        if o.connected:
+            return self._is_recorded_elsewhere(o)
         if member.sid is not None and (self.leader is None or not self._unlisted(member.sid)):
             return False
         listed = self.leader.listed if self.leader is not None else {}
@@ -171,6 +173,16 @@ class Maintenance:
             and self.leader is not None
             and self.leader.listed.get(o.sid[:4]) == member.address
             and all(other.sid != member.sid for other in self.seen.values())
+        )
+
+    def _is_recorded_elsewhere(self, o: Observation) -> bool:
+        """Whether the leader lists this server under the address that is declared: then that of the record is not its own."""
+        listed = self.leader.listed if self.leader is not None else {}
+        return (
+            o.file_class == "foreign-address"
+            and o.connected
+            and o.sid is not None
+            and listed.get(o.sid[:4]) == self.run.declared[o.member]
         )
 
     def _has_old_copy(self, o: Observation) -> bool:
