@@ -21,8 +21,8 @@ options:
   run:
     description: >-
       What the run knows of itself. C(run) (name), C(time) (UTC), C(declared) (database to member to Raft address), C(expected_cid)
-      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names), C(new_cluster), C(accept_rollback) (booleans),
-      C(witnesses) (sentences about an older control plane), C(before_changes) (only say what forbids the whole run),
+      (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names), C(new_cluster), C(accept_rollback),
+      C(accept_lost_disk) (booleans), C(witnesses) (sentences about an older control plane), C(before_changes) (only say what forbids the whole run),
       C(wait_timeout) (for how many seconds the same step may be due). Positional.
     type: dict
     required: true
@@ -149,6 +149,7 @@ def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
         witnesses=tuple(run.get("witnesses") or ()) if boolean(run.get("looked_for_witnesses", True)) else None,
         new_cluster=boolean(run.get("new_cluster") or False),
         accept_rollback=boolean(run.get("accept_rollback") or False),
+        accept_lost_disk=boolean(run.get("accept_lost_disk") or False),
         wait_timeout=float(run["wait_timeout"]),
     )
 

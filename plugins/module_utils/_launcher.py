@@ -132,6 +132,7 @@ known_remote() { for one in $remotes; do case " $others " in *" $one "*) return 
 decide() {
     read_record
     examine
+    [ "$class" != none ] || judge_disk
     given_up=''
     if [ "$my_state" = expected ] && [ "$my_sid" != - ]; then
         case $class in
@@ -168,6 +169,8 @@ decide_by_class() {
             answer ask "$file is an old copy of this member: $detail. Run the playbook: it replaces the member."; return ;;
         other-disk,*)
             answer ask "$file lies on another disk: $detail. Run the playbook: it replaces the member."; return ;;
+        disk-missing,*)
+            answer ask "$file is absent, and its disk is not mounted: $detail. Mount it, or accept its loss with ovn_central_accept_lost_disk=true."; return ;;
         member,replacing | joining,replacing)
             answer ask "the record says replacing. Run the playbook: it goes on with that."; return ;;
         esac

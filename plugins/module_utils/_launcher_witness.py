@@ -83,6 +83,18 @@ judge_age() {
     fi
 }
 
+# No file, in a directory on another file system than the file of the last server: the disk is not mounted, or it was exchanged. Only what is
+# written on this machine counts. A member whose file has been given up joins on the disk that is there.
+judge_disk() {
+    case $my_state in leaving | absent) return 0 ;; expected) [ "$my_sid" = - ] || return 0 ;; esac
+    [ -r "$witness" ] || return 0
+    held_by=-
+    while read -r kind _ _ three _; do [ "$kind" != server ] || held_by=${three:--}; done <"$witness"
+    [ "$held_by" != - ] || return 0
+    here=$(disk_identity)
+    [ "$here" = - ] || [ "$here" = "$held_by" ] || class=disk-missing detail="the file lay on file system $held_by, $directory is on $here"
+}
+
 # Of the last bytes of the file; fails if they cannot be read.
 digest_of_end() {
     from=$((${identity%% *} - 4096))

@@ -108,6 +108,12 @@ options:
         copy of a volume was started. What was written after the copy is lost then, unless another member still has it.
     type: bool
     default: false
+  accept_lost_disk:
+    description:
+      - Whether a member is replaced whose volume is empty and lies on another file system than the member's file did. Such a disk may only not be mounted, so
+        a run refuses to count the file as lost by itself.
+    type: bool
+    default: false
   delete_data:
     description:
       - With O(state=absent), whether claims and records go, too. The content of both databases is lost then.
@@ -333,6 +339,7 @@ def main() -> t.NoReturn:
             "allow_outage": {"type": "bool", "default": False},
             "new_cluster": {"type": "bool", "default": False},
             "accept_rollback": {"type": "bool", "default": False},
+            "accept_lost_disk": {"type": "bool", "default": False},
             "delete_data": {"type": "bool", "default": False},
             "break_lock": {"type": "bool", "default": False},
             "force_conflicts": {"type": "bool", "default": False},

@@ -84,6 +84,26 @@ def test_a_member_that_runs_on_a_deleted_file_is_lost(
     assert (seen.file_class, seen.connected, seen.lost) == (file_class, True, True)
 
 
+def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster) -> None:
+    first, data = cluster.members[0], str(cluster.members[0].data)
+    for number in ("1", "2"):
+        subprocess.run(["truncate", "-s", "32M", f"{data}.{number}"], check=True, timeout=20)
+        subprocess.run(["mkfs.ext4", "-q", f"{data}.{number}"], check=True, timeout=60)
+        subprocess.run(["mount", "-o", "loop", f"{data}.{number}", data], check=True, timeout=20)
+        if number == "1":
+            cluster.found()
+            until(lambda: on_host(first).observe().witness_index, "sampled")
+    try:
+        seen = on_host(first).observe()
+        assert (seen.file_class, seen.connected, seen.lost) == ("disk-missing", True, False)
+        assert "Mount it" in seen.file_reason
+        assert seen.file_sid == seen.sid
+    finally:
+        first.kill()
+        for _number in ("2", "1"):
+            subprocess.run(["umount", data], check=True, timeout=20)
+
+
 def test_a_member_that_does_not_take_part_is_examined(cluster: Cluster, broken_launcher: str) -> None:
     members = cluster.complete()
     for member in members[1:]:

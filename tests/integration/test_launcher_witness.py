@@ -263,40 +263,98 @@ def test_an_old_copy_that_the_record_gives_up_is_moved_aside_and_joins(cluster: 
 
 
 # Another disk ------------------------------------------------------------------------------------------------------
-def test_a_file_on_another_disk_is_not_started(cluster: Cluster) -> None:
+class Disks:
+    """Two file systems that can be mounted where the first member has its database."""
+
+    def __init__(self, member: Member) -> None:
+        self.member, self.image = member, member.dir / "image"
+        for name in ("one", "two"):
+            subprocess.run(["truncate", "-s", "32M", f"{self.image}.{name}"], check=True, timeout=20)
+            subprocess.run(["mkfs.ext4", "-q", f"{self.image}.{name}"], check=True, timeout=60)
+
+    def mount(self, name: str) -> None:
+        subprocess.run(["mount", "-o", "loop", f"{self.image}.{name}", self.member.data], check=True, timeout=20)
+
+    def unmount(self, *options: str) -> None:
+        subprocess.run(["umount", *options, self.member.data], check=True, timeout=20)
+
+
+@pytest.fixture
+def disks(cluster: Cluster) -> t.Iterator[Disks]:
+    """The first disk is mounted."""
+    made = Disks(cluster.members[0])
+    made.mount("one")
+    yield made
+    for member in cluster.members:
+        member.kill()
+    while os.path.ismount(made.member.data):
+        made.unmount()
+
+
+def test_a_file_on_another_disk_is_not_started(cluster: Cluster, disks: Disks) -> None:
     first = cluster.found()
-    image = first.dir / "image"
+    until(lambda: known(first), "sampled")
     first.terminate()
-    for name in ("one", "two"):
-        subprocess.run(["truncate", "-s", "32M", f"{image}.{name}"], check=True, timeout=20)
-        subprocess.run(["mkfs.ext4", "-q", f"{image}.{name}"], check=True, timeout=60)
     shutil.copy2(first.file, first.dir / "file")
+    assert first.examined()["decision"] == "start"
+    disks.unmount()
+    disks.mount("two")
+    shutil.copy2(first.dir / "file", first.file)
+    assert "another disk" in asked(first, "other-disk")
+    disks.unmount()
+    disks.mount("one")
+    first.up()
+    first.terminate()
 
-    def mount(name: str) -> None:
-        subprocess.run(["mount", "-o", "loop", f"{image}.{name}", first.data], check=True, timeout=20)
-        if not first.file.exists():
-            shutil.copy2(first.dir / "file", first.file)
 
-    def unmount() -> None:
-        subprocess.run(["umount", first.data], check=True, timeout=20)
+def test_a_member_whose_disk_is_not_mounted_waits_for_it(cluster: Cluster, disks: Disks) -> None:
+    """The second disk stands for whatever lies under the mount point: this machine's file systems need not have an identity."""
+    first = cluster.found()
+    sid = first.sid
+    until(lambda: known(first), "sampled")
+    first.terminate()
+    disks.unmount()
+    disks.mount("two")
+    facts = first.examined()
+    assert (facts["class"], facts["decision"]) == ("disk-missing", "ask")
+    assert "Mount it," in facts["reason"]
+    assert "ovn_central_accept_lost_disk=true" in facts["reason"]
+    first.start(OVN_WAIT="1")
+    until(lambda: first.state("class") == "disk-missing", "waiting")
+    disks.unmount()
+    disks.mount("one")
+    until(first.connected, "started")
+    assert first.sid == sid
 
-    witness(first).unlink()
-    mount("one")
-    try:
-        first.up()
-        until(lambda: known(first), "sampled")
-        first.terminate()
-        shutil.copy2(first.file, first.dir / "file")
-        assert first.examined()["decision"] == "start"
-        unmount()
-        mount("two")
-        assert "another disk" in asked(first, "other-disk")
-        unmount()
-        mount("one")
-        first.up()
-        first.terminate()
-    finally:
-        unmount()
+
+def test_a_file_that_was_deleted_is_lost_and_its_disk_is_not_missing(cluster: Cluster, disks: Disks) -> None:
+    first = cluster.found()
+    until(lambda: known(first), "sampled")
+    first.kill()
+    first.file.unlink()
+    assert first.examined()["class"] == "none"
+
+
+def test_a_member_that_was_given_up_joins_on_the_disk_that_is_there(cluster: Cluster, disks: Disks) -> None:
+    members = cluster.complete()
+    first = members[0]
+    old = first.sid
+    until(lambda: known(first), "sampled")
+    first.terminate()
+    disks.unmount()
+    disks.mount("two")
+    leader = cluster.leader()
+    leader.appctl("cluster/kick", DATABASE, old)
+    until(lambda: f"({old[:4]} at" not in cluster.leader().cluster_status(), "unlisted")
+    cluster.declare(first, "replacing", old)
+    assert first.examined()["class"] == "disk-missing"
+    cluster.declare(first, "expected", old)
+    first.up()
+    assert first.sid != old
+    cluster.declare(first, "confirmed", first.sid)
+    until(lambda: known(first), "sampled")
+    first.kill()
+    assert first.examined()["decision"] == "start"
 
 
 # What it records ---------------------------------------------------------------------------------------------------

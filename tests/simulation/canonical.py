@@ -40,7 +40,8 @@ def canonical(world: World) -> None:
                 slot.server = slot.server._replace(data=data, settings=t.cast(Settings, settings(slot.server.settings)))
             disk = disks.setdefault(slot.disk, len(disks) + 1)
             if slot.snapshot is not None:
-                slot.snapshot = (file(slot.snapshot[0], logs), disk)
+                copy, copied_from = slot.snapshot
+                slot.snapshot = (file(copy, logs), disks.setdefault(copied_from, len(disks) + 1))
             if slot.witness is not None:
                 term, length = slot.witness.position
                 slot.witness = slot.witness._replace(

@@ -17,7 +17,9 @@ SENTENCES: dict[str, str] = {
     "start": "Somebody starts the units on {0}.",
     "down": "{0} is switched off.",
     "boot": "{0} boots.",
-    "lose": "{0} loses its database disk, and the servers on it end.",
+    "lose": "{0} loses what is on its database disk, and the servers on it end.",
+    "unmount": "{0} comes up without its database disk, and the servers on it end.",
+    "mount": "The database disk of {0} is mounted again, and its servers start.",
     "unlink": "The database files of {0} are deleted under the running servers.",
     "snapshot": "Somebody takes a snapshot of the database disk of {0}.",
     "restore": "{0} is switched off, its database disk goes back to the snapshot, and it boots.",
@@ -104,8 +106,21 @@ def _stop(world: World, host: Host, slot: Slot) -> None:
 
 def _lose(world: World, host: Host, slot: Slot) -> None:
     slot.server, slot.file = None, None
+
+
+def _unmount(world: World, host: Host, slot: Slot) -> None:
+    slot.snapshot = (slot.file, slot.disk)
+    _lose(world, host, slot)
     world.disks += 1
     slot.disk = world.disks
+
+
+def _mount(world: World, name: str) -> None:
+    for slot in world.hosts[name].slots.values():
+        if slot.snapshot is not None:
+            slot.server = None
+            slot.file, slot.disk = slot.snapshot
+    _boot(world, name)
 
 
 def _unlink(world: World, host: Host, slot: Slot) -> None:
@@ -296,6 +311,8 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "down": _down,
     "boot": _boot,
     "lose": _each(_lose),
+    "unmount": _each(_unmount),
+    "mount": _mount,
     "unlink": _each(_unlink),
     "snapshot": _each(_snapshot),
     "restore": _restore,

@@ -28,10 +28,12 @@ def decide(
     local: bool = True,
 ) -> Decision:
     """What the launcher of `member` does with this file; `address` is that of its settings."""
-    file_class = _class(file, witness, disk)
-    sid = file.sid if file is not None else None
     mine = record.members.get(member) if record is not None else None
     state, my_sid = (mine.state, mine.sid) if mine is not None else ("", None)
+    file_class = _class(file, witness, disk)
+    if file is None and witness is not None and witness.disk != disk and not (state == "expected" and my_sid):
+        file_class = "none" if state in ("leaving", "absent") else "disk-missing"  # R32
+    sid = file.sid if file is not None else None
     my_address = mine.address if mine is not None else ""
     others = (
         [m.address for name, m in record.members.items() if name != member and m.state != "absent"] if record else []
@@ -55,7 +57,7 @@ def decide(
         refused = _foreign(file, file_class, record, state, my_sid, my_address or address)
         if refused is not None:
             return refused
-        if file_class in ("outdated-copy", "other-disk"):
+        if file_class in ("outdated-copy", "other-disk", "disk-missing"):
             return Decision("ask", file_class, f"the file is of the class {file_class}")
         if file_class in ("member", "joining") and state == "replacing":
             return Decision("ask", file_class, "the record says replacing")

@@ -123,7 +123,15 @@ def _first_hosts(world: World, match: re.Match[str]) -> bool:
     return changed
 
 
+def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
+    """The disk does not come back: the operator says so."""
+    changed = "accept_lost_disk" not in world.confirmed
+    world.confirmed |= {"accept_lost_disk"}
+    return changed
+
+
 REMEDIES: tuple[Remedy, ...] = (
+    Remedy(r"disk-missing", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
     Remedy(r"Use the inventory that has its members", _first_hosts),

@@ -68,6 +68,7 @@ class SimulatedRun:
 
     def run(self) -> Outcome:
         word, message = "done", ""
+        missing = self._missing_disks()
         try:
             self._run()
         except (Refused, Conflict) as e:
@@ -83,6 +84,8 @@ class SimulatedRun:
         # Whether settings are good shows only where they are.
         if word == "refused" and not acted and not self.disturbed and self.changed and self.world.settings.loads:
             raise Violation(f"a refused run has changed something: {message}")
+        if missing - self._missing_disks() and not self.disturbed:
+            raise Violation(f"a member was removed whose disk is not mounted: {min(missing - self._missing_disks())}")
         if word == "done" and not self.disturbed:
             for name in self.hosts:
                 for database in self.world.databases:
@@ -104,6 +107,18 @@ class SimulatedRun:
         decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)
         rounds = sum(backend.rounds for backend in self.backends.values())
         return Outcome(word, message, acted, self.points, decisions, rounds)
+
+    def _missing_disks(self) -> set[tuple[str, str, str]]:
+        """Listed members whose file lay on another disk than the one that is there now. Nobody but the operator may count them as lost (R32)."""
+        found: set[tuple[str, str, str]] = set()
+        for database in self.world.databases:
+            leaders = Raft(self.world, database).leaders()
+            listed = leaders[0][1].server.data.servers if leaders and leaders[0][1].server else {}
+            for host, slot in self.world.slots(database):
+                known = slot.witness
+                if slot.file is None and known is not None and known.disk != slot.disk and known.sid in listed:
+                    found.add((database, host.name, known.sid))
+        return found if "accept_lost_disk" not in self.world.confirmed else set()
 
     def _run(self) -> None:
         plans = {database: self.plan_of(database) for database in self.world.databases}
@@ -141,6 +156,7 @@ class SimulatedRun:
             witnesses=tuple(f"clients know cluster {cid}" for cid in known),
             new_cluster="new_cluster" in world.confirmed,
             accept_rollback="accept_rollback" in world.confirmed,
+            accept_lost_disk="accept_lost_disk" in world.confirmed,
         )
 
     def _apply_objects(self, plans: t.Mapping[str, Run]) -> None:

@@ -142,6 +142,18 @@ STORIES: tuple[Named, ...] = (
         (("damage", "m3"), ("crash", "m2"), ("lose_all_records",)),
     ),
     Named(
+        "a disk that is not mounted",
+        "a member that comes up without its disk is not replaced, and goes on when it is mounted",
+        "three machines",
+        (("unmount", "m3"), RUN, ("mount", "m3"), ("down", "m1"), ("write",)),
+    ),
+    Named(
+        "a disk that never comes back",
+        "a member whose disk stays away is replaced once the operator accepts the loss",
+        "three machines",
+        (("unmount", "m3"), RUN),
+    ),
+    Named(
         "never joined",
         "members that are declared and never joined do not count for the quorum",
         "growing machines",

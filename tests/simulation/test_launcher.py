@@ -89,7 +89,9 @@ def records(file: File | None) -> t.Iterator[Record]:
         yield Record("northbound", members, 1, cid=cid, retired_cids=t.cast(t.Any, retired), permit=given, hold=hold)
 
 
-def script_says(folder: Path, file: Path | None, record: Record | None, witness: str = "") -> dict[str, str]:
+def script_says(
+    folder: Path, file: Path | None, record: Record | None, witness: str = "", path: str = os.environ["PATH"]
+) -> dict[str, str]:
     """What the real script says of this file, with this content of its witness."""
     script, database, copy = folder / "launcher", folder / "db" / "ovnnb_db.db", folder / "record"
     script.write_text(SCRIPT)
@@ -105,7 +107,7 @@ def script_says(folder: Path, file: Path | None, record: Record | None, witness:
             (copy / name).write_text(content)
     (folder / "witness").write_text(witness)
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": path,
         "OVN_DATABASE": "northbound",
         "OVN_MEMBER": "m1",
         "OVN_RECORD_DIR": str(copy),
@@ -159,4 +161,26 @@ def test_the_witness_counts_as_in_the_script(
     said = script_says(tmp_path, path, record, f"server {file.sid} {last} -\ncommitted {file.sid} {term} {last}\n")
     # The log of a file that no server has had yet is empty in the model.
     decided = decide(file, record, "m1", ADDRESS, Witness(file.sid, (terms, entries), 0))
+    assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)
+
+
+@pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent", None])
+@pytest.mark.parametrize("sid", [None, OTHER_ID], ids=["without a server id", "with a server id"])
+@pytest.mark.parametrize("disk", [1, 2], ids=["the same disk", "another disk"])
+def test_an_absent_file_is_lost_only_on_its_own_disk_as_in_the_script(
+    tmp_path: Path, state: t.Any, sid: str | None, disk: int
+) -> None:
+    """`stat` names a file system here: those of the machine that tests need not have an identity."""
+    stat = tmp_path / "bin" / "stat"
+    stat.parent.mkdir()
+    stat.write_text(
+        f'#!/bin/sh\ncase $3 in %T) echo ext2/ext3 ;; %i) echo 1 ;; *) exec {shutil.which("stat")} "$@" ;; esac\n'
+    )
+    stat.chmod(0o755)
+    if state == "confirmed" and sid is None:
+        sid = OTHER_ID
+    members = {"m1": Member(ADDRESS, state, sid)} if state else {}
+    record = Record("northbound", {**members, "m2": Member(PEER)}, 1, cid=OTHER_ID)
+    said = script_says(tmp_path, None, record, f"server {OTHER_ID} 7 {disk}\n", f"{stat.parent}:{os.environ['PATH']}")
+    decided = decide(None, record, "m1", ADDRESS, Witness(OTHER_ID, (1, 1), disk), 1)
     assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)

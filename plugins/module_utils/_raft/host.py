@@ -21,7 +21,7 @@ from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
-from .observation import Observation
+from .observation import DISK_MISSING, Observation
 from .outcomes import check_unresponsive, lists, not_joined, settled, still_listed
 from .record_dir import read_record
 from .start_check import Space, find_start_problem, measure_space
@@ -139,17 +139,17 @@ class HostMember:
     def _with_file(self, seen: Observation, environment: dict[str, str]) -> Observation:
         """What lies under the name of the database. A member that takes part is the better witness: of its file only the presence counts."""
         if seen.connected:
-            file_class = self._presence(environment.get("OVN_DB_FILE", ""))
-            return dataclasses.replace(seen, file_class=file_class, file_cid=seen.cid, file_sid=seen.sid)
-        try:
-            code, out, err = self.run([self.launcher, "state"], environment)
-        except OSError as e:
-            code, out, err = 1, "", str(e)
-        file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
-        if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
-            words = err.strip()[-300:] or "it said nothing"
-            reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {words}. Run the playbook again."
-            return dataclasses.replace(seen, file_class="unknown", file_reason=reason)
+            file_class, reason = self._presence(environment.get("OVN_DB_FILE", "")), ""
+            if file_class == "none":  # a disk that was unmounted under the server is no deleted file
+                file, _problem = self._examined_file(environment)
+                if file.get("class") == DISK_MISSING:
+                    file_class, reason = DISK_MISSING, file["reason"]
+            return dataclasses.replace(
+                seen, file_class=file_class, file_reason=reason, file_cid=seen.cid, file_sid=seen.sid
+            )
+        file, problem = self._examined_file(environment)
+        if problem:
+            return dataclasses.replace(seen, file_class="unknown", file_reason=problem)
         return dataclasses.replace(
             seen,
             file_class=file["class"],
@@ -159,6 +159,19 @@ class HostMember:
             last_term=number_or_none(file.get("last_term")),
             last_index=number_or_none(file.get("last_index")),
         )
+
+    def _examined_file(self, environment: dict[str, str]) -> tuple[dict[str, str], str]:
+        """Return what the launcher says of the file, or why it says nothing that can be used."""
+        try:
+            code, out, err = self.run([self.launcher, "state"], environment)
+        except OSError as e:
+            code, out, err = 1, "", str(e)
+        file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+        if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
+            words = err.strip()[-300:] or "it said nothing"
+            reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {words}. Run the playbook again."
+            return {}, reason
+        return file, ""
 
     @staticmethod
     def _presence(path: str) -> str:

@@ -15,7 +15,7 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
-from .observation import STARTABLE, Observation
+from .observation import DISK_MISSING, STARTABLE, Observation
 from .parse import ClusterStatus
 from .record import Member, Record
 from .step import (
@@ -74,6 +74,11 @@ class Maintenance:
             self.warnings.append(
                 f"{self.run.database}: {', '.join(unknown)} has a file, but no launcher to examine it; what follows is known once it is installed."
             )
+        for o in self.seen.values():
+            if o.file_class == DISK_MISSING and o.running:
+                self.warnings.append(
+                    f"{self.run.database} on {o.member} runs, but would not start again: {o.file_reason}"
+                )
         self._update_members()
         noted = self.record
         refusal: Refused | None = None
@@ -363,6 +368,7 @@ class Maintenance:
             state = self.record.members[o.member].state
             # A joiner has nothing to lose.
             keeps = not o.lost or (state == "expected" and self._unlisted(o.sid))
+            keeps = keeps and o.file_class != DISK_MISSING
             if o.running and not o.connected and o.restart_reason and keeps and state in ("expected", "confirmed"):
                 self._refuse_start_problem(o)
                 return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
@@ -409,7 +415,7 @@ class Maintenance:
             raise AssertionError("only asked for when there is a leader")
         where = f"{self.run.database} on"
         for o in self.seen.values():
-            if o.member in self.missing:
+            if o.member in self.missing or o.file_class == DISK_MISSING:
                 continue
             member = self.record.members[o.member]
             if (
@@ -506,7 +512,11 @@ class Maintenance:
             return None
         owned = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}
         owned |= {m.sid[:4] for m in self.record.members.values() if m.sid}
-        anonymous = any(o.running and o.sid is None for o in self.seen.values())
+        anonymous = any(
+            o.sid is None
+            and (o.running or (o.file_class == DISK_MISSING and self.record.members[o.member].sid is None))
+            for o in self.seen.values()
+        )
         heard = self._heard()
         for short, address in sorted(self.leader.listed.items()):
             if short not in owned and not anonymous and short not in heard:
@@ -549,6 +559,8 @@ class Maintenance:
         for o in self.seen.values():
             if o.member in self.missing or self.record.members[o.member].state != "expected":
                 continue
+            if not o.running and o.file_class == DISK_MISSING:
+                continue
             if not o.running:
                 self._refuse_start_problem(o)
                 step = Step("start", (o.member,), f"join {o.member} to {self.run.database}")
@@ -589,10 +601,11 @@ class Maintenance:
 
     def _refuse_start_problem(self, o: Observation) -> None:
         """R33: nothing is stopped that would not come back, and nothing joins with an address that is not its own."""
-        if o.start_problem:
+        problem = o.file_reason if o.file_class == DISK_MISSING else o.start_problem
+        if problem:
             raise Refused(
                 f"{self.run.database} on {o.member} is not {'restarted' if o.running else 'started'}: it would not come back, because "
-                f"{o.start_problem.rstrip('.')}. Correct that, then run again."
+                f"{problem.rstrip('.')}. Correct that, then run again."
             )
 
     def _lag(self, o: Observation) -> int:
@@ -617,5 +630,7 @@ def _lost(o: Observation) -> str:
     """A member that does not run, with what is known of its file."""
     if o.file_class == "outdated-copy" and o.last_index is not None:
         return f"{o.member} (an old copy: its log ends at entry {o.last_index} of term {o.last_term}, the member had entry {o.witness_index} or a later term)"
+    if o.file_class == DISK_MISSING:
+        return f"{o.member} ({o.file_reason.rstrip('.')})"
     known = f", log entry {o.last_index}" if o.last_index is not None else ""
     return f"{o.member} ({o.file_class}{known})"

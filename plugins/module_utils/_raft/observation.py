@@ -25,6 +25,8 @@ LOST = frozenset(
         *("outdated-copy", "other-disk"),  # of this member, but not what it had acknowledged last (R25)
     }
 )
+# No file, but another file system than the one that held it (R32): it may only not be mounted, so nothing is lost until the operator says so.
+DISK_MISSING = "disk-missing"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,4 +89,7 @@ class Observation:
     def target(self) -> dict[str, t.Any]:
         """Return what a step relies on when this member is its target, as plain data."""
         target: dict[str, t.Any] = {"running": self.running, "connected": self.connected, "leader": self.leader}
-        return {**target, "sid": self.sid} if self.running else {**target, "file_class": self.file_class}
+        if self.running:
+            return {**target, "sid": self.sid}
+        # Whose disk is missing has no file: once the loss is accepted, the step relies on no more than that.
+        return {**target, "file_class": "none" if self.file_class == DISK_MISSING else self.file_class}

@@ -18,7 +18,7 @@ import typing as t
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .maintenance import Maintenance
-from .observation import STARTABLE, Observation
+from .observation import DISK_MISSING, STARTABLE, Observation
 from .record import Member, Permit, Record, latest
 from .standing import refuse_by_record, refuse_cluster
 from .step import (
@@ -30,6 +30,7 @@ from .step import (
     changed_address,
     cluster_ids,
     next_revision,
+    refuse_missing_disks,
     refuse_unusable_files,
     split_message,
     unexamined,
@@ -48,6 +49,8 @@ def plan_round(
     seen = [observations[name] for name in run.declared if name in observations]
     if run.accept_rollback:
         seen = [dataclasses.replace(o, file_class="member") if o.file_class == "outdated-copy" else o for o in seen]
+    if run.accept_lost_disk:
+        seen = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in seen]
     record = latest({o.member: o.recorded for o in seen}, len(run.declared))
     refuse_by_record(run, record)
     if record is None:
@@ -122,6 +125,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> R
     if cids:
         return _adopt(run, seen, next(iter(cids)), gate, history)
     refuse_unusable_files(run, seen)
+    refuse_missing_disks(run, seen)
     unknown = [o.member for o in seen if o.file_class == "unexamined"]
     if unknown:
         raise Refused(
@@ -212,6 +216,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
         )
     # Nobody has joined under an address of the run before, so without a file that address says nothing.
     refuse_unusable_files(run, [o for o in seen if o.file_class != "foreign-address" or o.running or o.file_sid])
+    refuse_missing_disks(run, seen)
     _refuse_start_problems(run, seen)
     expected = {name: Member(address) for name, address in run.declared.items()}
     changed = permit.run != run.name or {name: m.address for name, m in record.members.items()} != run.declared

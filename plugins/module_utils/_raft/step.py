@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
-from .observation import Observation
+from .observation import DISK_MISSING, Observation
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
@@ -96,6 +96,7 @@ class Words:
     remove_record: str = "Remove it on every central host if no database exists."
     new_cluster: str = "ovn_central_new_cluster=true"
     accept_rollback: str = "ovn_central_accept_rollback=true"
+    accept_lost_disk: str = "ovn_central_accept_lost_disk=true"
 
 
 PODS = Words(
@@ -110,6 +111,7 @@ PODS = Words(
     remove_record="Delete the ConfigMap if no database exists.",
     new_cluster="new_cluster=true",
     accept_rollback="accept_rollback=true",
+    accept_lost_disk="accept_lost_disk=true",
 )
 
 
@@ -134,6 +136,7 @@ class Run:
     witnesses: tuple[str, ...] | None = ()
     new_cluster: bool = False
     accept_rollback: bool = False
+    accept_lost_disk: bool = False
     wait_timeout: float = 120.0
 
 
@@ -171,6 +174,16 @@ def split_message(run: Run, cids: t.Mapping[str, t.Sequence[str]]) -> str:
         f"{run.database} is split: its members belong to different clusters ({sides}). Nothing was changed. Back up each side with ovsdb-client backup, decide "
         "which one holds the data, and move the other side's files away."
     )
+
+
+def refuse_missing_disks(run: Run, seen: t.Sequence[Observation]) -> None:
+    """`Refused` before a cluster is created beside a disk that may hold one (R32)."""
+    missing = [f"on {o.member} {o.file_reason.rstrip('.')}" for o in seen if o.file_class == DISK_MISSING]
+    if missing:
+        raise Refused(
+            f"{run.database} is not created, because a disk that held it is not mounted: {'; '.join(missing)}. Mount it, then run again, or accept the loss "
+            f"with {run.words.accept_lost_disk}. Nothing was created."
+        )
 
 
 def refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:

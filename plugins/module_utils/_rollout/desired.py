@@ -38,6 +38,7 @@ class Wanted:
     allow_outage: bool = False
     new_cluster: bool = False
     accept_rollback: bool = False
+    accept_lost_disk: bool = False
     break_lock: bool = False
     force_conflicts: bool = False
     wait: bool = True
@@ -111,6 +112,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
         allow_outage=params["allow_outage"],
         new_cluster=params["new_cluster"],
         accept_rollback=params["accept_rollback"],
+        accept_lost_disk=params["accept_lost_disk"],
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],

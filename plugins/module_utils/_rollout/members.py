@@ -61,4 +61,5 @@ def run_of(wanted: Wanted, database: Database, identity: str, time: str, witness
         witnesses=witnesses,
         new_cluster=wanted.new_cluster,
         accept_rollback=wanted.accept_rollback,
+        accept_lost_disk=wanted.accept_lost_disk,
     )

@@ -6,12 +6,25 @@ import dataclasses
 import typing as t
 
 import pytest
-from raft_observations import ADDRESSES, LISTED, NAMES, RECORD, RUN, SIDS, WITHOUT_C3, down, lost, up, with_state
+from raft_observations import (
+    ADDRESSES,
+    LISTED,
+    NAMES,
+    PERMIT,
+    RECORD,
+    RUN,
+    SIDS,
+    WITHOUT_C3,
+    down,
+    lost,
+    up,
+    with_state,
+)
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run
 
 HISTORY = History()
@@ -133,6 +146,40 @@ PROGRESS: list[t.Any] = [
         (),
         ("kick", ("c2",)),
         id="a member's file on another disk is replaced",
+    ),
+    pytest.param(
+        [lost("c3", file_class="disk-missing"), up("c1"), up("c2")],
+        (),
+        None,
+        id="a member whose disk is not mounted is not replaced",
+    ),
+    pytest.param(
+        [
+            up("c1", REPLACING_C3),
+            up("c2", REPLACING_C3),
+            lost("c3", REPLACING_C3, file_class="disk-missing"),
+        ],
+        (),
+        None,
+        id="a replacement does not go on while the disk is not mounted",
+    ),
+    pytest.param(
+        [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), lost("c3", EXPECTED_C3, file_class="disk-missing")],
+        (),
+        None,
+        id="a member that may have joined does not join again while its disk is not mounted",
+    ),
+    pytest.param(
+        [up("c1"), up("c2"), up("c3", file_class="disk-missing")],
+        (),
+        None,
+        id="a member whose disk was unmounted under it goes on",
+    ),
+    pytest.param(
+        [up("c1"), up("c2"), up("c3", file_class="disk-missing", connected=False, restart_reason=BAD)],
+        ("may_stop",),
+        ("wait", ("c3",)),
+        id="a member whose disk was unmounted under it is not restarted to give it settings",
     ),
     pytest.param(
         [
@@ -377,6 +424,45 @@ def test_an_accepted_rollback_starts_the_old_copies() -> None:
     with pytest.raises(Refused, match="ovn_central_accept_rollback=true"):
         decide(old)
     assert planned(decide(old, dataclasses.replace(RUN, accept_rollback=True))) == ("start", NAMES)
+
+
+def test_an_accepted_lost_disk_is_a_lost_file() -> None:
+    members = [lost("c3", file_class="disk-missing"), up("c1"), up("c2")]
+    accepted = decide(members, dataclasses.replace(RUN, accept_lost_disk=True))
+    assert planned(accepted) == ("kick", ("c2",))
+    assert accepted.step is not None
+    assert accepted.step.sid == SIDS["c3"]
+
+
+def test_a_step_on_an_accepted_lost_disk_fits_what_the_launcher_says_of_it() -> None:
+    """The launcher says so until the record gives the file up, and then that there is no file."""
+    assert lost("c3", file_class="disk-missing").target() == lost("c3").target()
+
+
+def test_a_member_whose_disk_was_unmounted_under_it_is_told_of_and_not_restarted() -> None:
+    reason = "northbound member c3: the disk that held it is not mounted."
+    running = [up("c1"), up("c2"), up("c3", file_class="disk-missing", file_reason=reason)]
+    assert decide(running).warnings == (f"northbound on c3 runs, but would not start again: {reason}",)
+    due = [*running[:2], dataclasses.replace(running[2], restart_reason=BAD)]
+    with pytest.raises(Refused, match="it would not come back, because northbound member c3: the disk"):
+        decide(due)
+
+
+def test_without_a_quorum_the_missing_disk_is_named() -> None:
+    members = [lost(n, file_class="disk-missing", file_reason=f"{n}: not mounted.") for n in ("c1", "c2")]
+    with pytest.raises(Refused, match=r"Not running: c1 \(c1: not mounted\); c2 \(c2: not mounted\)"):
+        decide([*members, up("c3", leader=False, connected=False)])
+
+
+@pytest.mark.parametrize("record", [None, PERMIT], ids=["no record", "a bootstrap that was cut off"])
+def test_nothing_is_created_beside_a_disk_that_is_not_mounted(record: Record | None) -> None:
+    copy = record.as_dict() if record else None
+    fresh = [Observation(n, record=copy) for n in ("c1", "c2")]
+    away = Observation("c3", record=copy, file_class="disk-missing", file_reason="its disk is away.")
+    with pytest.raises(Refused, match=r"on c3 its disk is away\. Mount it, .* ovn_central_accept_lost_disk=true"):
+        decide([*fresh, away])
+    accepted = dataclasses.replace(RUN, accept_lost_disk=True)
+    assert planned(decide([*fresh, away], accepted)) == ("start", ("c1",))
 
 
 def test_nothing_is_created_before_somebody_has_looked_for_an_older_control_plane() -> None:

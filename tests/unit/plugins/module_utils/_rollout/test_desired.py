@@ -34,6 +34,7 @@ def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Wanted
         "allow_outage": False,
         "new_cluster": False,
         "accept_rollback": False,
+        "accept_lost_disk": False,
         "break_lock": False,
         "force_conflicts": False,
         "wait": True,
