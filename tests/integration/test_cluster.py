@@ -600,6 +600,52 @@ def test_a_registry_that_is_there_again(plane: ControlPlane, kubelet: Kubelet, m
     assert not plane(spec=WHOLE)["changed"]
 
 
+def test_a_refused_run_recreates_no_stuck_pod(plane: ControlPlane, kubelet: Kubelet) -> None:
+    """R27: one pod never starts, and a new one would; but the file of another member refuses the run."""
+    plane(spec=WHOLE, wait=False, wait_timeout=120)
+    kubelet.has_image = False
+    kubelet.deleted("ovn-northbound-2")
+    kubelet.has_image = True
+    strange = kubelet.members["ovn-northbound-1"]
+    strange.kill()
+    strange.file.write_bytes(b"OVSDB JSON 2 0000000000000000000000000000000000000000\n{}")
+    strange.start(OVN_WAIT="1")
+    until(lambda: strange.state() == "refuse", "the launcher refuses")
+    before = plane.get("Pod", "ovn-northbound-2")["metadata"]["uid"]
+    ran = plane(spec=WHOLE, may_fail=True, wait_timeout=60)
+    assert "is a standalone database" in ran["msg"]
+    assert plane.get("Pod", "ovn-northbound-2")["metadata"]["uid"] == before
+    strange.kill()
+    strange.file.unlink()
+    strange.start(OVN_WAIT="1")
+    again = plane(spec=WHOLE, may_fail=True, wait_timeout=60)
+    assert "make the pod ovn-northbound-2 anew" in " ".join(again["steps"]), again["msg"]
+    assert plane.get("Pod", "ovn-northbound-2")["metadata"]["uid"] != before
+
+
+def test_check_mode_goes_on_over_claims_whose_pods_the_run_creates(
+    plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records, StatefulSet and pods are gone, and the claims stay: a run creates the pods and asks their launchers."""
+    monkeypatch.setattr(control_plane, "await_workloads", lambda _cluster, _wanted, seen, *_: seen)
+    monkeypatch.setattr(control_plane, "observer_trouble", lambda *_: "")
+    plane(spec=WHOLE, wait_timeout=120)
+    cid = plane.recorded("northbound")["cid"]
+    plane.remove("ConfigMap", "ovn-northbound-record")
+    recreated(plane, kubelet, "northbound")
+    for member in kubelet.members.values():
+        for name in ("cid", "members"):
+            (member.record / name).write_text("")
+    predicted = plane(check=True, spec=WHOLE)
+    pods = ", ".join(f"ovn-northbound-{index}" for index in range(SIZES["northbound"]))
+    assert f"What follows for northbound is known when {pods} runs." in warnings(predicted)
+    assert not any("northbound" in step for step in predicted["steps"])
+    ran = plane(spec=WHOLE, wait_timeout=120)
+    assert touched(ran) == touched(predicted)
+    assert plane.recorded("northbound")["cid"] == cid
+    assert not plane(check=True, spec=WHOLE)["changed"]
+
+
 def test_a_quota_that_was_full_before_the_run_ends_nothing(plane: ControlPlane) -> None:
     """Events live for an hour. The controllers are asked once, without a change of what they shall make."""
     plane.begin()

@@ -24,6 +24,7 @@ from .step import (
     Round,
     Run,
     Step,
+    Unexamined,
     changed_address,
     cluster_ids,
     next_revision,
@@ -298,7 +299,7 @@ class Maintenance:
                         restart = self._restart()
                         step = restart if restart is not None and restart.action == "restart" else step
                 if self.missing:
-                    raise Refused(
+                    raise Unexamined(
                         f"{self.run.database} needs a change ({step.reason}), but {', '.join(self.missing)} could not be examined. "
                         f"{self.run.words.reach} Nothing was changed."
                     )

@@ -27,6 +27,7 @@ from .step import (
     Round,
     Run,
     Step,
+    Unexamined,
     changed_address,
     cluster_ids,
     next_revision,
@@ -115,7 +116,7 @@ def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> R
     """No copy of a record anywhere: create the cluster, or adopt one that is there."""
     missing = unexamined(run, seen)
     if missing:
-        raise Refused(
+        raise Unexamined(
             f"No state record of {run.database} exists, and {', '.join(missing)} could not be examined. A cluster is created once, ever: "
             f"all members have to be seen first. {run.words.reach} Nothing was created."
         )
@@ -211,7 +212,7 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
         return dataclasses.replace(found, recorded=record)
     missing = unexamined(run, seen)
     if missing:
-        raise Refused(
+        raise Unexamined(
             f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.words.reach}"
         )
     # Nobody has joined under an address of the run before, so without a file that address says nothing.

@@ -21,7 +21,7 @@ from .gates import gate_reason
 from .observation import STARTABLE, Observation
 from .plan import plan_round
 from .record import Record
-from .step import Gate, History, Round, Run, Step
+from .step import Gate, History, Round, Run, Step, Unexamined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,15 +114,26 @@ def converge(
     run: Run,
     *,
     clock: t.Callable[[], float] = time.monotonic,
+    make_examinable: t.Callable[[], bool] = lambda: False,
 ) -> list[str]:
     """Take one safe step after the other until nothing is left; return the warnings of the last round.
 
-    A run that ends anywhere in here is finished by the next one. `incomplete` tells whether every member takes part in the end.
+    `make_examinable` acts on what keeps members from being examined, and returns whether it did. It is called only when nothing that is known
+    forbids this run (R27). A run that ends anywhere in here is finished by the next one. `incomplete` tells whether every member takes part in the end.
     """
     progress = Progress()
     while True:
         observations = backend.observe()
-        decided, progress = next_round(run, observations, progress, clock(), able_to_start=backend.able_to_start())
+        try:
+            decided, progress = next_round(run, observations, progress, clock(), able_to_start=backend.able_to_start())
+        except Unexamined:
+            if make_examinable():
+                continue
+            raise
+        # With one of these, the next round may refuse.
+        is_certain = decided.refusal is None and decided.ahead is None
+        if is_certain and make_examinable():
+            continue
         if decided.is_empty:
             return list(decided.warnings)
         backend.report(decided)

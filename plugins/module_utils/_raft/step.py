@@ -20,6 +20,10 @@ Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
 
 
+class Unexamined(Refused):
+    """A rule has to know of members that nobody could examine. Nothing that is known forbids to make that possible."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Step:
     """One act. `members` act at the same time; `sid` is the server to kick.

@@ -22,7 +22,7 @@ from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.rounds import converge
-from .._raft.step import Round, Run, Step
+from .._raft.step import Round, Run, Step, Unexamined, unexamined
 from .observed import Context, ObservedDatabase
 from .record_store import RecordStore
 
@@ -54,6 +54,7 @@ class DatabaseRollout(ObservedDatabase):
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
+        self.founding = False  # check mode: whether the run will create the cluster
         self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
         self.deadline, self.wait_timeout = Deadline(0), 0.0
         self._world: dict[str, Observation] = {}
@@ -70,12 +71,15 @@ class DatabaseRollout(ObservedDatabase):
         self._world, anew = self.seen, self.foresee_anew(self.gone)
         try:
             decided = plan_round(self.run, seen, gate_reason)
-        except Refused:
-            # Who is missing in a first run stops it; with these pods it goes on.
-            if not anew or (record and record.cid) or set(self.run.declared) - set(seen) - anew:
+        except Unexamined:
+            coming = anew | self.members_without_pods()
+            if set(unexamined(self.run, list(seen.values()))) - coming:
                 raise
-            self.warnings.append(f"What follows for {self.run.database} is known when {', '.join(sorted(anew))} runs.")
+            self.warnings.append(
+                f"What follows for {self.run.database} is known when {', '.join(sorted(coming))} runs."
+            )
             return
+        self.founding = decided.founding
         self.warnings += decided.warnings
         steps, self._world = play(self.run, self.seen, gate_reason)
         self.steps += steps
@@ -92,7 +96,7 @@ class DatabaseRollout(ObservedDatabase):
         self.deadline, self.wait_timeout = deadline, wait_timeout
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
-            self.warnings += converge(self, self.run)
+            self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
         except (Refused, TimedOut, Unreachable) as e:
             raise self._explained(e) from e
 

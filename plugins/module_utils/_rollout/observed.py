@@ -83,6 +83,7 @@ class ObservedDatabase:
         self._met: set[str] = (
             set()
         )  # members that were away at an earlier look: what their pods wait for now began in this run
+        self.stuck: dict[str, str] = {}  # member whose pod has to be recreated, and why, as observed last
         self.schemas = Schemas(None, None)
         self.unknown: dict[str, str] = {}  # member to why it could not be examined
         self.steps: list[str] = []
@@ -206,11 +207,20 @@ class ObservedDatabase:
             self._away = {name: self._away.get(name, now) for name in waiting}
             self.members.waited.forget(set(wanted) - set(waiting))
             if not waiting:
+                self.stuck = {}
                 return
-            coming = self._renew_stuck(waiting) or self._coming(waiting, now)
+            self.stuck = self._stuck(waiting)
+            self._met.update(waiting)
+            # A stuck pod runs only after it was recreated, which is for the rounds to decide.
+            coming = [] if self.stuck else self._coming(waiting, now)
             if not coming or deadline.expired:
                 return
             self.members.wait_for_pods(coming, deadline.within(5))
+
+    def members_without_pods(self) -> set[str]:
+        """Return the members whose claims are there and whose pods the StatefulSet has yet to create; empty for a run that does not wait for them."""
+        named = list(self.run.declared)[: self.replicas]
+        return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
 
     def foresee_anew(self, gone: t.Collection[str]) -> set[str]:
         """Check mode: members whose pods a run makes anew before anything else, but for those whose pods are `gone` by then."""
@@ -251,18 +261,20 @@ class ObservedDatabase:
         member = record.members.get(name) if record is not None else None
         return not self._serves or member is None or member.state != "confirmed"
 
-    def _renew_stuck(self, waiting: t.Sequence[str]) -> list[str]:
-        """Pods that never start, for want of an image for example, are made anew. Those that have changed meanwhile are looked at again."""
-        stuck = self._stuck(waiting)
-        self._met.update(waiting)
-        if not stuck:
-            return []
-        self.context.lease.take(f"make {', '.join(stuck)} anew")
-        for name, why in stuck.items():
+    def recreate_stuck_pods(self, deadline: Deadline) -> bool:
+        """Delete the pods that were observed to start never, for want of an image for example; return whether there were any.
+
+        Their StatefulSet creates them again. Those that have changed meanwhile are observed again.
+        """
+        if not self.stuck or deadline.expired:
+            return False
+        self.context.lease.take(f"make {', '.join(self.stuck)} anew")
+        for name, why in self.stuck.items():
             if delete_idle(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
                 self._note_anew(name, why)
-        return list(stuck)
+        self.members.wait_for_pods(list(self.stuck), deadline.within(5))
+        return True
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to make anew, and why. No controller replaces them by itself."""

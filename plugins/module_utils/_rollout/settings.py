@@ -60,7 +60,7 @@ def converge_settings(
         rollout = databases[database]
         leader = rollout.leader
         if leader is None and check_mode:
-            return _of_a_new_one(wanted, database) if rollout.is_new else None
+            return _of_a_new_one(wanted, database) if rollout.is_new and rollout.founding else None
         pods = {address: name for name, address in rollout.run.declared.items()}
         status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
         member = PodDatabase(

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, hold_back, next_round
@@ -189,3 +189,71 @@ def test_what_was_observed_before_the_lock_was_acquired_is_observed_again(change
     assert converge(backend, run()) == []
     assert backend.calls == calls
     assert backend.record.members["m2"] == Member(address("m2"), "confirmed", sid("m2"))
+
+
+OTHER_CID = "bbbbbbbb-1111-4111-8111-111111111111"
+
+
+class Still(Backend):
+    """Nothing changes, whatever is done."""
+
+    def __init__(self, members: t.Iterable[Observation]) -> None:
+        super().__init__()
+        self.world = {o.member: o for o in members}
+
+    def observe(self) -> dict[str, Observation]:
+        return self.world
+
+    def execute(self, step: Step, record: Record) -> None:
+        assert step.action == "wait"
+
+
+@pytest.mark.parametrize(
+    ("last", "written", "asked"),
+    [
+        (up("m2"), record(), True),
+        (None, record(), True),
+        (None, record(m1="expected"), True),
+        (up("m2", cid=OTHER_CID), record(), False),
+        (up("m2", file_class="foreign-name"), record(), False),
+        (up("m2", witnesses={sid("m0")[:4]: 120}), record(), False),
+        (None, record().replace(hold=True), False),
+    ],
+    ids=[
+        "nothing is left to do",
+        "a member could not be examined",
+        "a member could not be examined, and the step of another needs it",
+        "the members are split",
+        "a file belongs to another database",
+        "acknowledged writes are lost",
+        "the record is on hold",
+    ],
+)
+def test_what_keeps_members_from_being_examined_is_removed_only_if_nothing_forbids_the_run(
+    last: Observation | None, written: Record, asked: bool
+) -> None:
+    """R27: a run that is refused has deleted no pod."""
+    calls = list[str]()
+    status = (
+        f"1111\nName: OVN_Northbound\nCluster ID: aaaa ({CID})\nServer ID: {sid('m0')[:4]} ({sid('m0')})\nAddress: {address('m0')}\n"
+        "Status: cluster member\nRole: leader\nTerm: 2\nLeader: self\nVote: self\n\nElection timer: 1000\nLog: [2, 100]\n"
+        f"Entries not yet committed: 0\nEntries not yet applied: 0\nConnections: \nDisconnections: 0\nServers:\n"
+        f"    {sid('m0')[:4]} ({sid('m0')[:4]} at {address('m0')}) (self) next_index=100 match_index=99\n"
+    )
+    answer = {"member": "m0", "database": "OVN_Northbound", "cluster_status": status}
+    m1 = {"running": False, "connected": False, "file_class": "none", "file_sid": None, "cid": None, "sid": None}
+    members = [
+        up("m0", written, answer=answer),
+        up("m1", written, **(m1 if written.members["m1"].state == "expected" else {})),
+        *([last] if last is not None else []),
+    ]
+
+    def make_examinable() -> bool:
+        calls.append("asked")
+        return False
+
+    try:
+        converge(Still(members), run(), make_examinable=make_examinable)
+    except Refused as e:
+        assert asked is ("could not be examined" in str(e)), e
+    assert bool(calls) is asked

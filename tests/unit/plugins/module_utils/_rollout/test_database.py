@@ -306,6 +306,20 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
         one.foresee()
 
 
+@pytest.mark.parametrize(
+    ("replicas", "wait", "refused"),
+    [(3, True, False), (2, True, True), (3, False, True)],
+    ids=["the StatefulSet creates all pods", "one pod is not created", "the run does not wait for pods"],
+)
+def test_claims_whose_pods_the_run_creates_do_not_stop_check_mode(replicas: int, wait: bool, refused: bool) -> None:
+    one = rollout(FakeCluster(claims=[f"data-{name}" for name in NAMES]), None, replicas)
+    one.context.wait = wait
+    with pytest.raises(Refused, match="could not be examined") if refused else contextlib.nullcontext():
+        one.foresee()
+    assert one.warnings == ([] if refused else [f"What follows for northbound is known when {', '.join(NAMES)} runs."])
+    assert not one.founding
+
+
 # --- the record -------------------------------------------------------------------------------------------------------
 
 
