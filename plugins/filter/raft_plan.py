@@ -43,7 +43,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    C(refusals), C(warnings) and C(messages) (lists of text; messages hold the whole ordered plan of the databases that were observed), C(database)
+    C(refusals) (a text for each database that this round or one before refused; nothing more is planned for it), C(warnings) and C(messages) (lists
+    of text; messages hold the whole ordered plan of the databases that were observed), C(database)
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
     C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id),
@@ -83,7 +84,8 @@ def raft_plan(
         if "observation" in result:
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
-    plan: dict[str, t.Any] = {"refusals": [], "warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan: dict[str, t.Any] = {"warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan["refusals"] = list(previous.get("refusals") or [])
     plan["incomplete"] = dict(previous.get("incomplete") or {})
     plan["cids"] = dict(previous.get("cids") or {})
     sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
@@ -107,6 +109,7 @@ def raft_plan(
                 plan["messages"] += foresee(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
+            left.remove(database)  # the other one goes as far as it can
             continue
         plan["warnings"] += decided.warnings
         plan["progress"][database] = progress.as_dict()

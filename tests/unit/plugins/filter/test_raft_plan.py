@@ -120,6 +120,25 @@ def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> Non
     assert plan["database"] == "northbound"
 
 
+@pytest.mark.parametrize(("refused", "other"), [("northbound", "southbound"), ("southbound", "northbound")])
+def test_the_other_database_goes_as_far_as_it_can_and_the_refusal_is_kept(refused: str, other: str) -> None:
+    files = seen(refused, file_class="standalone", file_reason=f"{refused} on c1: a standalone database")
+    plan = raft_plan([*files, *seen(other)], RUN, {})
+    assert (plan["database"], plan["observe"], plan["left"]) == (other, [other], [other])
+    end = raft_plan(serving(other), RUN, plan)
+    assert (end["database"], end["left"]) == ("", [])
+    assert end["refusals"] == plan["refusals"] != []
+    assert end["incomplete"] == {other: []}
+
+
+def test_a_database_that_is_refused_in_a_later_round_leaves_the_turn_to_the_other() -> None:
+    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    files = seen("northbound", file_class="standalone", file_reason="northbound on c1: a standalone database")
+    refused = raft_plan(files, RUN, first)
+    assert (refused["database"], refused["observe"], refused["left"]) == ("", ["southbound"], ["southbound"])
+    assert len(refused["refusals"]) == 1
+
+
 def test_witnesses_of_an_older_control_plane_forbid_its_creation() -> None:
     run = {**RUN, "witnesses": ["hypervisor compute1 has ovn-remote ssl:192.0.2.99:6642"]}
     plan = raft_plan([*seen("northbound"), *seen("southbound")], run, {})
