@@ -165,6 +165,7 @@ class ControlPlane:
             "retired_cids": [],
             "permit": None,
             "hold": False,
+            "formed": True,
             **changes,
         }
         labels = {

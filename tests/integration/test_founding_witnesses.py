@@ -45,9 +45,22 @@ def texts(ran: t.Any) -> list[str]:
     return [known["text"] for known in ran["witnesses"]]
 
 
+RECORD = {
+    "format": 1,
+    "database": "northbound",
+    "revision": 1,
+    "epoch": 1,
+    "cid": CID,
+    "retired_cids": [],
+    "permit": None,
+    "hold": False,
+    "formed": True,
+}
+
+
 def write_record(directory: pathlib.Path, **changes: t.Any) -> None:
     members = {"central1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
-    record = {"format": 1, "database": "northbound", "members": members, "revision": 1, "cid": CID, **changes}
+    record = {**RECORD, "members": members, **changes}
     directory.mkdir(parents=True)
     (directory / "record.json").write_text(json.dumps(record))
 
@@ -132,7 +145,7 @@ class TestRecords:
     ) -> None:
         link = tmp_path / "etc" / "c5c3-ovn" / "northbound"
         members = {"central1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
-        record = {"format": 1, "database": "northbound", "members": members, "revision": 1, "cid": CID}
+        record = {**RECORD, "members": members}
         run_module("ovn_raft_record", {"path": str(link), "record": record})
         assert texts(look()) == [f"the state record of northbound cluster {CID} ({link}/record.json)"]
         link.unlink()

@@ -19,6 +19,7 @@ def record(revision: int, **changes: t.Any) -> dict[str, t.Any]:
         "retired_cids": [],
         "permit": None,
         "hold": False,
+        "formed": True,
     }
     return {**empty, "members": members, "revision": revision, **changes}
 

@@ -17,6 +17,7 @@ import typing as t
 
 from .._errors import InvalidInput, Refused
 
+# What it means: every field of `Record`, `Member` and `Permit`, and no other. Whoever adds or removes one after a release makes it 2.
 FORMAT = 1
 
 # What every version of the collection writes beside record.json, for the launcher.
@@ -98,18 +99,34 @@ def _parse(text: str) -> Record:
     if written != FORMAT:
         raise InvalidInput(f"The state record is damaged: its format is {written!r}, not {FORMAT}. {_RESTORE}")
     try:
-        members = {name: Member(**member) for name, member in data.pop("members").items()}
-        permit = data.pop("permit", None)
+        problems = [*_wrong_fields(data, Record, "")]
+        if not problems:
+            members, permit = dict(data.pop("members").items()), data.pop("permit")
+            problems += [
+                words for name, member in members.items() for words in _wrong_fields(member, Member, f" of {name}")
+            ]
+            problems += _wrong_fields(permit, Permit, " of the permit") if permit is not None else ()
+        if problems:
+            raise InvalidInput(f"The state record is damaged: {'; '.join(problems)}. {_RESTORE}")
         record = Record(
-            members=members,
-            permit=Permit(**permit) if permit else None,
-            retired_cids=tuple(data.pop("retired_cids", ())),
+            members={name: Member(**member) for name, member in members.items()},
+            permit=Permit(**permit) if permit is not None else None,
+            retired_cids=tuple(data.pop("retired_cids")),
             **data,
         )
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise InvalidInput(f"The state record cannot be read: {e}. {_RESTORE}") from e
     check_record(record)
     return record
+
+
+def _wrong_fields(data: t.Mapping[str, t.Any], kind: type[t.Any], where: str) -> t.Iterator[str]:
+    """Return the fields that this format has and `data` lacks, and the other way round. A default would be a guess about the cluster."""
+    known = [field.name for field in dataclasses.fields(kind)]
+    yield from (f"it lacks {name}{where}" for name in known if name not in data)
+    yield from (
+        f"it has {str(name)[:80]}{where}, which format {FORMAT} does not know" for name in data if name not in known
+    )
 
 
 def _object(text: str) -> dict[str, t.Any]:

@@ -29,6 +29,10 @@ RECORD = {
     "revision": 1,
     "epoch": 1,
     "cid": CID,
+    "retired_cids": [],
+    "permit": None,
+    "hold": False,
+    "formed": True,
     "members": {
         name: {"address": address, "state": "confirmed", "sid": SIDS[name]} for name, address in ADDRESSES.items()
     },

@@ -51,6 +51,14 @@ def changed(**values: t.Any) -> dict[str, t.Any]:
     return {**RECORD.as_dict(), **values}
 
 
+def without(name: str) -> dict[str, t.Any]:
+    return {key: value for key, value in RECORD.as_dict().items() if key != name}
+
+
+def member(**values: t.Any) -> dict[str, t.Any]:
+    return {"address": "x", "state": "expected", "sid": None, **values}
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -71,24 +79,43 @@ def changed(**values: t.Any) -> dict[str, t.Any]:
         pytest.param(changed(database=None), "database is None", id="no database"),
         pytest.param(changed(retired_cids=[CID]), "is retired", id="the cluster id is a retired one"),
         pytest.param(changed(members=[]), "cannot be read", id="members that are a list"),
-        pytest.param(changed(members={"c1": {"address": None}}), "the address of c1 is None", id="no address"),
-        pytest.param(changed(members={"c1": {"address": "a b"}}), "unusable address", id="an address with a blank"),
-        pytest.param(
-            changed(members={"c1": {"address": "x", "state": []}}), "the state of c1", id="a state that is a list"
-        ),
+        pytest.param(changed(members={"c1": member(address=None)}), "the address of c1 is None", id="no address"),
+        pytest.param(changed(members={"c1": member(address="a b")}), "unusable address", id="an address with a blank"),
+        pytest.param(changed(members={"c1": member(state=[])}), "the state of c1", id="a state that is a list"),
         pytest.param(
             changed(cid=None, permit={"member": 1, "run": "r", "time": "t"}),
             "member of the permit",
             id="a permit for nobody",
         ),
         pytest.param(changed(cid="nonsense"), "no UUID", id="a cluster id that is none"),
-        pytest.param(changed(surprise=1), "cannot be read", id="an unknown key"),
-        pytest.param(changed(members={"a b": {"address": "x"}}), "has a blank", id="a member name with a blank"),
-        pytest.param(
-            changed(members={"c1": {"address": "x", "state": "gone"}}), "unknown state", id="an unknown member state"
+        *(
+            pytest.param(without(name), f"damaged: it lacks {name}\\.", id=f"without {name}")
+            for name in RECORD.as_dict()
+            if name != "format"
         ),
         pytest.param(
-            changed(members={"c1": {"address": "x", "state": "confirmed"}}),
+            changed(surprise=1),
+            "it has surprise, which format 1 does not know",
+            id="a field of no format that is known",
+        ),
+        pytest.param(
+            changed(members={"c1": {"address": "x", "state": "expected"}}),
+            "it lacks sid of c1",
+            id="a member without a field",
+        ),
+        pytest.param(
+            changed(members={"c1": member(surprise=1)}), "it has surprise of c1", id="a member with an unknown field"
+        ),
+        pytest.param(
+            changed(cid=None, permit={"member": "c1", "run": "r"}),
+            "it lacks time of the permit",
+            id="a permit without a field",
+        ),
+        pytest.param(changed(cid=None, permit={}), "it lacks member of the permit", id="an empty permit"),
+        pytest.param(changed(members={"a b": member()}), "has a blank", id="a member name with a blank"),
+        pytest.param(changed(members={"c1": member(state="gone")}), "unknown state", id="an unknown member state"),
+        pytest.param(
+            changed(members={"c1": member(state="confirmed")}),
             "without a server id",
             id="confirmed without id",
         ),
