@@ -206,7 +206,7 @@ foreign() {
         answer refuse "$file holds database $file_name, not $name. Move it aside."
     elif [ -n "$cid" ] && printf '%s\n' "$retired" | grep -qxF -- "$cid"; then
         class='retired-cid'
-        answer refuse "$file belongs to the retired cluster $cid. Run the playbook: it replaces the member."
+        answer refuse "$file belongs to the retired cluster $cid. Move it aside, then run the playbook: it replaces the member."
     elif [ -n "$cid" ] && [ -n "$record_cid" ] && [ "$cid" != "$record_cid" ]; then
         class=foreign-cid
         answer refuse "$file belongs to cluster $cid, the record says $record_cid. Find out which cluster is right."
@@ -218,8 +218,11 @@ foreign() {
     # The record goes first: settings with another address, which a run wrote before it refused the change, must not keep a good member down.
     if [ "$local_address" != "${my_address:-$OVN_LOCAL_ADDRESS}" ]; then
         class=foreign-address
-        wanted=${my_address:-$OVN_LOCAL_ADDRESS}
-        answer refuse "$file says $local_address, the record or the settings say $wanted. An address changes only by replacing the member."
+        if [ -n "$my_address" ]; then
+            answer refuse "$file says $local_address, the record says $my_address. Move the file aside, then run the playbook: it replaces the member."
+        else
+            answer refuse "$file says $local_address, the settings say $OVN_LOCAL_ADDRESS. Put the address of the file back, then run the playbook."
+        fi
     elif [ "$my_state" != expected ] && [ "$my_sid" != - ] && [ "$my_sid" != "$sid" ]; then
         class=foreign-sid
         answer refuse "$file has sid $sid, the record says $my_sid. This may be the file of another member or an old copy."
@@ -245,8 +248,8 @@ start_without_file() {
     *) answer ask "no database file, and $OVN_RECORD_DIR does not name it as a member. Run the playbook."; return ;;
     esac
     if [ "$my_address" != "$OVN_LOCAL_ADDRESS" ]; then
-        class=foreign-address
-        answer refuse "the record says $my_address, the settings say $OVN_LOCAL_ADDRESS. Run the playbook."
+        # No file is in the way: a run writes the settings again.
+        answer refuse "the record says $my_address, the settings say $OVN_LOCAL_ADDRESS. Run the playbook with the recorded address: it writes the settings."
     elif not_local; then
         answer refuse "$OVN_LOCAL_ADDRESS is not an address of this host. Correct it, or bring the address up."
     elif [ -n "$record_cid" ]; then

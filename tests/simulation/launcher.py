@@ -81,7 +81,7 @@ def decide(
     if state != "expected":
         return Decision("ask", file_class, "the record does not name it")
     if my_address != address:
-        return Decision("refuse", "foreign-address", f"the record says {my_address}, the settings say {address}")
+        return Decision("refuse", file_class, f"the record says {my_address}, the settings say {address}")
     if not local:
         return Decision("refuse", file_class, f"{address} is not an address of this host")
     if cid:

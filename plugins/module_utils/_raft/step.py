@@ -158,7 +158,7 @@ def cluster_ids(seen: t.Sequence[Observation]) -> dict[str, list[str]]:
     """Cluster ids that members answer with or that their files name."""
     cids: dict[str, list[str]] = {}
     for o in seen:
-        cid = o.cid or (o.file_cid if o.file_class != "joining" else None)
+        cid = o.cid or (o.file_cid if o.file_class not in ("joining", "retired-cid") else None)
         if cid:
             cids.setdefault(cid, []).append(o.member)
     return cids
@@ -168,7 +168,7 @@ def changed_address(run: Run, member: str, recorded: str, declared: str) -> str:
     """The message for a member that is declared under another address than it has."""
     return (
         f"{member} has the {run.database} address {recorded}, {run.words.declaration} says {declared}. "
-        "The address is part of a member's identity: change it back, or replace the member. Nothing was changed."
+        "The address is part of a member's identity: change it back, then run again. Nothing was changed."
     )
 
 
