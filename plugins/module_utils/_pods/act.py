@@ -228,22 +228,23 @@ class PodMembers:
 
     def _kick(self, leader: str, server_id: str, deadline: Deadline) -> None:
         """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
-        if not self._lists(leader, server_id):
+        answer = self._answer(leader)
+        if not self._lists(answer, server_id):
             return
-        check_unresponsive(self.database, self._answer(leader), server_id)
+        check_unresponsive(self.database, answer, server_id)
         self.check_lease()
         result = self._appctl(leader, "cluster/kick", DATABASE_NAMES[self.database], server_id)
         if result.code != 0:
             raise Refused(
                 f"The {self.database} leader {leader} refused to remove {server_id}: {result.stderr.strip()[-300:]}. Run again."
             )
-        while self._lists(leader, server_id):
+        while self._lists(self._answer(leader), server_id):
             if deadline.expired:
                 raise still_listed(self.database, server_id, deadline)
             time.sleep(0.2)
 
-    def _lists(self, leader: str, server_id: str) -> bool:
-        return lists(self.database, self._answer(leader), server_id, f"Pod {leader}")
+    def _lists(self, answer: Answer, server_id: str) -> bool:
+        return lists(self.database, answer, server_id, f"Pod {answer.member}")
 
     def _answer(self, leader: str) -> Answer:
         name = DATABASE_NAMES[self.database]

@@ -31,7 +31,7 @@ Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
 
 _UNIXCTL_SECONDS = 5.0
-# Reading a large database takes minutes, and a restart would start that anew.
+# Reading a large database takes minutes, and after a restart it begins from the start.
 _LOADING_SECONDS = 600.0
 # After its start a server connects to the others with a growing pause, and then there may be an election.
 _FINDS_OTHERS_SECONDS = 30.0
@@ -304,17 +304,18 @@ class HostMember:
     def kick(self, server_id: str, deadline: Deadline) -> None:
         """Remove a server; the reply only says that it has begun, so this looks at the leader's list until it is gone."""
         name = DATABASE_NAMES[self.database]
-        if not self._lists(server_id):
+        leader = self.ask()
+        if not self._lists(leader, server_id):
             return
-        check_unresponsive(self.database, self.ask(), server_id)
+        check_unresponsive(self.database, leader, server_id)
         appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
-        while self._lists(server_id):
+        while self._lists(self.ask(), server_id):
             if deadline.expired:
                 raise still_listed(self.database, server_id, deadline)
             time.sleep(0.1)
 
-    def _lists(self, server_id: str) -> bool:
-        return lists(self.database, self.ask(), server_id, self._socket("ctl"))
+    def _lists(self, leader: Answer, server_id: str) -> bool:
+        return lists(self.database, leader, server_id, self._socket("ctl"))
 
     def wait_for_change(self, seconds: float) -> None:
         """Until this member says something else than now, at most `seconds`."""

@@ -371,8 +371,7 @@ class Maintenance:
             keeps = not o.lost or (state == "expected" and self._unlisted(o.sid))
             keeps = keeps and o.file_class != DISK_MISSING
             if o.running and not o.connected and o.restart_reason and keeps and state in ("expected", "confirmed"):
-                self._refuse_start_problem(o)
-                return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
+                return self._restart_of(o)
         return None
 
     def _restart_alone(self) -> Step | None:
@@ -391,10 +390,7 @@ class Maintenance:
             return None
         if len(self.record.members) == 1 or not (self.run.allow_outage or not self.record.formed):
             return None
-        self._refuse_start_problem(leader)
-        return Step(
-            "restart", (leader.member,), f"restart {self.run.database} on {leader.member}: {leader.restart_reason}"
-        )
+        return self._restart_of(leader)
 
     def _kick(self, sid: str, what: str) -> Step | None:
         """The removal of a server id that is nobody's any more; None if another member lives under it, which then is no reason to wait."""
@@ -408,7 +404,7 @@ class Maintenance:
         return self._gated("may_remove", sid, step)
 
     def _replace(self) -> Step | None:
-        """A member whose disk is lost, or that the cluster no longer lists: out with the old server id before it joins anew.
+        """A member whose disk is lost, or that the cluster no longer lists: its old server id is removed before it joins again.
 
         It stays in the record with its old id and as `expected`: that tells the launcher which file is given up.
         """
@@ -469,14 +465,19 @@ class Maintenance:
 
         A record that was lost, or a file that was copied from another member, leaves the right one to be found by its address.
         """
-        others = {m.sid for name, m in self.record.members.items() if name != o.member and m.state != "expected"}
+        others = self._sids_of_others(o)
         if member.sid and member.sid not in others and not self._unlisted(member.sid):
             return member.sid
         listed = self.leader.listed if self.leader is not None else {}
-        taken = {sid[:4] for sid in others if sid} | {x.sid[:4] for x in self.seen.values() if x is not o and x.sid}
+        taken = {sid[:4] for sid in others} | {x.sid[:4] for x in self.seen.values() if x is not o and x.sid}
         return next(
             (short for short, address in listed.items() if address == member.address and short not in taken), None
         )
+
+    def _sids_of_others(self, o: Observation) -> set[str]:
+        """Return the server ids that the record gives to other members, those excepted that are given up."""
+        members = self.record.members.items()
+        return {m.sid for name, m in members if name != o.member and m.state != "expected" and m.sid}
 
     def _outcast(self, o: Observation, member: Member) -> Member:
         """Whether an expected member that runs was a member once and is none any more: a joiner has no list with itself in it (R26)."""
@@ -495,10 +496,8 @@ class Maintenance:
         """A file that never starts. The launcher moves it aside once the record names its server id."""
         if self.leader is None:
             raise AssertionError("only asked for when there is a leader")
-        others = {m.sid for name, m in self.record.members.items() if name != o.member and m.state != "expected"}
-        if (
-            o.file_sid and not self._unlisted(o.file_sid) and o.file_sid not in others
-        ):  # else it is a copy of another member's file
+        is_copy = o.file_sid in self._sids_of_others(o)
+        if o.file_sid and not is_copy and not self._unlisted(o.file_sid):
             kick = self._kick(o.file_sid, f"{o.file_sid}, the cut-off join of {o.member},")
             if kick is not None:
                 return kick
@@ -587,10 +586,7 @@ class Maintenance:
                 )
             return None
         target = min(due, key=lambda o: (o.leader, -self._lag(o)))
-        step = Step(
-            "restart", (target.member,), f"restart {self.run.database} on {target.member}: {target.restart_reason}"
-        )
-        self._refuse_start_problem(target)
+        step = self._restart_of(target)
         if len(self.record.members) == 1:
             if self.run.allow_outage:
                 return step
@@ -599,6 +595,11 @@ class Maintenance:
             )
             return None
         return self._gated("may_stop", target.member, step)
+
+    def _restart_of(self, o: Observation) -> Step:
+        """Return the restart of one member; `Refused` if it would not come back."""
+        self._refuse_start_problem(o)
+        return Step("restart", (o.member,), f"restart {self.run.database} on {o.member}: {o.restart_reason}")
 
     def _refuse_start_problem(self, o: Observation) -> None:
         """R33: nothing is stopped that would not come back, and nothing joins with an address that is not its own."""
