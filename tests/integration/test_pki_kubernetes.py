@@ -266,6 +266,24 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     assert set(site.apply().values()) == {0}
 
 
+def test_a_phase_does_not_go_on_while_a_pod_cannot_show_the_new_bundle(site: Site) -> None:
+    """The Secret has it. Nobody runs pods here, so this one never shows that it does."""
+    site.apply()
+    site.apply(ovn_pki_ca_rotation="prepare")
+    place = f"/api/v1/namespaces/{site.namespaces['plane']}/pods"
+    container = {"name": "database", "image": "ovn", "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
+    volume = {"name": "tls", "secret": {"secretName": "ovn-tls"}}
+    spec = {"containers": [container], "volumes": [volume], "automountServiceAccountToken": False}
+    site.server.request("POST", place, {"metadata": {"name": "ovn-northbound-0"}, "spec": spec})
+    site.server.request("PATCH", f"{place}/ovn-northbound-0/status", {"status": {"phase": "Running"}})
+    for phase in ("switch", "finish"):
+        output = site.refuse(ovn_pki_ca_rotation=phase, _ovn_pki_pod_retries=1)
+        if phase == "switch":
+            assert f"{site.namespaces['plane']}/ovn-northbound-0 did not show the CA bundle" in output
+    site.server.request("PATCH", f"{place}/ovn-northbound-0/status", {"status": {"phase": "Succeeded"}})
+    site.apply(ovn_pki_ca_rotation="switch")
+
+
 def test_a_cluster_looks_at_machines_as_root_and_with_their_python(site: Site) -> None:
     site.machine["ansible_python_interpreter"] = str(site.root / "python")
     site.apply()

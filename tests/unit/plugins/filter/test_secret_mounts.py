@@ -1,0 +1,72 @@
+"""Which pods have to show what a Secret says before a CA phase goes on."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.filter.secret_mounts import secret_mounts
+
+Object = dict[str, t.Any]
+
+
+def secret(**data: str) -> Object:
+    encoded = {key.replace("_", "."): base64.b64encode(text.encode()).decode() for key, text in data.items()}
+    return {"metadata": {"name": "ovn-tls"}, "data": encoded}
+
+
+def pod(name: str, secret_name: str = "ovn-tls", mounted: bool = True, **metadata: str) -> Object:
+    mounts = [{"name": "run", "mountPath": "/run/ovn"}, *([{"name": "tls", "mountPath": "/tls"}] if mounted else [])]
+    containers = [
+        {"name": "database", "volumeMounts": mounts},
+        {"name": "second", "volumeMounts": [{"name": "tls", "mountPath": "/tls"}] if mounted else []},
+    ]
+    volumes = [{"name": "run", "emptyDir": {}}, {"name": "tls", "secret": {"secretName": secret_name}}]
+    return {
+        "metadata": {"name": name, "namespace": "x", **metadata},
+        "spec": {"containers": containers, "volumes": volumes},
+    }
+
+
+GIVEN = secret(ca_crt="bundle", tls_crt="certificate", tls_key="key")
+DIGESTS = [hashlib.sha256(text).hexdigest() for text in (b"bundle", b"certificate")]
+MOUNT = {"host": "plane", "namespace": "x", "pod": "a", "container": "database", "path": "/tls", "digests": DIGESTS}
+
+
+@pytest.mark.parametrize(
+    ("pods", "found"),
+    [
+        ([pod("a")], [MOUNT]),
+        ([pod("a"), pod("b")], [MOUNT, {**MOUNT, "pod": "b"}]),
+        ([pod("a", secret_name="another")], []),
+        ([pod("a", mounted=False)], []),
+        ([pod("a", deletionTimestamp="2026-01-01T00:00:00Z")], []),
+        ([], []),
+    ],
+    ids=[
+        "it mounts the Secret",
+        "two of them",
+        "it mounts another one",
+        "no container has it",
+        "terminating",
+        "no pods",
+    ],
+)
+def test_pods_that_mount_the_secret(pods: list[Object], found: list[Object]) -> None:
+    listings = [{"item": "plane", "resources": pods}]
+    assert secret_mounts(listings, [{"item": "plane", "resources": [GIVEN]}]) == found
+
+
+def test_each_cluster_is_compared_with_its_own_secret() -> None:
+    listings = [{"item": "plane", "resources": [pod("a")]}, {"item": "rack1", "resources": [pod("a")]}]
+    other = secret(ca_crt="another bundle", tls_crt="certificate")
+    found = secret_mounts(listings, [{"item": "plane", "resources": [GIVEN]}, {"item": "rack1", "resources": [other]}])
+    assert [one["host"] for one in found] == ["plane", "rack1"]
+    assert found[0]["digests"] != found[1]["digests"]
+
+
+def test_a_cluster_without_a_secret_has_nothing_to_wait_for() -> None:
+    assert secret_mounts([{"item": "plane", "resources": [pod("a")]}], [{"item": "plane", "resources": []}]) == []
