@@ -223,3 +223,31 @@ def kubelet(plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})
     yield kubelet
     kubelet.close()
+
+
+OTHER_CID = "22222222-2222-4222-8222-222222222222"
+
+
+def recreated(plane: ControlPlane, kubelet: Kubelet, database: str) -> None:
+    """Somebody deleted the StatefulSet with its pods; the claims stay."""
+    place = f"{PLACES['StatefulSet'].format(plane.namespace)}/ovn-{database}"
+    plane.server.request("DELETE", place, {"propagationPolicy": "Orphan"})
+    kubelet.orphaned(plane.namespace, f"ovn-{database}")
+    for index in range(SIZES[database]):
+        kubelet.deleted(f"ovn-{database}-{index}")
+
+
+def available(plane: ControlPlane, name: str) -> None:
+    """As its controller would tell."""
+    deployment = plane.get("Deployment", name)
+    count, generation = deployment["spec"]["replicas"], deployment["metadata"]["generation"]
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
+    plane.patch("Deployment", f"{name}/status", {"status": {"observedGeneration": generation, **counts}})
+
+
+def hypervisors() -> dict[str, str]:
+    return {
+        "app.kubernetes.io/name": "ovn",
+        "app.kubernetes.io/instance": "ovn",
+        "app.kubernetes.io/managed-by": "c5c3.ovn",
+    }

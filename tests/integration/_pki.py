@@ -1,0 +1,110 @@
+"""A certificate authority for tests, which lives as long as the test."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import ipaddress
+import pathlib
+import typing as t
+
+
+@dataclasses.dataclass(frozen=True)
+class TlsPaths:
+    """The three files of one party, by the names of the modules' options."""
+
+    private_key: str
+    certificate: str
+    ca_certificate: str
+
+    def options(self) -> dict[str, str]:
+        return dataclasses.asdict(self)
+
+
+class Pki:
+    """A certificate authority that lives as long as the test."""
+
+    def __init__(self, directory: pathlib.Path, name: str = "ca") -> None:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        self._x509, self._hashes, self._serialization, self._ec = x509, hashes, serialization, ec
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, f"c5c3 test {name}")])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        ca = (
+            x509.CertificateBuilder()
+            .subject_name(self._name)
+            .issuer_name(self._name)
+            .public_key(self._key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=400))
+            .not_valid_after(now + datetime.timedelta(days=400))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(
+                x509.KeyUsage(
+                    digital_signature=True,
+                    content_commitment=False,
+                    key_encipherment=False,
+                    data_encipherment=False,
+                    key_agreement=False,
+                    key_cert_sign=True,
+                    crl_sign=True,
+                    encipher_only=False,
+                    decipher_only=False,
+                ),
+                critical=True,
+            )
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.ca_certificate = str(directory / f"{name}.pem")
+        pathlib.Path(self.ca_certificate).write_bytes(ca.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, common_name: str, *, days: float = 30, addresses: t.Sequence[str] = ()) -> TlsPaths:
+        """Key and certificate; negative `days`: expired that long ago."""
+        x509, serialization = self._x509, self._serialization
+        key = self._ec.generate_private_key(self._ec.SECP256R1())
+        end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, common_name)]))
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(end - datetime.timedelta(days=60))
+            .not_valid_after(end)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage(
+                    [x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]
+                ),
+                critical=False,
+            )
+            .add_extension(
+                x509.SubjectAlternativeName(
+                    [
+                        x509.DNSName(common_name),
+                        *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
+                    ]
+                ),
+                critical=False,
+            )
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, self._hashes.SHA256())
+        )
+        key_file, certificate_file = (
+            self.directory / f"{common_name}-key.pem",
+            self.directory / f"{common_name}-cert.pem",
+        )
+        key_file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        key_file.chmod(0o600)
+        certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        return TlsPaths(str(key_file), str(certificate_file), self.ca_certificate)

@@ -1,0 +1,187 @@
+"""ovn_cluster and ovn_cluster_info on a real API server: ports, and the addresses that clients get."""
+
+from __future__ import annotations
+
+import typing as t
+
+import _control_plane
+from _control_plane import (
+    PLACES,
+    SPEC,
+    ControlPlane,
+    touched,
+)
+
+plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
+
+
+def test_a_port_that_somebody_changed(plane: ControlPlane) -> None:
+    """The API server would merge both into one list, and find its own work invalid."""
+    plane.begin()
+    ports = plane.get("Service", "ovn-nb")["spec"]["ports"]
+    plane.patch("Service", "ovn-nb", {"spec": {"ports": [{**ports[0], "port": 7000}]}}, manager="gitops")
+    before = plane.ours()
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True)
+        for word in (f"Service {plane.namespace}/ovn-nb", '"gitops" set .spec.ports', "7000", "force_conflicts"):
+            assert word in refused["msg"], refused["msg"]
+    assert plane.ours() == before
+    predicted = plane(check=True, force_conflicts=True)
+    assert touched(predicted)["Service ovn-nb"] == "changed"
+    assert plane.ours() == before
+    assert touched(plane.late(force_conflicts=True)) == {"Service ovn-nb": "changed"}
+    assert plane.get("Service", "ovn-nb")["spec"]["ports"] == ports
+    assert touched(plane.late()) == {}
+    # And a port of our own that the specification changes later is no conflict.
+    other = {**SPEC, "neutronIntegration": {"nbConnection": {"service": {"port": 6741}}}}
+    assert touched(plane.late(spec=other))["Service ovn-nb"] == "changed"
+    assert [port["port"] for port in plane.get("Service", "ovn-nb")["spec"]["ports"]] == [6741]
+
+
+def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
+    nodes = {**SPEC, "southbound": {"replicas": 1, "service": {"type": "NodePort"}}}
+    for _attempt in range(5):
+        plane.late(spec=nodes, wait_timeout=3)
+    (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
+    changed = {**port, "port": 7000}
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [changed]}}, manager="somebody")
+    assert '"somebody" set .spec.ports' in plane(may_fail=True, spec=nodes)["msg"]
+    assert touched(plane.late(spec=nodes, force_conflicts=True)) == {"Service ovn-southbound-0": "changed"}
+    # Clients have the node port in their configuration.
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
+    # A node port that nobody declared may be anybody's; a declared one is a conflict in the API server's own words.
+    declared = {
+        **nodes,
+        "southbound": {"replicas": 1, "service": {"type": "NodePort", "nodePorts": [port["nodePort"]]}},
+    }
+    plane.late(spec=declared)
+    taken = {**port, "nodePort": port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1}
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [taken]}}, manager="somebody")
+    conflict = plane(may_fail=True, spec=declared)["msg"]
+    assert '"somebody" set ' in conflict
+    assert "nodePort" in conflict
+    assert touched(plane.late(spec=declared, force_conflicts=True))["Service ovn-southbound-0"] == "changed"
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
+
+
+def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
+    """A repair and an apply are two owners of one field for the API server, though both are us."""
+
+    def nodes(kind: str = "NodePort", **more: t.Any) -> dict[str, t.Any]:
+        return {**SPEC, "southbound": {"replicas": 1, "service": {"type": kind, **more}}}
+
+    for _attempt in range(5):
+        plane.late(spec=nodes(), wait_timeout=3)
+    (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
+    plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [{**port, "port": 7000}]}}, manager="somebody")
+    plane.late(spec=nodes(), force_conflicts=True)
+    other = port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1
+    assert touched(plane.late(spec=nodes(nodePorts=[other])))["Service ovn-southbound-0"] == "changed"
+    assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [{**port, "nodePort": other}]
+    plane.late(spec=nodes("ClusterIP"))
+    there = plane.get("Service", "ovn-southbound-0")["spec"]
+    assert (there["type"], "nodePort" in there["ports"][0]) == ("ClusterIP", False)
+
+
+def test_node_ports_do_not_change_places(plane: ControlPlane) -> None:
+    """The API server's own refusal would come after Services were changed, and name nobody."""
+    nodes = {**SPEC, "southbound": {"service": {"type": "NodePort"}}}
+    for _attempt in range(5):
+        plane.late(spec=nodes, wait_timeout=3)
+    names = [f"ovn-southbound-{index}" for index in range(3)]
+    first, second, third = (plane.get("Service", name)["spec"]["ports"][0]["nodePort"] for name in names)
+    before = plane.ours()
+    for check in (True, False):
+        swapped = {**SPEC, "southbound": {"service": {"type": "NodePort", "nodePorts": [second, first, third]}}}
+        refused = plane(check=check, may_fail=True, spec=swapped)["msg"]
+        assert f"{second} for {plane.namespace}/ovn-southbound-0 ({plane.namespace}/ovn-southbound-1 has it)" in refused
+        assert "Nothing was changed" in refused
+    assert plane.ours() == before
+
+
+def test_info_without_a_control_plane(plane: ControlPlane) -> None:
+    nothing = plane.info()
+    assert nothing["exists"] is False
+    assert nothing["endpoints"] == {f"{d}bound{s}": "" for d in ("north", "south") for s in ("", "_inside")}
+    assert nothing["cluster"] == {}
+
+
+def test_info_of_one_that_is_not_exposed(plane: ControlPlane) -> None:
+    plane.late()
+    found = plane.info()
+    assert found["exists"] is True
+    assert found["tls_secret"] == ""
+    names = [f"ovn-northbound-{n}.ovn-northbound.{plane.namespace}.svc.cluster.local" for n in range(3)]
+    assert found["endpoints"]["northbound"] == ",".join(f"tcp:{name}:6641" for name in names)
+    assert found["endpoints"]["northbound"] == found["endpoints"]["northbound_inside"]
+
+
+def test_info_of_node_ports(plane: ControlPlane) -> None:
+    spec = {"southbound": {"service": {"type": "NodePort"}}, "tls": {"certSecretRef": {"name": "tls"}}}
+    plane.late(spec=spec)
+    content = {"ca.crt": "Q0E=", "tls.crt": "eA==", "tls.key": "eA=="}
+    plane.make("Secret", "tls", data=content)
+    nodes = [f"info-{plane.namespace}-{n}" for n in range(3)]
+    for number, name in enumerate(nodes):
+        status = {
+            "addresses": [{"type": "InternalIP", "address": f"192.0.2.{10 + number}"}],
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        plane.server.request("POST", "/api/v1/nodes", {"metadata": {"name": name}, "status": status})
+    try:
+        found = plane.info()
+    finally:
+        for name in nodes:
+            plane.server.request("DELETE", f"/api/v1/nodes/{name}")
+    ports = [plane.get("Service", f"ovn-southbound-{n}")["spec"]["ports"][0]["nodePort"] for n in range(3)]
+    assert found["endpoints"]["southbound"] == ",".join(f"ssl:192.0.2.{10 + n}:{ports[n]}" for n in range(3))
+    assert found["endpoints"]["northbound"] == found["endpoints"]["northbound_inside"]
+    assert found["tls_secret"] == "tls"
+    assert found["ca_certificate"] == "CA"
+    # Without nodes there is no way in from outside, and names that only pods know are no answer.
+    endpoints = plane.info()["endpoints"]
+    assert endpoints["southbound"] == ""
+    assert endpoints["southbound_inside"]
+
+
+def test_each_member_is_advertised_through_the_node_that_carries_it(plane: ControlPlane) -> None:
+    """One node that loses its power costs one address of three. A member that has no node for a moment keeps its address."""
+    plane.late(spec={**SPEC, "southbound": {"service": {"type": "NodePort"}}})
+    nodes = [f"carries-{plane.namespace}-{n}" for n in range(4)]
+    labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "southbound"}
+
+    def tell(number: int, ready: str) -> None:
+        status = {
+            "addresses": [{"type": "InternalIP", "address": f"192.0.2.{10 + number}"}],
+            "conditions": [{"type": "Ready", "status": ready}],
+        }
+        plane.server.request("PATCH", f"/api/v1/nodes/{nodes[number]}/status", {"status": status})
+
+    def hosts() -> list[str]:
+        return [one.split(":")[1] for one in plane.info()["endpoints"]["southbound"].split(",")]
+
+    try:
+        for number, name in enumerate(nodes):
+            plane.server.request("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+            tell(number, "True")
+        for index, number in enumerate((3, 1, 0)):
+            containers = [{"name": "database", "image": "none"}]
+            pod = f"ovn-southbound-{index}"
+            plane.make("Pod", pod, labels=labels, spec={"nodeName": nodes[number], "containers": containers})
+            address = f"192.0.2.{10 + number}"
+            plane.patch("Pod", f"{pod}/status", {"status": {"hostIP": address, "hostIPs": [{"ip": address}]}})
+        carried = ["192.0.2.13", "192.0.2.11", "192.0.2.10"]
+        assert hosts() == carried
+        tell(1, "Unknown")  # its power is off
+        assert hosts() == carried
+        known = {"northbound": "", "southbound": plane.info()["endpoints"]["southbound"]}
+        plane.patch("OVNCluster", "ovn/status", {"status": {"endpoints": known}})
+        plane.server.request(
+            "DELETE", f"{PLACES['Pod'].format(plane.namespace)}/ovn-southbound-1", {"gracePeriodSeconds": 0}
+        )
+        assert hosts() == carried
+        plane.make("Pod", "ovn-southbound-1", labels=labels, spec={"nodeName": nodes[2], "containers": containers})
+        assert hosts() == ["192.0.2.13", "192.0.2.12", "192.0.2.10"]
+    finally:
+        for name in nodes:
+            plane.server.request("DELETE", f"/api/v1/nodes/{name}")

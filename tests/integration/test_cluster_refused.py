@@ -1,0 +1,267 @@
+"""ovn_cluster on a real API server: input, rights and records that refuse a run, which then has changed nothing."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import socket
+import time
+import typing as t
+
+import _control_plane
+import pytest
+from _control_plane import (
+    CID,
+    OTHER_CID,
+    PLACES,
+    SPEC,
+    ControlPlane,
+    hypervisors,
+)
+
+plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"definition": {"spec": SPEC}}, ["spec", "definition"]),
+        ({"spec": None}, ["does not exist in namespace", "spec or definition"]),
+        ({"spec": None, "definition": {"apiVersion": "v1", "kind": "ConfigMap"}}, ["not a ovn.c5c3.io/v1alpha1"]),
+        ({"spec": {"northbound": {"replicas": 2}}}, ["spec.northbound.replicas"]),
+        ({"spec": {"northbound": {"replica": 3}}}, ["spec.northbound.replica is no field", "replicas"]),
+        ({"spec": {"southbound": {"storage": {"size": "many"}}}}, ["spec.southbound.storage.size", "many"]),
+        ({"wait_timeout": 0}, ["wait_timeout"]),
+        ({"kubeconfig": "/nowhere/kubeconfig"}, ["/nowhere/kubeconfig"]),
+        ({"context": "of-nobody"}, ["of-nobody"]),
+        ({"northbound_cluster_id": "no-uuid"}, ["northbound_cluster_id", "no-uuid"]),
+    ],
+    ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
+)
+def test_bad_input_changes_nothing(plane: ControlPlane, options: dict[str, t.Any], words: list[str]) -> None:
+    refused = plane(may_fail=True, **options)
+    assert refused.failed
+    for word in words:
+        assert word in refused["msg"]
+    assert not refused.get("changed")
+    assert plane.ours() == {}
+
+
+def test_a_wrong_kubeconfig(plane: ControlPlane, tmp_path: pathlib.Path) -> None:
+    broken = tmp_path / "kubeconfig"
+    broken.write_text("this is: [not a kubeconfig")
+    assert str(broken) in plane(may_fail=True, kubeconfig=str(broken))["msg"]
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    config = json.loads(pathlib.Path(plane.server.kubeconfig).read_text())
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+    broken.write_text(json.dumps(config))
+    assert f"{broken}: nobody answers" in plane(may_fail=True, kubeconfig=str(broken))["msg"]
+
+
+def test_expired_credentials(plane: ControlPlane) -> None:
+    refused = plane(may_fail=True, kubeconfig=plane.server.expired_kubeconfig)
+    assert "does not accept the credentials" in refused["msg"]
+    assert plane.ours() == {}
+
+
+def test_a_user_with_too_few_rights(plane: ControlPlane) -> None:
+    refused = plane(may_fail=True, kubeconfig=plane.server.low_kubeconfig)
+    assert refused.failed
+    assert 'role with the verb "' in refused["msg"]
+    assert plane.ours() == {}
+
+
+def test_a_namespace_that_the_user_may_not_create(plane: ControlPlane) -> None:
+    """He may look at everything, and write into another namespace only."""
+    group = "rbac.authorization.k8s.io"
+    role = f"/apis/{group}/v1/clusterroles"
+    binding = f"/apis/{group}/v1/clusterrolebindings"
+    name = f"reads-{plane.namespace}"
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}]
+    plane.late()  # the kinds are there
+    plane.server.request("POST", role, {"metadata": {"name": name}, "rules": rules})
+    subject = {"apiGroup": group, "kind": "User", "name": "somebody"}
+    reference = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    plane.server.request("POST", binding, {"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]})
+    try:
+        refused = plane(may_fail=True, kubeconfig=plane.server.low_kubeconfig, namespace=f"{plane.namespace}-forbidden")
+    finally:
+        for path in (binding, role):
+            plane.server.request("DELETE", f"{path}/{name}")
+    assert f"Namespace {plane.namespace}-forbidden" in refused["msg"]
+    assert 'verb "patch"' in refused["msg"] or 'verb "create"' in refused["msg"]
+
+
+def test_a_definition_of_a_newer_version_stays(plane: ControlPlane) -> None:
+    plane.late()
+    place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ovnclusters.ovn.c5c3.io"
+    key = "ovn.c5c3.io/schema-revision"
+    old = json.loads(plane.server.request("GET", place))["metadata"]["annotations"][key]
+    plane.server.request("PATCH", place, {"metadata": {"annotations": {key: "999"}}})
+    try:
+        refused = plane(may_fail=True)
+        assert "newer version" in refused["msg"]
+        assert "ovnclusters.ovn.c5c3.io" in refused["msg"]
+    finally:
+        plane.server.request("PATCH", place, {"metadata": {"annotations": {key: old}}})
+
+
+def test_another_run_is_named(plane: ControlPlane) -> None:
+    now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+    manifest = {
+        "metadata": {"name": "ovn-run", "annotations": {"ovn.c5c3.io/step": "restart ovn-northbound-1"}},
+        "spec": {"holderIdentity": "somebody on host process 1", "leaseDurationSeconds": 600, "renewTime": now},
+    }
+    plane.server.request("POST", PLACES["Lease"].format(plane.namespace), manifest)
+    plane.make("ServiceAccount", "ovn-left-over", labels=hypervisors())
+    for state in ("present", "absent"):
+        refused = plane(may_fail=True, state=state)
+        for word in ("somebody on host process 1", "restart ovn-northbound-1", "break_lock", "ovn-run"):
+            assert word in refused["msg"], state
+    plane.remove("ServiceAccount", "ovn-left-over")
+    assert plane.get("Lease", "ovn-run")["spec"]["holderIdentity"] == "somebody on host process 1"
+    assert plane.ours() == {}
+    plane.late(break_lock=True)
+    assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
+
+
+def test_a_run_in_check_mode_takes_no_lease(plane: ControlPlane) -> None:
+    plane.late()
+    before = plane.get("Lease", "ovn-run")
+    plane(check=True)
+    assert plane.get("Lease", "ovn-run") == before
+
+
+@pytest.mark.parametrize(
+    ("record", "cause"),
+    [
+        pytest.param({"data": {"something": "else"}}, "no record.json", id="without its content"),
+        pytest.param({"data": {"record.json": '{"format": 1, "data'}}, "cut off or no JSON", id="cut off"),
+        pytest.param(
+            {"format": 99}, "has format 99, this version of the collection reads format 1", id="of a newer format"
+        ),
+        pytest.param({"database": "southbound"}, "is about southbound", id="of the other database"),
+        pytest.param({"cid": CID, "without": ("cid", "members")}, "lacks cid, members", id="without some keys"),
+    ],
+)
+def test_a_bad_record_is_refused_and_nothing_is_changed(
+    plane: ControlPlane, record: dict[str, t.Any], cause: str
+) -> None:
+    plane.record(**{"database": "northbound", **record} if "database" not in record else {})
+    if "database" in record:
+        good = plane.get("ConfigMap", "ovn-northbound-record")["data"]
+        wrong = {
+            **good,
+            "record.json": good["record.json"].replace('"database": "northbound"', '"database": "southbound"'),
+        }
+        plane.remove("ConfigMap", "ovn-northbound-record")
+        plane.record(data=wrong)
+    before = plane.ours()
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True)
+        assert refused.failed
+        assert cause in refused["msg"]
+        assert "northbound" in refused["msg"], "the object"
+        assert "othing was changed" in refused["msg"]
+        assert plane.ours() == before
+
+
+def test_a_cluster_id_that_is_not_the_declared_one(plane: ControlPlane) -> None:
+    plane.record(cid=CID)
+    refused = plane(may_fail=True, northbound_cluster_id=OTHER_CID)
+    assert CID in refused["msg"]
+    assert OTHER_CID in refused["msg"]
+    assert plane.recorded("northbound")["cid"] == CID
+
+
+def test_a_recorded_cluster_is_never_created_again(plane: ControlPlane) -> None:
+    """Its pods are gone, its id is known: they join or wait, and the record gives no permission."""
+    plane.record(cid=CID)
+    ran = plane(may_fail=True)
+    assert ran.failed
+    assert plane.recorded("northbound")["cid"] == CID
+    assert plane.recorded("northbound")["permit"] is None
+    assert not any("create the northbound" in step for step in ran.get("steps", []))
+
+
+def test_what_an_older_control_plane_left_stops_the_creation_of_another(plane: ControlPlane) -> None:
+    """A volume outlives its claim, the status of the resource outlives everything. Nothing is created, nothing is changed."""
+    name = f"left-{plane.namespace}"
+    reference = {"namespace": plane.namespace, "name": "data-ovn-northbound-1"}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": "/nowhere"},
+        "claimRef": reference,
+    }
+    plane.server.request("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": spec})
+    plane.server.request("PATCH", f"/api/v1/persistentvolumes/{name}/status", {"status": {"phase": "Released"}})
+    try:
+        for check in (True, False):
+            refused = plane(may_fail=True, check=check)
+            assert f"PersistentVolume {name} (Released) was that of data-ovn-northbound-1" in refused["msg"]
+            assert "new_cluster=true" in refused["msg"]
+            assert plane.ours() == {}
+        plane.begin(new_cluster=True)
+        assert plane.recorded("northbound")["permit"]["member"] == "ovn-northbound-0"
+    finally:
+        plane.server.request("DELETE", f"/api/v1/persistentvolumes/{name}")
+    # The same namespace, when somebody has deleted everything but the resource.
+    plane.patch("OVNCluster", "ovn/status", {"status": {"southbound": {"clusterId": CID}}})
+    plane.remove("ConfigMap", "ovn-southbound-record")
+    plane.remove("StatefulSet", "ovn-southbound")
+    refused = plane(may_fail=True)
+    assert f"the status of OVNCluster ovn names cluster {CID}" in refused["msg"]
+    assert "southbound is not created" in refused["msg"]
+
+
+def test_an_open_permission_of_a_killed_run_is_used_again(plane: ControlPlane) -> None:
+    permit = {"member": "ovn-northbound-0", "run": "a run that was killed", "time": "2026-01-01T00:00:00Z"}
+    plane.record(permit=permit)
+    plane.begin()
+    assert plane.recorded("northbound")["permit"]["member"] == "ovn-northbound-0"
+    assert plane.recorded("northbound")["cid"] is None
+
+
+def confirmed_members(namespace: str) -> dict[str, t.Any]:
+    names = [f"ovn-northbound-{index}" for index in range(3)]
+    members = {
+        name: {
+            "address": f"tcp:{name}.ovn-northbound.{namespace}.svc.cluster.local:6643",
+            "state": "confirmed",
+            "sid": f"{name[-1]}1111111-1111-4111-8111-111111111111",
+        }
+        for name in names
+    }
+    return {"members": members}
+
+
+def test_forbidden_bootstrap(plane: ControlPlane) -> None:
+    refused = plane(may_fail=True, bootstrap="forbid")
+    assert "bootstrap is forbid" in refused["msg"]
+    assert plane.ours() == {}
+
+
+def test_members_are_not_dropped_by_leaving_them_out(plane: ControlPlane) -> None:
+    plane.record(cid=CID, **confirmed_members(plane.namespace))
+    before = plane.ours()
+    refused = plane(may_fail=True, spec={**SPEC, "northbound": {"replicas": 1}})
+    assert "ovn-northbound-1, ovn-northbound-2 is a recorded member" in refused["msg"]
+    assert plane.ours() == before
+
+
+def test_a_record_on_hold_is_left_alone(plane: ControlPlane) -> None:
+    plane.record(hold=True)
+    before = plane.ours()
+    assert "on hold" in plane(may_fail=True)["msg"]
+    assert plane.ours() == before
+
+
+def test_one_control_plane_a_namespace(plane: ControlPlane) -> None:
+    plane.late()
+    before = plane.ours()
+    refused = plane(may_fail=True, name="other")
+    assert f"Namespace {plane.namespace} has the OVNCluster ovn already" in refused["msg"]
+    assert plane.ours() == before

@@ -1,0 +1,185 @@
+"""The launcher against real database servers: files that are lost, damaged, or not this member's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+
+import _launcher_cases
+import pytest
+from _launcher_cases import STRANGER, fake_server, fill, refused
+from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, tool
+
+cluster = _launcher_cases.cluster  # fixture
+
+
+def test_a_lost_volume_creates_nothing(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.file.unlink()
+    cluster.publish(permit=first.id)
+    refused(first, ASK, "none", "its database is lost")
+
+
+@pytest.mark.parametrize(
+    ("damage", "file_class"),
+    [
+        ("empty", "empty"),
+        ("magic", "unidentifiable"),
+        ("header", "broken"),
+        ("torn header", "broken"),
+        ("hole", "broken"),
+    ],
+)
+def test_a_damaged_file_is_reported_and_kept(cluster: Cluster, damage: str, file_class: str) -> None:
+    first = cluster.found()
+    first.kill()
+    raw = bytearray(first.file.read_bytes())
+    if damage == "empty":
+        raw = bytearray()
+    elif damage == "magic":
+        raw[3] ^= 0x20
+    elif damage == "header":
+        raw[300] ^= 0x20
+    elif damage == "torn header":
+        raw = raw[:5000]
+    elif damage == "hole":
+        records = re.findall(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n[^\n]*\n", bytes(raw))
+        last = max(n for n, record in enumerate(records) if n and b'"index"' in record)
+        raw = bytearray(b"".join(records[:last] + records[last + 1 :]))
+    first.file.write_bytes(raw)
+    refused(first, ASK, file_class, "lost" if damage == "empty" else str(first.file))
+
+
+def test_a_torn_tail_is_left_to_the_server(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.file.write_bytes(first.file.read_bytes()[:-15])
+    assert first.examined()["class"] == "member"
+    first.up()
+
+
+def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster) -> None:
+    """Right after a compaction the file is one snapshot; a cut-off join can leave just that, without the joiner in it."""
+    members = cluster.complete()
+    third = members[2]
+    third.kill()
+    (third.dir / "record.witness").unlink(missing_ok=True)  # it knows of more entries than the file gets here
+    first_record = re.match(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n([^\n]*)\n", third.file.read_bytes())
+    assert first_record is not None
+    header = json.loads(first_record[1])
+    for listed, file_class in ((True, "member"), (False, "dead-join")):
+        header["prev_servers"] = {third.sid: third.address} if listed else {STRANGER: "tcp:192.0.2.1:6643"}
+        body = json.dumps(header, separators=(",", ":")).encode() + b"\n"
+        third.file.write_bytes(b"OVSDB CLUSTER %d %s\n%s" % (len(body), hashlib.sha1(body).hexdigest().encode(), body))
+        assert third.examined()["class"] == file_class
+
+
+def test_what_two_starts_say_of_a_file_is_believed_until_the_next_attempt(cluster: Cluster) -> None:
+    """What only the server notices must not become a restart loop, nor a verdict for ever."""
+    first = cluster.found()
+    first.kill()
+    path = fake_server(cluster, "ovsdb-server: ovsdb error: server does not belong to cluster")
+    assert first.call("check").returncode == 0
+    assert first.call("run", PATH=path).returncode == ASK
+    assert (cluster.root / "bin/ovsdb-server.starts").read_text() == "\n\n"
+    assert first.state("class") == "dead-join"
+    assert first.call("check").returncode == ASK
+    facts = first.examined()
+    assert (facts["class"], facts["decision"]) == ("dead-join", "ask")
+    assert "can never start" in facts["reason"]
+    first.up()
+    assert first.examined()["class"] == "member"
+
+
+def test_what_was_said_of_another_file_is_not_believed(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    path = fake_server(cluster, "ovsdb-server: ovsdb error: server does not belong to cluster")
+    assert first.call("run", PATH=path).returncode == ASK
+    first.file.write_bytes(first.file.read_bytes())
+    assert first.call("check").returncode == 0
+
+
+def test_an_ordinary_failure_keeps_the_code_of_the_server(cluster: Cluster) -> None:
+    first = cluster.found()
+    second = first.call("run", OVN_STATE_DIR=str(first.dir / "other"), OVN_RUN_DIR=str(first.dir / "other"))
+    assert second.returncode == 1
+    assert "failed to lock" in second.stderr
+
+
+def test_a_killed_server_is_told_as_such(cluster: Cluster) -> None:
+    """Not with what was noticed about the file before."""
+    members = cluster.complete()
+    third = members[2]
+    pid = third.server_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert third.process is not None
+    assert third.process.wait(timeout=10) == 137
+    assert "ovsdb-server ended with code 137: nothing was said." in third.messages()
+
+
+def test_a_standalone_file_is_refused(cluster: Cluster) -> None:
+    tool("create", cluster.members[0].file, SCHEMA)
+    cluster.publish(permit="m1")
+    refused(cluster.members[0], REFUSE, "standalone", "standalone database")
+
+
+def test_a_retired_cluster_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(cid=STRANGER, retired_cids=f"{STRANGER[::-1]}\n{first.cid}")
+    refused(first, REFUSE, "retired-cid", first.cid)
+
+
+def test_a_foreign_cluster_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(cid=STRANGER)
+    refused(first, REFUSE, "foreign-cid", STRANGER)
+
+
+def test_a_foreign_sid_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.declare(first, "confirmed", STRANGER)
+    refused(first, REFUSE, "foreign-sid", first.sid)
+
+
+def test_another_address_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    first.address = "ssl:192.0.2.11:6643"
+    cluster.publish()  # the record of another member, or the file of one
+    refused(first, REFUSE, "foreign-address", "ssl:192.0.2.11:6643")
+
+
+def test_settings_with_another_address_than_file_and_record_keep_nobody_down(cluster: Cluster) -> None:
+    """A run writes the settings before it refuses a changed address; then the machine reboots."""
+    first = cluster.found()
+    first.kill()
+    first.env["OVN_LOCAL_ADDRESS"] = "ssl:192.0.2.11:6643"
+    assert first.examined()["decision"] == "start"
+
+
+def test_another_database_is_refused(cluster: Cluster) -> None:
+    first = cluster.members[0]
+    tool("create-cluster", first.file, "/usr/share/ovn/ovn-sb.ovsschema", first.address)
+    refused(first, REFUSE, "foreign-name", "OVN_Southbound")
+    first.file.unlink()
+    cluster.publish(permit="m1")
+    assert first.call("run", OVN_SCHEMA="/usr/share/ovn/ovn-sb.ovsschema").returncode == 1
+    assert not first.file.exists()
+
+
+def test_a_client_cannot_forge_the_state_of_the_file(cluster: Cluster) -> None:
+    """`ovsdb-tool show-log` prints comments of transactions as they are."""
+    first = cluster.found()
+    comment = 'x\\nrecord 99:\\n note: \\"left\\"\\n commit_index: 9999\\n remote_addresses: tcp:127.0.9.9:6643'
+    fill(first, '"row":{}', comment=comment)
+    first.kill()
+    assert first.examined()["class"] == "member"
