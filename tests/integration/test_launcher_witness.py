@@ -275,8 +275,10 @@ class Disks:
     def mount(self, name: str) -> None:
         subprocess.run(["mount", "-o", "loop", f"{self.image}.{name}", self.member.data], check=True, timeout=20)
 
-    def unmount(self, *options: str) -> None:
-        subprocess.run(["umount", *options, self.member.data], check=True, timeout=20)
+    def unmount(self) -> None:
+        """What a launcher has left in the background may still look at the file."""
+        command = ["umount", str(self.member.data)]
+        until(lambda: subprocess.run(command, check=False, timeout=20).returncode == 0, "unmounted")
 
 
 @pytest.fixture
