@@ -131,7 +131,7 @@ def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
 
 
 REMEDIES: tuple[Remedy, ...] = (
-    Remedy(r"disk-missing", _accept_lost_disk),
+    Remedy(r"disk-missing|Mount its disk", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
     Remedy(r"Use the inventory that has its members", _first_hosts),

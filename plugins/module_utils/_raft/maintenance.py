@@ -349,7 +349,15 @@ class Maintenance:
         why = self.gate(gate, list(self.seen.values()), member)
         if gate == "may_stop" and not why:
             why = self._disks_full(member)
-        return Step("wait", step.members, f"{step.reason}: {why}") if why else step
+        return Step("wait", step.members, f"{step.reason}: {why}{self._disks_missing()}") if why else step
+
+    def _disks_missing(self) -> str:
+        """What closed gates may wait for: a member whose disk is not mounted does not come back by itself."""
+        away = [o for o in self.seen.values() if o.file_class == DISK_MISSING and not o.running]
+        listed = [o for o in away if not self._unlisted(self.record.members[o.member].sid)]
+        if not listed:
+            return ""
+        return f"; {'; '.join(map(_lost, listed))}. Mount its disk, or accept the loss with {self.run.words.accept_lost_disk}"
 
     def _disks_full(self, member: str | None) -> str:
         """Why nobody could write without this member, empty if the others can: a server with a full disk answers as before, and keeps nothing."""
