@@ -183,7 +183,7 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
         and APPLIED in (metadata.get("annotations") or {})
         and "deletionTimestamp" not in metadata
         and kind not in _NEVER_PRUNED
-        and not (kind == "ConfigMap" and name.endswith("-record"))
+        and not (kind == "ConfigMap" and name.endswith(("-record", "-witness")))
     )
 
 

@@ -11,7 +11,17 @@ from __future__ import annotations
 import typing as t
 
 from .context import Context
-from .names import DATABASES, GROUP, Component, Object, database_name, northd_name, observer_name, record_name
+from .names import (
+    DATABASES,
+    GROUP,
+    Component,
+    Object,
+    database_name,
+    northd_name,
+    observer_name,
+    record_name,
+    witness_name,
+)
 
 
 def accounts(context: Context) -> list[Object]:
@@ -24,6 +34,7 @@ def accounts(context: Context) -> list[Object]:
     ]
     result += _role(context, names["northd"], "northd", [_rule("", "pods", "get", "patch")])
     records = [record_name(context.name, database) for database in DATABASES]
+    witnesses = [witness_name(context.name, database) for database in DATABASES]
     result += _role(
         context,
         names["observer"],
@@ -31,6 +42,7 @@ def accounts(context: Context) -> list[Object]:
         [
             _rule("", "pods", "get", "list", "watch", "patch"),
             _rule("", "configmaps", "get", names=records),
+            _rule("", "configmaps", "get", "patch", names=witnesses),
             _rule("apps", "statefulsets", "get", "list", "watch"),
             _rule("apps", "deployments", "get", "list", "watch"),
             _rule(GROUP, "ovnclusters", "get", "list", "watch"),

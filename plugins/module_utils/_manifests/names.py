@@ -90,6 +90,10 @@ def record_name(name: str, database: Database) -> str:
     return f"{name}-{database}-record"
 
 
+def witness_name(name: str, database: Database) -> str:
+    return f"{name}-{database}-witness"
+
+
 def claim_name(name: str, database: Database, index: int) -> str:
     return f"data-{member_name(name, database, index)}"
 

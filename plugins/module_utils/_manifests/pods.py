@@ -96,6 +96,15 @@ def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Obje
     )
 
 
+def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tuple[Object, Object]:
+    """The keys of two ConfigMaps in one directory; pods start without the second one."""
+    sources = [{"configMap": {"name": config_map}}, {"configMap": {"name": optional, "optional": True}}]
+    return (
+        {"name": name, "projected": {"sources": sources}},
+        {"name": name, "mountPath": path, "readOnly": True},
+    )
+
+
 def certificates(tls: Tls) -> list[tuple[Object, Object]]:
     """The whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
     if not tls.enabled:

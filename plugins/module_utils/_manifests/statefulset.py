@@ -26,6 +26,7 @@ from .names import (
     record_name,
     scripts_name,
     selector,
+    witness_name,
 )
 
 _DATA, _RECORD = "/data", "/record"
@@ -38,7 +39,10 @@ def stateful_set(context: Context, database: Database) -> Object:
     directories = [
         pods.empty("run", pods.RUN),
         pods.empty("tmp", pods.TEMPORARY),
-        pods.from_config_map("record", record_name(context.name, database), _RECORD),
+        # The launcher reads how new the file has to be from the same directory: it outlives the pod, and observer and runs write it.
+        pods.from_config_maps(
+            "record", record_name(context.name, database), witness_name(context.name, database), _RECORD
+        ),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
         *pods.certificates(context.spec.tls),
     ]
@@ -106,7 +110,7 @@ def _member(context: Context, database: Database, mounts: list[Object]) -> Objec
         "OVN_DB_FILE": f"{_DATA}/{STEMS[database]}.db",
         "OVN_RUN_DIR": pods.RUN,
         "OVN_STATE_DIR": f"{pods.RUN}/launcher",
-        # Off the disk of the database. It ends with the pod: an old volume is noticed only while the pod that used the newer one lives.
+        # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
         "OVN_WITNESS_FILE": f"{pods.RUN}/witness-{database}",
         # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
         "OVN_CLIENT_ENDPOINTS": ",".join(context.first_endpoints(database, MOST_MEMBERS)),

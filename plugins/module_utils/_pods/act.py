@@ -39,6 +39,13 @@ _WAIT_SECONDS = 2.0
 _FIRST_LOOK = 5.0
 
 
+# A kubelet shows a changed ConfigMap within seconds if the pod is patched, else within about a minute.
+_FORGET_SECONDS = 90.0
+_ATTEMPTS = 3  # to reach a pod that fails a command
+_FORGET = """rm -f "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}"
+cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :"""
+
+
 class PodMembers:
     """The pods of one database: pod NAME-DATABASE-INDEX is the member of that name."""
 
@@ -148,6 +155,27 @@ class PodMembers:
         except Refused as e:
             if e.details.get("http_status") != 404:
                 raise
+
+    def forget_witness(self, told: str, deadline: Deadline) -> None:
+        """Let the launchers forget how new their files were, and wait until the pods see something else than `told` in the ConfigMap."""
+        deadline, attempt = deadline.within(_FORGET_SECONDS), 0
+        while True:
+            pods = [member for member, pod in self.pods().items() if runs(pod)]
+            texts = ask_all(pods, self._forget)
+            silent = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
+            outdated = {m for m, text in zip(pods, texts) if told.strip() and text == told}
+            late = sorted(silent | outdated)
+            if not late or deadline.expired:
+                return
+            attempt += 1
+            if attempt % 5 == 1:
+                for member in late:
+                    self.poke_one(member, f"witness.{attempt}")
+            time.sleep(min(_LOOKS_EVERY, deadline.left()))
+
+    def _forget(self, member: str) -> str:
+        """Return what the pod sees of the ConfigMap."""
+        return self.cluster.exec(self.namespace, member, CONTAINER, ["sh", "-c", _FORGET], timeout=15).stdout
 
     # --- the steps -------------------------------------------------------------------------------------------------------
 

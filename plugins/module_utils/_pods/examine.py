@@ -18,6 +18,7 @@ from .._errors import BadAnswer, OvnError
 from .._ovsdb.server import DATABASE_NAMES, SERVER_QUERY, databases_in
 from .._raft.answer import Answer, Problem, silent
 from .._raft.ask import problem_of, told_by_server
+from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
 from .._raft.start_check import Space, find_space_problem
@@ -73,7 +74,8 @@ presence() {
     else class=unknown; fi
     printf '%s\\n' "class=$class" cid= sid= reason= decision= detail=
 }
-witnesses() { cat "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}" "$OVN_RECORD_DIR/witness" 2>/dev/null || :; }
+local_witness() { cat "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}" 2>/dev/null || :; }
+witnesses() { local_witness; cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :; }
 space() { stat -f -c 'free=%a*%S' "${OVN_DB_FILE%/*}" && stat -L -c 'file=%s' "$OVN_DB_FILE"; }
 schemas() {
     ovsdb-client -t 3 get-schema-version "unix:$OVN_RUN_DIR/$stem.sock" "$database" && ovsdb-tool schema-version "${OVN_SCHEMA:-$schema}"
@@ -86,7 +88,7 @@ case $3$connected$served in
 alwaysyes*) part file presence ;;
 always* | silent*[1-9]*) part file timeout 15 sh "$1" state ;;
 esac
-[ "$3" != always ] || { part witness witnesses; part space space 2>/dev/null; }
+[ "$3" != always ] || { part local_witness local_witness; part witness witnesses; part space space 2>/dev/null; }
 part end true
 """
 
@@ -228,6 +230,11 @@ def schemas_in(result: ExecResult) -> Schemas:
     told = _parts(result).get("schema", [_Part(1, "", "")])[-1]
     versions = told.text.split()
     return Schemas(*versions) if told.code == 0 and len(versions) == 2 else Schemas(None, None)
+
+
+def local_witness_in(result: ExecResult) -> ClusterWitness:
+    """Return what the launcher itself remembers, without what Kubernetes has told it."""
+    return parse_cluster_witness(_parts(result).get("local_witness", [_Part(1, "", "")])[-1].text)
 
 
 def _parts(result: ExecResult) -> dict[str, list[_Part]]:

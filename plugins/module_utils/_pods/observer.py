@@ -5,7 +5,7 @@
 
 `c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods true, between runs and without them.
 
-It looks and tells, it repairs nothing: only runs change databases.
+It looks and tells, it repairs nothing: only runs change databases. For pods that start it writes down how new the members' files are.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .outside import follow
 from .program import Program
 from .schema import Schemas, of_image
 from .status import DATABASES, cluster_status, pod_of, rolled_out
+from .witness_writer import WitnessWriter, indexes_on_disk
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
@@ -71,6 +72,9 @@ class Observer:
         }
         self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
         self._count = Count()
+        self._witnesses = {
+            name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
+        }
         self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
         self._northd = Northd()
         self._said = ""
@@ -141,6 +145,8 @@ class Observer:
             if seen:
                 leaders[LABELS[name]] = leading_pod(verdicts[name])
             settled &= seen and not self._judges[name].unsettled
+            # The next one is due soon anyway, so a failure asks for no other round.
+            self._try(f"witness of {name}", functools.partial(self._write_witness, name))
         pods = list((self.pods.objects or {}).values())
         for pod, patch in label_patches(pods, leaders).items():
             settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
@@ -161,6 +167,12 @@ class Observer:
             return False
         self.log.trouble(subject, None)
         return True
+
+    def _write_witness(self, name: str) -> None:
+        """How new the files are, for pods that start."""
+        now, cluster_id = time.monotonic(), self._cluster_ids[name]
+        told = [(member.answer, member.indexes) for member in self.members[name]]
+        self._witnesses[name].write(cluster_id, indexes_on_disk(told, cluster_id, now), now)
 
     def _label(self, pod: str, patch: t.Any) -> None:
         written = self.api.patch(f"{self._core}/pods/{pod}", patch)

@@ -15,7 +15,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import TimedOut
 from .._k8s import Cluster
-from .._manifests.names import DATABASES, Object, labels, lease_name, record_name
+from .._manifests.names import DATABASES, Object, labels, lease_name, record_name, witness_name
 from .._objects import Done, Key, Note
 from .._pods.due import is_leaving
 from .lease import RunLease, check_lease, identity
@@ -53,7 +53,9 @@ def _staying(live: Live) -> list[tuple[Key, Object]]:
 
 
 def _is_record(live: Live, key: Key) -> bool:
-    return key[1] == "ConfigMap" and key[3] in {record_name(live.name, database) for database in DATABASES}
+    """Whether it is a state record, or the witness of the files that the record is about."""
+    names = {name(live.name, database) for name in (record_name, witness_name) for database in DATABASES}
+    return key[1] == "ConfigMap" and key[3] in names
 
 
 def remove(

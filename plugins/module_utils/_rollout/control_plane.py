@@ -72,7 +72,7 @@ class ControlPlane(DeclaredObjects):
     # --- objects ---------------------------------------------------------------------------------------------------------
 
     def _objects(self, live: Live) -> None:
-        for store in self.stores.values():
+        for store in (*self.stores.values(), *self.witness_stores.values()):
             self.done.append(store.ensure(check_mode=self.check_mode))
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
@@ -93,6 +93,7 @@ class ControlPlane(DeclaredObjects):
                 election_timer=self.wanted.spec.database(d).election_timer,
                 stateful_set=functools.partial(live.stateful_set, self.cluster, d),
                 template_changed=self.check_mode and template_changes(done, f"{self.wanted.name}-{d}"),
+                witness=self.witness_stores[d],
             )
 
     def _empty_claims(self) -> None:

@@ -13,9 +13,11 @@ import time
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Changed, OvnError, Refused, TimedOut, Unreachable
+from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.moment import seconds
 from .._pods.due import CONTAINER
+from .._pods.witness_map import IsDue, differs
+from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
 from .._raft.foresee import play
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
@@ -25,6 +27,7 @@ from .._raft.rounds import converge
 from .._raft.step import Round, Run, Step, Unexamined, unexamined
 from .observed import Context, ObservedDatabase
 from .record_store import RecordStore
+from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
 # Seconds after its start in which a server is expected to find the others: a cluster's DNS keeps "no such name" for up to 30 s, and so does the
 # server's own resolver; then there may be an election.
@@ -50,8 +53,10 @@ class DatabaseRollout(ObservedDatabase):
         election_timer: int,
         stateful_set: t.Callable[[], dict[str, t.Any] | None],
         template_changed: bool = False,
+        witness: WitnessStore | None = None,
     ) -> None:
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
+        self.witness = witness
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.founding = False  # check mode: whether the run will create the cluster
@@ -96,6 +101,8 @@ class DatabaseRollout(ObservedDatabase):
         self.deadline, self.wait_timeout = deadline, wait_timeout
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
+            if self.run.accept_rollback:
+                self._forget_witness()
             self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
         except (Refused, TimedOut, Unreachable) as e:
             raise self._explained(e) from e
@@ -115,6 +122,7 @@ class DatabaseRollout(ObservedDatabase):
         self.await_examined(self.deadline)  # each time: a command in a pod may fail once on a busy node
         for name in self._starting():
             self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
+        self._keep_witness(differs_meaningfully)
         return self.seen
 
     def acquire(self, step: str) -> bool:
@@ -155,8 +163,38 @@ class DatabaseRollout(ObservedDatabase):
         elif step.action != "wait":
             self._look_again(step)
         if step.action != "wait":
+            # What a launcher remembers ends with its pod, and the next pod reads what is written now.
+            self._keep_witness(differs, holds_lease=True)
             self._note(step.reason)
         self.members.take(step, record, self.deadline)
+
+    def _keep_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
+        """Write down how new the files of all members are, as far as this run knows (R25)."""
+        record = self.store.read()
+        if self.witness is None or record is None or not record.cid:
+            return
+        now = observed_witness(record, self.seen.values(), self.remembered)
+        ours = known_members(record, self.seen.values())
+
+        def change(stored: ClusterWitness) -> ClusterWitness:
+            known = of_recorded_cluster(stored, record, ours) if holds_lease else stored
+            return merge_cluster_witness(known, now)
+
+        try:
+            self.witness.update(change, is_due)
+        except Conflict as e:
+            raise Changed(str(e)) from e
+
+    def _forget_witness(self) -> None:
+        """The operator accepts files that are older than what is known of them. What is known would refuse them again at each start."""
+        record = self.store.read()
+        if self.witness is None or record is None or not record.cid:
+            return
+        self.context.lease.take(f"forget how new the files of {self.run.database} were")
+        self.context.lease.check()
+        told, cid = self.witness.text, record.cid
+        self.witness.update(lambda _stored: ClusterWitness(cid))
+        self.members.forget_witness(told, self.deadline)
 
     def _look_again(self, step: Step) -> None:
         """`Changed` if a target of the step is no longer as it was when the step was planned."""

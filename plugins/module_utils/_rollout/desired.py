@@ -15,7 +15,16 @@ import uuid
 
 from .._errors import InvalidInput
 from .._manifests.crds import check_revision, custom_resource_definitions
-from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name
+from .._manifests.names import (
+    API_VERSION,
+    CONFIG_NAME,
+    DATABASES,
+    Database,
+    Object,
+    labels,
+    record_name,
+    witness_name,
+)
 from .._objects import Done, key_of
 from .._spec import ClusterSpec, parse_spec
 from .live import Live
@@ -64,15 +73,15 @@ class Wanted:
 
     def record_skeleton(self, database: Database) -> Object:
         """The ConfigMap of a record without its data: no owner, for it outlives the custom resource."""
-        return {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                "name": record_name(self.name, database),
-                "namespace": self.namespace,
-                "labels": labels(self.name, database),
-            },
-        }
+        return self._skeleton(record_name(self.name, database), database)
+
+    def witness_skeleton(self, database: Database) -> Object:
+        """The ConfigMap of the witness without its data: without an owner, as the record."""
+        return self._skeleton(witness_name(self.name, database), database)
+
+    def _skeleton(self, name: str, database: Database) -> Object:
+        metadata = {"name": name, "namespace": self.namespace, "labels": labels(self.name, database)}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
 def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wanted:

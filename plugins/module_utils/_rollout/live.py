@@ -15,7 +15,7 @@ import time
 from .._errors import Refused, TimedOut
 from .._k8s import Cluster
 from .._manifests.crds import custom_resource_definitions
-from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, record_name
+from .._manifests.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, record_name, witness_name
 from .._objects import Key, key_of, live_index
 
 KINDS: list[tuple[str, str]] = [
@@ -53,6 +53,9 @@ class Live:
 
     def record(self, database: Database) -> Object | None:
         return self.get("v1", "ConfigMap", record_name(self.name, database))
+
+    def witness(self, database: Database) -> Object | None:
+        return self.get("v1", "ConfigMap", witness_name(self.name, database))
 
     def replicas(self, database: Database) -> int:
         there = self.get("apps/v1", "StatefulSet", f"{self.name}-{database}")

@@ -46,6 +46,7 @@ from .ports import Clash, find_clashes, refuse_clashes
 from .record_store import RecordStore
 from .storage import check_claims, claim_changes
 from .template import await_gone, stale
+from .witness_store import WitnessStore
 from .witnesses import find_witnesses
 
 
@@ -61,6 +62,7 @@ class DeclaredObjects:
         self.settings: dict[str, dict[str, t.Any]] = {"before": {}, "after": {}}
         self.databases: dict[Database, DatabaseRollout] = {}
         self.stores: dict[Database, RecordStore] = {}
+        self.witness_stores: dict[Database, WitnessStore] = {}
         self.records: dict[Database, Record | None] = {}
         self.replicas: dict[Database, int] = {}
         self.witnesses: dict[Database, tuple[str, ...]] = {}
@@ -94,6 +96,9 @@ class DeclaredObjects:
         live, wanted = self.live, self.wanted
         refuse_neighbors(live)
         self.stores = {d: RecordStore(self.cluster, wanted.record_skeleton(d), live.record(d)) for d in DATABASES}
+        self.witness_stores = {
+            d: WitnessStore(self.cluster, wanted.witness_skeleton(d), live.witness(d)) for d in DATABASES
+        }
         self.records = {d: self.stores[d].read() for d in DATABASES}
         self.replicas = {d: first_replicas(wanted, live, d, self.records[d]) for d in DATABASES}
         new: list[Database] = [d for d in DATABASES if self.records[d] is None]

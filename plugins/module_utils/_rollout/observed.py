@@ -18,10 +18,11 @@ from .._errors import OvnError
 from .._k8s import Cluster, ExecResult
 from .._pods.act import PodMembers
 from .._pods.due import is_outdated, runs, update_revision
-from .._pods.examine import EXAMINE, parse_examination, schemas_in, unknown_because
+from .._pods.examine import EXAMINE, local_witness_in, parse_examination, schemas_in, unknown_because
 from .._pods.idle import backs_off, delete_idle, has_started, is_idle
 from .._pods.schema import Schemas
 from .._raft.answer import Answer, silent
+from .._raft.cluster_witness import ClusterWitness
 from .._raft.observation import Observation
 from .._raft.step import Run
 from .._raft.verdict import Verdict, assess
@@ -79,6 +80,7 @@ class ObservedDatabase:
         self.pods: dict[str, dict[str, t.Any]] = {}
         self.set: dict[str, t.Any] | None = None
         self.seen: dict[str, Observation] = {}
+        self.remembered: dict[str, ClusterWitness] = {}  # what launchers remember of their own servers, by member
         self._away: dict[str, float] = {}  # since when members cannot be examined
         self._met: set[str] = (
             set()
@@ -137,6 +139,7 @@ class ObservedDatabase:
                 parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
                 if parsed is not None:
                     observed[name] = self._with_due_restart(parsed)
+                    self.remembered[name] = local_witness_in(result)
                 else:
                     self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
                 continue

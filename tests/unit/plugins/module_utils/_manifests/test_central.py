@@ -59,7 +59,7 @@ def test_every_object_is_labelled_and_owned(central: Central) -> None:
 def test_nothing_that_holds_data_is_among_them(central: Central) -> None:
     manifests = central()
     assert not manifests.of("PersistentVolumeClaim")
-    assert not [m for m in manifests if m["metadata"]["name"].endswith("-record")]
+    assert not [m for m in manifests if m["metadata"]["name"].endswith(("-record", "-witness"))]
     for name in STATEFUL_SETS:
         spec = manifests.named("StatefulSet", name)["spec"]
         assert spec["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
@@ -328,9 +328,15 @@ def test_observer_runs_once_and_may_do_little(central: Central) -> None:
     told = environment(deployment["template"]["spec"]["containers"][0])
     assert (told["OVN_CLUSTER_NAME"], told["OVN_NAMESPACE"]) == ("prod", "net")
     assert told["OVN_NORTHBOUND"].count("ssl:") == 3
-    rules = {rule["resources"][0]: rule for rule in manifests.named("Role", "prod-observer")["rules"]}
+    all_rules = manifests.named("Role", "prod-observer")["rules"]
+    rules = {rule["resources"][0]: rule for rule in all_rules}
     assert rules["ovnclusters/status"]["resourceNames"] == ["prod"]
-    assert rules["configmaps"]["resourceNames"] == ["prod-northbound-record", "prod-southbound-record"]
+    records = ["prod-northbound-record", "prod-southbound-record"]
+    witnesses = ["prod-northbound-witness", "prod-southbound-witness"]
+    assert [(r["resourceNames"], r["verbs"]) for r in all_rules if r["resources"] == ["configmaps"]] == [
+        (records, ["get"]),
+        (witnesses, ["get", "patch"]),
+    ]
     assert not {"create", "delete", "update", "*"} & {verb for rule in rules.values() for verb in rule["verbs"]}
 
 

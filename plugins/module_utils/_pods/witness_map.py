@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The ConfigMap NAME-DATABASE-witness: how new the files of all members are (R25), for pods that start. Observer and runs write it at the same time,
+so each write names the version that it replaces.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Conflict
+from .._raft.cluster_witness import KEY, ClusterWitness, parse_cluster_witness, render_cluster_witness
+
+Object = t.Any  # a Kubernetes object as JSON has it
+Change = t.Callable[[ClusterWitness], ClusterWitness]
+IsDue = t.Callable[[ClusterWitness, ClusterWitness], bool]
+
+_ATTEMPTS = 5
+
+
+def differs(stored: ClusterWitness, changed: ClusterWitness) -> bool:
+    """Whether anything is new."""
+    return stored != changed
+
+
+class WitnessMap:
+    """`get` and `patch` return the ConfigMap, None if there is none; `patch` raises `Conflict` if it was written meanwhile."""
+
+    def __init__(
+        self,
+        get: t.Callable[[], Object],
+        patch: t.Callable[[Object], Object],
+        stored: Object = None,
+    ) -> None:
+        self._get, self._patch = get, patch
+        self._stored = stored  # as it was read or written last
+
+    @property
+    def text(self) -> str:
+        """The content as it was read or written last."""
+        return ((self._stored or {}).get("data") or {}).get(KEY) or ""
+
+    def update(self, change: Change, is_due: IsDue = differs) -> bool:
+        """Write what `change` makes of the content, if that is due; whether it was written. A conflict is retried with the fresh content."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            if self._stored is None:
+                self._stored = self._get()
+            if self._stored is None:
+                return False
+            known = parse_cluster_witness(self.text)
+            changed = change(known)
+            if not is_due(known, changed):
+                return False
+            version = {"resourceVersion": self._stored["metadata"]["resourceVersion"]}
+            try:
+                self._stored = self._patch({"metadata": version, "data": {KEY: render_cluster_witness(changed)}})
+            except Conflict:
+                self._stored = None
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                return self._stored is not None
+        return False

@@ -1,0 +1,140 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What Kubernetes keeps of how new the database files of all members are (R25): what a pod remembers itself ends with the pod. Pure.
+
+The text has the lines that the launcher reads as `OVN_RECORD_DIR/witness` (its header says what they mean), and one of our own that the launcher
+skips: `cluster CID`. Only committed entries that are on the member's disk are in it. So it is a lower bound, and merging takes the higher value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from .parse import ClusterStatus
+
+KEY = "witness"  # of the ConfigMap, and so the name of the file in the pod
+# A run that recreates no pod leaves smaller steps to the observer.
+MEANINGFUL_ENTRIES = 100
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DISK = re.compile(r"[0-9a-f-]*[0-9a-f][0-9a-f-]*")
+_NUMBER = re.compile(r"[0-9]{1,15}")  # no longer than the launcher reads
+
+
+class Entry(t.NamedTuple):
+    """A log entry. Entries compare as Raft compares the ends of logs: the term first."""
+
+    term: int
+    index: int
+
+
+class MemberWitness(t.NamedTuple):
+    """The highest index and the last entry that are known to be committed and on this server's disk, and what the launcher calls that disk."""
+
+    index: int
+    disk: str = ""
+    entry: Entry | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterWitness:
+    """`members` maps whole server ids. They are all of the cluster `cluster_id`, None while nothing was written."""
+
+    cluster_id: str | None = None
+    members: t.Mapping[str, MemberWitness] = dataclasses.field(default_factory=dict)
+
+
+def parse_cluster_witness(text: str) -> ClusterWitness:
+    """Read the text. A line that says nothing known is skipped: it may be of another version, or of the launcher alone."""
+    cluster_id = None
+    members: dict[str, MemberWitness] = {}
+    for line in text.splitlines():
+        kind, *words = line.split() or [""]
+        if kind == "cluster" and words and _UUID.fullmatch(words[0]):
+            cluster_id = words[0]
+        if not words or not _UUID.fullmatch(words[0]) or not all(_NUMBER.fullmatch(word) for word in words[1:2]):
+            continue
+        if kind == "server" and len(words) > 1:
+            disk = words[2] if len(words) > 2 and _DISK.fullmatch(words[2]) else ""
+            seen = MemberWitness(int(words[1]), disk)
+        elif kind == "committed" and len(words) > 2 and _NUMBER.fullmatch(words[2]):
+            seen = MemberWitness(int(words[2]), "", Entry(int(words[1]), int(words[2])))
+        else:
+            continue
+        members[words[0]] = _merged(members.get(words[0]), seen)
+    return ClusterWitness(cluster_id, members)
+
+
+def render_cluster_witness(witness: ClusterWitness) -> str:
+    """Return the text; equal witnesses give an equal one."""
+    lines = [f"cluster {witness.cluster_id}"] if witness.cluster_id else []
+    for sid, member in sorted(witness.members.items()):
+        lines.append(f"server {sid} {member.index} {member.disk or '-'}")
+        if member.entry is not None:
+            lines.append(f"committed {sid} {member.entry.term} {member.entry.index}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def merge_cluster_witness(known: ClusterWitness, seen: ClusterWitness) -> ClusterWitness:
+    """Return what both know together. Nothing is ever lowered, and what was seen of another cluster than the known one does not count."""
+    if known.cluster_id is not None and known.cluster_id != seen.cluster_id:
+        return known
+    members = dict(known.members)
+    for sid, member in seen.members.items():
+        members[sid] = _merged(members.get(sid), member)
+    return ClusterWitness(seen.cluster_id, members)
+
+
+def keep_members(witness: ClusterWitness, sids: t.Collection[str]) -> ClusterWitness:
+    """Return the witness without servers that are no members any more: a file of theirs is refused by its server id."""
+    return dataclasses.replace(witness, members={sid: m for sid, m in witness.members.items() if sid in sids})
+
+
+def differs_meaningfully(stored: ClusterWitness, merged: ClusterWitness) -> bool:
+    """Whether more than a few entries are new: a member, a disk, a term, or many entries."""
+    if stored.cluster_id != merged.cluster_id or stored.members.keys() != merged.members.keys():
+        return True
+    return any(
+        member.disk != stored.members[sid].disk
+        or _term(member) != _term(stored.members[sid])
+        or member.index >= stored.members[sid].index + MEANINGFUL_ENTRIES
+        for sid, member in merged.members.items()
+    )
+
+
+def told_by_leader(status: ClusterStatus, sids: t.Iterable[str]) -> dict[str, MemberWitness]:
+    """Return what the leader knows of each member, itself included. `sids` are whole ids: the leader's list has four digits of each.
+
+    `match_index` is told by a member after its disk has the entry. The log of a leader ends with an entry of its own term.
+    """
+    if status.role != "leader" or status.status != "cluster member":
+        return {}
+    whole: dict[str, list[str]] = {}
+    for sid in sids:
+        whole.setdefault(sid[:4], []).append(sid)
+    committed = status.log_next - 1 - status.not_committed
+    found = {}
+    for server in status.servers:
+        candidates = whole.get(server.sid, [])
+        if len(candidates) != 1 or not server.match_index or server.phase is not None or committed < 1:
+            continue
+        newest = status.not_committed == 0 and server.match_index >= committed
+        entry = Entry(status.term, committed) if newest else None
+        found[candidates[0]] = MemberWitness(min(server.match_index, committed), "", entry)
+    return found
+
+
+def _merged(one: MemberWitness | None, two: MemberWitness) -> MemberWitness:
+    if one is None:
+        return two
+    entries = [entry for entry in (one.entry, two.entry) if entry is not None]
+    return MemberWitness(max(one.index, two.index), two.disk or one.disk, max(entries, default=None))
+
+
+def _term(member: MemberWitness) -> int:
+    return member.entry.term if member.entry is not None else 0
