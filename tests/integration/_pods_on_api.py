@@ -166,6 +166,10 @@ class Kubelet(Controllers):
             self.server.request("DELETE", place, {"gracePeriodSeconds": 0})
         if self.members[pod].process is not None:
             self.members[pod].terminate()
+        # Its emptyDir goes with it: what the launcher remembers, and its mounts.
+        self.members[pod].record.with_name("record.witness").unlink(missing_ok=True)
+        for file in self.members[pod].record.iterdir():
+            file.unlink()
         if pod.rpartition("-")[0] in self.sets:
             self.run(pod)
 
@@ -205,11 +209,18 @@ class Kubelet(Controllers):
         self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": status})
 
     def mount(self, pod: str) -> None:
-        record = self._path("configmaps", f"{pod.rpartition('-')[0]}-record")
-        for key, value in (json.loads(self.server.request("GET", record)).get("data") or {}).items():
+        """The record, and the witness if there is one."""
+        owner = pod.rpartition("-")[0]
+        files = self._data(f"{owner}-record")
+        with contextlib.suppress(OSError):
+            files.update(self._data(f"{owner}-witness"))
+        for key, value in files.items():
             new = self.members[pod].record / f".{key}"
             new.write_text(value)
             new.rename(self.members[pod].record / key)
+
+    def _data(self, config_map: str) -> dict[str, str]:
+        return json.loads(self.server.request("GET", self._path("configmaps", config_map))).get("data") or {}
 
     def exec(self, pod: str, command: t.Sequence[str], timeout: float) -> ExecResult:
         member = self.members[pod]

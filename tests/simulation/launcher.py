@@ -154,7 +154,9 @@ def decide_for(world: World, database: str, host: Host) -> Decision:
     record = _record(world, database, slot)
     # Pods have names, of which the launcher cannot tell whether they are its own.
     local = world.pods or world.address_of(host.name) == host.address
-    return decide(slot.file, record, host.name, world.address_of(host.name), slot.witness, slot.disk, local=local)
+    # A pod remembers nothing of the pod before it: this is what Kubernetes keeps, by observer and runs.
+    known = slot.witness
+    return decide(slot.file, record, host.name, world.address_of(host.name), known, slot.disk, local=local)
 
 
 def _record(world: World, database: str, slot: Slot) -> Record | None:

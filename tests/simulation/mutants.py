@@ -181,6 +181,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "if False",
     ),
     Mutant(
+        "R25",
+        "pods do not read the witness that Kubernetes keeps",
+        "launcher.decide_for",
+        "known = slot.witness",
+        "known = None if world.pods else slot.witness",
+    ),
+    Mutant(
         "R26",
         "the record lets a member join before its gate was seen open",
         "rounds.hold_back",

@@ -40,6 +40,15 @@ STORIES: tuple[Named, ...] = (
         ),
     ),
     Named(
+        "D1 in pods",
+        "an old copy of a volume under a new pod never leads without acknowledged writes",
+        "three pods",
+        (
+            *(("snapshot", "ovn-northbound-2"), ("down", "ovn-northbound-1"), ("write",), ("down", "ovn-northbound-0")),
+            *(("restore", "ovn-northbound-2"), ("boot", "ovn-northbound-1"), ("time",)),
+        ),
+    ),
+    Named(
         "D1 with entries that were never committed",
         "an old copy whose log is as long, but of an older term, never votes newer writes away",
         "three machines",

@@ -30,13 +30,13 @@ class Entry(t.NamedTuple):
     """A log entry. Entries compare as Raft compares the ends of logs: the term first."""
 
     term: int
-    index: int
+    log_index: int
 
 
 class MemberWitness(t.NamedTuple):
     """The highest index and the last entry that are known to be committed and on this server's disk, and what the launcher calls that disk."""
 
-    index: int
+    log_index: int
     disk: str = ""
     entry: Entry | None = None
 
@@ -74,9 +74,9 @@ def render_cluster_witness(witness: ClusterWitness) -> str:
     """Return the text; equal witnesses give an equal one."""
     lines = [f"cluster {witness.cluster_id}"] if witness.cluster_id else []
     for sid, member in sorted(witness.members.items()):
-        lines.append(f"server {sid} {member.index} {member.disk or '-'}")
+        lines.append(f"server {sid} {member.log_index} {member.disk or '-'}")
         if member.entry is not None:
-            lines.append(f"committed {sid} {member.entry.term} {member.entry.index}")
+            lines.append(f"committed {sid} {member.entry.term} {member.entry.log_index}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -102,7 +102,7 @@ def differs_meaningfully(stored: ClusterWitness, merged: ClusterWitness) -> bool
     return any(
         member.disk != stored.members[sid].disk
         or _term(member) != _term(stored.members[sid])
-        or member.index >= stored.members[sid].index + MEANINGFUL_ENTRIES
+        or member.log_index >= stored.members[sid].log_index + MEANINGFUL_ENTRIES
         for sid, member in merged.members.items()
     )
 
@@ -133,7 +133,7 @@ def _merged(one: MemberWitness | None, two: MemberWitness) -> MemberWitness:
     if one is None:
         return two
     entries = [entry for entry in (one.entry, two.entry) if entry is not None]
-    return MemberWitness(max(one.index, two.index), two.disk or one.disk, max(entries, default=None))
+    return MemberWitness(max(one.log_index, two.log_index), two.disk or one.disk, max(entries, default=None))
 
 
 def _term(member: MemberWitness) -> int:

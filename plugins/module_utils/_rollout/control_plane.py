@@ -72,8 +72,9 @@ class ControlPlane(DeclaredObjects):
     # --- objects ---------------------------------------------------------------------------------------------------------
 
     def _objects(self, live: Live) -> None:
-        for store in (*self.stores.values(), *self.witness_stores.values()):
-            self.done.append(store.ensure(check_mode=self.check_mode))
+        for d in DATABASES:
+            self.done.append(self.stores[d].ensure(check_mode=self.check_mode))
+            self.done.append(self.witness_stores[d].ensure(check_mode=self.check_mode))
         manifests = keep_claims(self._manifests(self.replicas), live)
         grow_claims(self.cluster, self.wanted, live, check_mode=self.check_mode, note=self.done.append)
         repaired = repair(self.cluster, self.clashes, check_mode=self.check_mode, note=self.done.append)

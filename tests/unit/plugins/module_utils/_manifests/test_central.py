@@ -321,6 +321,20 @@ def test_northd_pods_prefer_nodes_of_their_own(central: Central) -> None:
     assert list(affinity) == ["preferredDuringSchedulingIgnoredDuringExecution"]
 
 
+@pytest.mark.parametrize("database", ["northbound", "southbound"])
+def test_a_member_reads_the_witness_beside_the_record_and_starts_without_it(central: Central, database: str) -> None:
+    pod = central().pod("StatefulSet", f"prod-{database}")
+    (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "record"]
+    record, witness = (source["configMap"] for source in volume["projected"]["sources"])
+    assert record == {"name": f"prod-{database}-record"}
+    assert witness == {"name": f"prod-{database}-witness", "optional": True}
+    (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "record"]
+    told = environment(pod["containers"][0])
+    assert (mount["mountPath"], mount["readOnly"], "subPath" in mount) == (told["OVN_RECORD_DIR"], True, False)
+    # What the launcher itself writes is no part of it: that directory is read-only.
+    assert not told["OVN_WITNESS_FILE"].startswith(mount["mountPath"])
+
+
 def test_observer_runs_once_and_may_do_little(central: Central) -> None:
     manifests = central()
     deployment = manifests.named("Deployment", "prod-observer")["spec"]
