@@ -15,6 +15,14 @@ from pathlib import Path
 import pytest
 from _launcher_lib import ASK, DATABASE, Cluster, Member, tool, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
+    ClusterWitness,
+    merge_cluster_witness,
+    parse_cluster_witness,
+    render_cluster_witness,
+    told_by_leader,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
 
 
@@ -93,6 +101,13 @@ def freeze(members: t.Iterable[Member]) -> None:
         os.kill(pid, signal.SIGSTOP)
 
 
+def recreate_pod(member: Member) -> None:
+    """What the launcher remembers itself is gone with its pod; the next pod sees what Kubernetes keeps of it."""
+    kept = parse_cluster_witness(witness(member).read_text())
+    (member.record / "witness").write_text(render_cluster_witness(kept))
+    witness(member).unlink()
+
+
 def asked(member: Member, file_class: str) -> str:
     """The launcher does not start this file, and keeps it; why."""
     before = member.file.read_bytes()
@@ -162,7 +177,8 @@ def test_a_copy_from_before_an_election_is_not_started_after_a_clean_stop(cluste
     asked(follower, "outdated-copy")
 
 
-def test_an_old_copy_is_not_started_after_a_crash(cluster: Cluster) -> None:
+@pytest.mark.parametrize("kept_by", ["the host", "Kubernetes"])
+def test_an_old_copy_is_not_started_after_a_crash(cluster: Cluster, kept_by: str) -> None:
     """What the sampled witness knows is enough, once the next sample has been taken."""
     members = cluster.complete()
     follower = next(m for m in members if not m.leads())
@@ -174,11 +190,17 @@ def test_an_old_copy_is_not_started_after_a_crash(cluster: Cluster) -> None:
     end = last(cluster.leader())
     until(lambda: known(follower) >= end, "sampled")
     follower.kill()
+    if kept_by == "Kubernetes":
+        recreate_pod(follower)
+        assert follower.examined()["decision"] == "start"
     shutil.copy2(follower.dir / "old", follower.file)
     assert f"this member is known to have had {known(follower)}" in asked(follower, "outdated-copy")
 
 
-def test_an_old_copy_as_long_but_with_entries_that_were_never_committed_is_not_started(cluster: Cluster) -> None:
+@pytest.mark.parametrize("kept_by", ["the host", "Kubernetes"])
+def test_an_old_copy_as_long_but_with_entries_that_were_never_committed_is_not_started(
+    cluster: Cluster, kept_by: str
+) -> None:
     """Its older term tells: with its vote, a member that lacks acknowledged writes could win."""
     members = cluster.complete()
     leader = cluster.leader()
@@ -204,6 +226,8 @@ def test_an_old_copy_as_long_but_with_entries_that_were_never_committed_is_not_s
     end = last(cluster.leader())
     until(lambda: committed(leader)[0] == end, "sampled")
     leader.kill()
+    if kept_by == "Kubernetes":
+        recreate_pod(leader)
     assert leader.examined()["decision"] == "start"
     shutil.copy2(leader.dir / "old", leader.file)
     assert known(leader) == end < old  # so the index does not tell
@@ -357,6 +381,39 @@ def test_a_member_that_was_given_up_joins_on_the_disk_that_is_there(cluster: Clu
     until(lambda: known(first), "sampled")
     first.kill()
     assert first.examined()["decision"] == "start"
+
+
+# What a run writes for the next pod --------------------------------------------------------------------------------
+def test_what_a_leader_knows_refuses_no_good_file(cluster: Cluster) -> None:
+    """15 random kills under writes: what its leader and launcher knew of a member a moment before, its file has after a crash."""
+    members = cluster.complete()
+    sids = {member.sid: member for member in members}
+    random.seed(11)
+    number, terms = 0, set()
+    kept = ClusterWitness(members[0].cid)
+    for attempt in range(15):
+        victim = random.choice(members)
+        end = time.monotonic() + random.uniform(0, 0.3)
+        while time.monotonic() < end:
+            number += 1
+            insert(cluster.leader(), f"s{number}", random.choice([1, 3000]))
+        told = told_by_leader(parse_cluster_status(cluster.leader().cluster_status()), sids)
+        kept = merge_cluster_witness(kept, ClusterWitness(kept.cluster_id, told))
+        if attempt % 4 == 0:
+            victim.appctl("ovsdb-server/compact", DATABASE)
+        victim.kill()
+        witness(victim).unlink(missing_ok=True)
+        (victim.record / "witness").write_text(render_cluster_witness(kept))
+        facts = victim.examined()
+        assert facts["decision"] == "start", (attempt, facts)
+        for sid, one in told.items():
+            if one.entry is not None:
+                terms.add(one.entry.term)
+                assert entries(sids[sid]).get(one.entry.log_index, one.entry.term) == one.entry.term
+        victim.up()
+        until(lambda: any(m.leads() for m in members), "a leader")
+    assert len(terms) > 1
+    assert kept.members.keys() == sids.keys()
 
 
 # What it records ---------------------------------------------------------------------------------------------------

@@ -12,11 +12,22 @@ import urllib.error
 
 import pytest
 from _manifests import manifests_of
+from _raft_contents_lib import diverge, insert
 from conftest import Daemon, Member, RaftCluster, run, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._pods.kube import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import DATABASES, pod_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
+    ClusterWitness,
+    Entry,
+    MemberWitness,
+    parse_cluster_witness,
+    render_cluster_witness,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member as Recorded
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 
@@ -65,6 +76,7 @@ class World:
             for member in self.clusters[database].members:
                 self.make_pod(pod(member), database)
             self._record(database)
+            self.make_witness(database)
         self.make_pod(TRANSLATES, "northd", containers=("northd", "status"))
         self.label(TRANSLATES, {"ovn-northd-leader": "true"})
         self._rights()
@@ -92,6 +104,22 @@ class World:
             f"{self.core}/configmaps",
             {"metadata": {"name": f"{NAME}-{database}-record"}, "data": render_files(record, 1000)},
         )
+
+    def witness_path(self, database: str) -> str:
+        return f"{self.core}/configmaps/{NAME}-{database}-witness"
+
+    def make_witness(self, database: str) -> None:
+        """As a run makes it: the observer may not."""
+        metadata = {"name": f"{NAME}-{database}-witness"}
+        self.create(f"{self.core}/configmaps", {"metadata": metadata, "data": {}})
+
+    def witness(self, database: str) -> ClusterWitness:
+        stored = json.loads(self.api.request("GET", self.witness_path(database)))
+        return parse_cluster_witness((stored.get("data") or {}).get("witness", ""))
+
+    def write_witness(self, database: str, witness: ClusterWitness) -> None:
+        data = {"data": {"witness": render_cluster_witness(witness)}}
+        self.api.request("PATCH", self.witness_path(database), data)
 
     def _rights(self) -> None:
         """The ServiceAccount and its Role as they are rolled out."""
@@ -271,6 +299,79 @@ def test_nothing_is_written_while_nothing_changes(world: World) -> None:
         )
     assert world.cluster["metadata"]["resourceVersion"] == before
     assert world.is_ready() == "True"
+
+
+def log_end(cluster: RaftCluster) -> int:
+    return parse_cluster_status(cluster.leader.status()).log_next - 1
+
+
+def test_how_new_the_files_are_is_written_down_and_never_lowered(world: World) -> None:
+    """For pods that start: what each member has shown, above what runs wrote, until somebody else knows more."""
+    cluster = world.clusters["northbound"]
+    first, second, third = cluster.members
+    insert(cluster.leader, "a")
+    insert(cluster.leader, "b")
+    end = log_end(cluster)
+    # Of a run, which knows terms and disks as well.
+    told = {first.server_id: MemberWitness(3, "3f", Entry(1, 2)), second.server_id: MemberWitness(4711)}
+    world.write_witness("northbound", ClusterWitness(cluster.cluster_id, told))
+    observer = world.observe()
+
+    def known(member: Member) -> int:
+        return world.witness("northbound").members[member.server_id].log_index
+
+    until(lambda: third.server_id in world.witness("northbound").members, "the first words", timeout=40)
+    until(lambda: known(third) == end, "all that is on the disk", timeout=40)
+    assert world.witness("northbound").members == {
+        first.server_id: MemberWitness(end, "3f", Entry(1, 2)),
+        second.server_id: MemberWitness(4711),
+        third.server_id: MemberWitness(end),
+    }
+    # A run writes meanwhile: the observer's next write is over what it has not seen.
+    ahead = dict(world.witness("northbound").members)
+    ahead[third.server_id] = MemberWitness(end + 1000, "4a", Entry(2, end))
+    world.write_witness("northbound", ClusterWitness(cluster.cluster_id, ahead))
+    insert(cluster.leader, "c")
+    until(lambda: known(first) > end, "the next words", timeout=40)
+    assert world.witness("northbound").members[third.server_id] == ahead[third.server_id]
+    assert world.witness("southbound").members.keys() == {m.server_id for m in world.clusters["southbound"].members}
+    assert observer.running
+
+
+def test_without_the_witness_the_observer_goes_on_until_a_run_makes_it(world: World) -> None:
+    world.api.request("DELETE", world.witness_path("northbound"))
+    world.observe()
+    settled(world)
+    world.make_witness("northbound")
+    sids = {member.server_id for member in world.clusters["northbound"].members}
+    until(lambda: world.witness("northbound").members.keys() == sids, "the witness", timeout=40)
+
+
+def test_the_observer_may_write_the_witness_and_no_record(world: World) -> None:
+    folder = world.account("ovn-observer")
+    api = Api(world.api.url, str(folder))
+    witness, record = world.witness_path("northbound"), world.witness_path("northbound").replace("-witness", "-record")
+    assert api.patch(witness, {"data": {"witness": "x"}})["data"] == {"witness": "x"}
+    assert api.get(record)["data"]["cid"]
+    with pytest.raises(Refused, match="403"):
+        api.patch(record, {"data": {"cid": "x"}})
+    with pytest.raises(Refused, match="403"):
+        api.get(witness.replace("-witness", "-other"))
+
+
+def test_members_that_hold_different_data_are_told(world: World) -> None:
+    cluster = world.clusters["northbound"]
+    world.observe(OVN_COMPARE_SECONDS="2")
+    settled(world)
+    assert world.condition("NorthboundReady")["reason"] == "Healthy"
+    first = diverge(cluster)
+    until(lambda: world.condition("NorthboundReady").get("reason") == "Diverged", "the difference", timeout=60)
+    condition = world.condition("NorthboundReady")
+    assert condition["status"] == "True"  # it takes writes
+    assert "Members hold different data at log index" in condition["message"]
+    assert pod(first) in condition["message"]
+    assert world.status["northbound"]["verdict"] == "diverged"
+    assert world.condition("SouthboundReady")["reason"] == "Healthy"
 
 
 def test_a_dead_leader_loses_the_label_and_the_condition_stays(world: World) -> None:

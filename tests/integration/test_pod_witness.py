@@ -14,6 +14,7 @@ from _control_plane import WHOLE, ControlPlane, touched
 from _launcher_lib import Member, tool, until
 from _pods_on_api import Kubelet
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft import cluster_witness
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,
     Entry,
@@ -25,13 +26,14 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
-OPTIONS: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 120}
+OPTIONS: dict[str, t.Any] = {"spec": WHOLE, "wait": False, "wait_timeout": 300}
 MAP = "ovn-northbound-witness"
 
 
 @pytest.fixture
-def members(plane: ControlPlane, kubelet: Kubelet) -> list[Member]:
-    """The Northbound members of a control plane that runs."""
+def members(plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch) -> list[Member]:
+    """The Northbound members of a control plane that runs. A run leaves no step to the observer, which does not run here."""
+    monkeypatch.setattr(cluster_witness, "MEANINGFUL_ENTRIES", 1)
     for member in kubelet.members.values():
         member.env["OVN_WITNESS_SECONDS"] = "0.2"
     plane(**OPTIONS)
@@ -129,11 +131,12 @@ def test_a_claim_that_was_restored_with_a_new_pod_never_votes(
     one, two = (member for member in members if member is not leader(members))
     for member in (one, two):
         keep_copy(member)
-    for number in range(120):  # more than what a run leaves to the observer
+    for number in range(3):
         write(leader(members), f"s{number}")
     acknowledged = rows(leader(members))
-    assert len(acknowledged) == 120
-    assert not plane(**OPTIONS)["changed"]
+    assert acknowledged == ["s0", "s1", "s2"]
+    ran = plane(**OPTIONS)
+    assert (ran["steps"], touched(ran)) == ([], {})
     known, sid = stored(plane), one.sid
     restore(kubelet, one.id, "old")
     until(lambda: one.state() == "ask", "the launcher asks")
@@ -156,7 +159,7 @@ def test_older_copies_of_a_majority_are_started_only_when_the_operator_accepts_i
 ) -> None:
     for member in members:
         keep_copy(member)
-    for number in range(120):
+    for number in range(3):
         write(leader(members), f"s{number}")
     plane(**OPTIONS)
     for member in members:
@@ -192,7 +195,9 @@ def test_what_others_wrote_meanwhile_is_kept_and_nothing_is_lowered(
     plane(**{**OPTIONS, "spec": {**WHOLE, "priorityClassName": ""}})
     after = stored(plane)
     assert foreign not in after.members
-    assert all(after.members[one].log_index >= known.log_index for one, known in written.members.items() if one != foreign)
+    assert all(
+        after.members[one].log_index >= known.log_index for one, known in written.members.items() if one != foreign
+    )
 
     other = ClusterWitness("ffffffff-1111-4111-8111-000000000009", {foreign: MemberWitness(4711)})
     plane.patch("ConfigMap", MAP, {"data": {"witness": render_cluster_witness(other)}})

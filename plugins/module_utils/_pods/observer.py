@@ -26,6 +26,7 @@ from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .chassis_count import ChassisWatch, Count
+from .contents_watch import ContentsWatch, takes_part
 from .due import Left, left_to_do
 from .judge import Judge, Northd, leading_pod
 from .kube import Api, Mirror
@@ -71,6 +72,7 @@ class Observer:
             for name in DATABASES
         }
         self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
+        self.contents = ContentsWatch(self.members, settings.tls, settings.compare_seconds, self._wake.set, log.trouble)
         self._count = Count()
         self._witnesses = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
@@ -92,8 +94,8 @@ class Observer:
 
     def run(self) -> None:
         """Until it is stopped, or its program is replaced."""
-        threads: list[Mirror | ChassisWatch | MemberWatch]
-        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis]
+        threads: list[Mirror | ChassisWatch | ContentsWatch | MemberWatch]
+        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis, self.contents]
         threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
@@ -123,7 +125,7 @@ class Observer:
     def _southbound_member(self) -> Endpoint | None:
         """Whom to ask about chassis: the first that takes part, so that it stays the same one."""
         for member in self.members["southbound"]:
-            if _takes_part(member.answer):
+            if takes_part(member.answer):
                 return member.endpoint
         return None
 
@@ -185,7 +187,7 @@ class Observer:
         indexes = {member.member: member.indexes for member in self.members[name]}
         while True:
             verdict, seen = self._judges[name].judge(
-                self._answers(name),
+                self.contents.of(name, self._answers(name)),
                 indexes,
                 self._cluster_ids[name],
                 int(spec.get("electionTimer") or _DEFAULT_TIMER),
@@ -233,7 +235,7 @@ class Observer:
         """Of the database by any member that takes part, and of the image that this process runs in."""
         known = {}
         for name in DATABASES:
-            there = next((m.schema for m in self.members[name] if m.schema and _takes_part(m.answer)), None)
+            there = next((m.schema for m in self.members[name] if m.schema and takes_part(m.answer)), None)
             known[name] = Schemas(there, self._image_schemas[name])
         return known
 
@@ -275,10 +277,6 @@ class Observer:
             if summary != self._said:
                 self.log.say(summary)
             self._said = summary
-
-
-def _takes_part(answer: Answer | None) -> bool:
-    return answer is not None and answer.server is not None and answer.server.connected
 
 
 def _summary(status: t.Mapping[str, t.Any]) -> str:

@@ -17,6 +17,7 @@ from .schema import FOLDER
 from .status import DATABASES
 
 ALIVE_FILE = "/run/ovn/observer-alive"
+COMPARE_SECONDS = 3600.0  # between two looks at what members hold: each costs them time
 
 
 class Settings(t.NamedTuple):
@@ -28,6 +29,7 @@ class Settings(t.NamedTuple):
     tls: TlsFiles
     alive_file: str
     schemas: str = FOLDER
+    compare_seconds: float = COMPARE_SECONDS
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> Settings:
@@ -47,4 +49,5 @@ class Settings(t.NamedTuple):
             ),
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
+            compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
         )

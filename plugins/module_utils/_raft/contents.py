@@ -122,14 +122,16 @@ def columns_of(schema: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
     }
 
 
-def read_contents(endpoint: Endpoint, database: str, tls: TlsFiles, seconds: float) -> Contents:
-    """Return the digests of one member. Whatever goes wrong is the `problem`."""
+def read_contents(
+    endpoint: Endpoint, database: str, tls: TlsFiles, seconds: float, most_rows: int | None = None
+) -> Contents:
+    """Return the digests of one member. Whatever goes wrong is the `problem`, and so is a table with more than `most_rows` rows."""
     deadline = Deadline(seconds)
     try:
         connection = TableReader(endpoint, tls, deadline)
         with connection:
             for _attempt in range(ATTEMPTS):
-                found = _read_once(connection, database)
+                found = _read_once(connection, database, most_rows)
                 if found is not None:
                     return found
         return Contents(problem=f"it was written to in each of {ATTEMPTS} attempts to read it")
@@ -139,7 +141,7 @@ def read_contents(endpoint: Endpoint, database: str, tls: TlsFiles, seconds: flo
         return Contents(problem=str(e).rstrip("."))
 
 
-def _read_once(connection: TableReader, database: str) -> Contents | None:
+def _read_once(connection: TableReader, database: str, most_rows: int | None) -> Contents | None:
     """Return the digests, None if the log index moved meanwhile."""
     index = _index(connection, database)
     time.sleep(_SETTLE_SECONDS)
@@ -148,6 +150,10 @@ def _read_once(connection: TableReader, database: str) -> Contents | None:
     for table, columns in columns_of(schema).items():
         if index is None or _index(connection, database) != index:
             return None
+        if most_rows is not None:
+            rows = sum(1 for _row in connection.rows(database, table, ["_uuid"]))
+            if rows > most_rows:
+                return Contents(problem=f"its table {table} has {rows} rows, too many to be read beside its clients")
         tables[table] = digest(connection.rows(database, table, columns))
     return Contents(index, tables) if _index(connection, database) == index else None
 
@@ -157,7 +163,9 @@ def _index(connection: TableReader, database: str) -> int | None:
     return row.index if row is not None and row.connected else None
 
 
-def read_all(places: t.Mapping[str, Endpoint], database: str, tls: TlsFiles, seconds: float) -> dict[str, Contents]:
+def read_all(
+    places: t.Mapping[str, Endpoint], database: str, tls: TlsFiles, seconds: float, most_rows: int | None = None
+) -> dict[str, Contents]:
     """Return the digests of several members, read at the same time; again, a few times, while they are at different log indexes."""
     deadline = Deadline(seconds)
     found: dict[str, Contents] = {}
@@ -165,7 +173,7 @@ def read_all(places: t.Mapping[str, Endpoint], database: str, tls: TlsFiles, sec
         left = max(0.1, deadline.left())
 
         def read(member: str, limit: float = left) -> Contents:
-            return read_contents(places[member], database, tls, limit)
+            return read_contents(places[member], database, tls, limit, most_rows)
 
         outcomes = ask_all(list(places), read, Deadline(left))
         found = {
