@@ -106,6 +106,8 @@ options:
     description:
       - Whether to go on with a database whose members have fewer log entries than one of them is known to have acknowledged. That happens when an old
         copy of a volume was started. What was written after the copy is lost then, unless another member still has it.
+      - Old copies start with it, too, and what Kubernetes keeps of newer files (ConfigMaps C(NAME-northbound-witness) and C(NAME-southbound-witness)) is
+        forgotten. Give it to a single run.
     type: bool
     default: false
   accept_lost_disk:
@@ -116,7 +118,7 @@ options:
     default: false
   delete_data:
     description:
-      - With O(state=absent), whether claims and records go, too. The content of both databases is lost then.
+      - With O(state=absent), whether claims, records and witnesses go, too. The content of both databases is lost then.
     type: bool
     default: false
   break_lock:
