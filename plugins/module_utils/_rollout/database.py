@@ -169,12 +169,14 @@ class DatabaseRollout(ObservedDatabase):
         self.members.take(step, record, self.deadline)
 
     def _keep_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
-        """Write down how new the files of all members are, as far as this run knows (R25)."""
+        """Write down how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
         record = self.store.read()
         if self.witness is None or record is None or not record.cid:
             return
         now = observed_witness(record, self.seen.values(), self.remembered)
         ours = known_members(record, self.seen.values())
+        if holds_lease:
+            self.context.lease.check()
 
         def change(stored: ClusterWitness) -> ClusterWitness:
             known = of_recorded_cluster(stored, record, ours) if holds_lease else stored
