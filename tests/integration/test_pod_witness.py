@@ -106,10 +106,26 @@ def keep_copy(member: Member) -> None:
     shutil.copy2(member.file, member.dir / "old")
 
 
-def test_a_run_writes_down_what_is_certain(plane: ControlPlane, kubelet: Kubelet, members: list[Member]) -> None:
+def test_a_run_writes_down_what_is_certain_before_it_recreates_pods(
+    plane: ControlPlane, kubelet: Kubelet, members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_witness, "MEANINGFUL_ENTRIES", 1000)
     for number in range(3):
         write(leader(members), f"s{number}")
+    status = parse_cluster_status(leader(members).cluster_status())
+    plane(**OPTIONS)  # that is little: the observer writes it down
+    assert max(member.log_index for member in stored(plane).members.values()) < status.log_next - 1
+    deleted, known = kubelet.deleted, dict[str, int]()
+
+    def note(pod: str) -> None:
+        if "northbound" in pod:
+            known[pod] = stored(plane).members[kubelet.members[pod].sid].log_index
+        deleted(pod)
+
+    monkeypatch.setattr(kubelet, "deleted", note)
     plane(**{**OPTIONS, "spec": {**WHOLE, "priorityClassName": ""}})  # each pod is recreated
+    assert len(known) == 3
+    assert min(known.values()) >= status.log_next - 1, known
     first = stored(plane)
     assert first.cluster_id == members[0].cid
     assert first.members.keys() == {member.sid for member in members}
