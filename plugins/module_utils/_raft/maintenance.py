@@ -328,10 +328,13 @@ class Maintenance:
             return None  # the members that were not examined may well lead
         lost = "; ".join(_lost(o) for o in self.seen.values() if not o.running) or "none"
         accept = ""
-        if any(o.file_class == "outdated-copy" for o in self.seen.values()):
+        classes = {o.file_class for o in self.seen.values()}
+        if "outdated-copy" in classes:
             accept = (
                 f", or start the old copies and accept the loss of what they lack with {self.run.words.accept_rollback}"
             )
+        elif "other-disk" in classes:
+            accept = f", or start the files on the other disks as they are with {self.run.words.accept_rollback}"
         raise Refused(
             f"{self.run.database} has no quorum: {len(able)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
             f"Nothing is created or dropped by itself. Bring back a member with its file{accept}, or rebuild from a survivor or a backup."

@@ -18,13 +18,10 @@ from .record import Record, parse_record
 
 # The launcher's names for what lies on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
+# Of this member, but not what it had acknowledged last, or on another disk (R25).
+OTHER_THAN_KNOWN = frozenset({"outdated-copy", "other-disk"})
 # Nothing of the cluster's data can come back from these; the member has to join again.
-LOST = frozenset(
-    {
-        *("none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"),
-        *("outdated-copy", "other-disk"),  # of this member, but not what it had acknowledged last (R25)
-    }
-)
+LOST = OTHER_THAN_KNOWN | {"none", "empty", "unidentifiable", "joining-outdated", "dead-join", "broken", "left"}
 # No file, but another file system than the one that held it (R32): it may only not be mounted, so nothing is lost until the operator says so.
 DISK_MISSING = "disk-missing"
 

@@ -18,7 +18,7 @@ import typing as t
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .maintenance import Maintenance
-from .observation import DISK_MISSING, STARTABLE, Observation
+from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation
 from .record import Member, Permit, Record, latest
 from .standing import refuse_by_record, refuse_cluster
 from .step import (
@@ -49,7 +49,7 @@ def plan_round(
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
     if run.accept_rollback:
-        seen = [dataclasses.replace(o, file_class="member") if o.file_class == "outdated-copy" else o for o in seen]
+        seen = [dataclasses.replace(o, file_class="member") if o.file_class in OTHER_THAN_KNOWN else o for o in seen]
     if run.accept_lost_disk:
         seen = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in seen]
     record = latest({o.member: o.recorded for o in seen}, len(run.declared))

@@ -419,9 +419,16 @@ def test_who_has_joined_is_noted_before_a_rule_refuses_the_rest() -> None:
         decide(after)
 
 
-def test_an_accepted_rollback_starts_the_old_copies() -> None:
-    old = [down(n, file_class="outdated-copy", last_index=5, witness_index=9) for n in NAMES]
-    with pytest.raises(Refused, match="ovn_central_accept_rollback=true"):
+@pytest.mark.parametrize(
+    ("file_class", "words"),
+    [
+        pytest.param("outdated-copy", "start the old copies and accept the loss", id="older copies"),
+        pytest.param("other-disk", "start the files on the other disks as they are", id="files on other disks"),
+    ],
+)
+def test_an_accepted_rollback_starts_the_files_as_they_are(file_class: str, words: str) -> None:
+    old = [down(n, file_class=file_class, last_index=5, witness_index=9) for n in NAMES]
+    with pytest.raises(Refused, match=f"{words}.* ovn_central_accept_rollback=true"):
         decide(old)
     assert planned(decide(old, dataclasses.replace(RUN, accept_rollback=True))) == ("start", NAMES)
 
