@@ -106,8 +106,8 @@ options:
     description:
       - Whether to go on with a database whose members have fewer log entries than one of them is known to have acknowledged. That happens when an old
         copy of a volume was started. What was written after the copy is lost then, unless another member still has it.
-      - Old copies and files on other disks start with it, too, and what Kubernetes keeps of newer files (ConfigMaps C(NAME-northbound-witness) and C(NAME-southbound-witness)) is
-        forgotten. Give it to a single run.
+      - Old copies and files on other disks start with it, too, and what Kubernetes keeps of newer files (ConfigMaps C(NAME-northbound-witness) and
+        C(NAME-southbound-witness)) is forgotten. Give it to a single run.
     type: bool
     default: false
   accept_lost_disk:
