@@ -41,12 +41,14 @@ def test_absent_keeps_data_and_what_others_made(plane: ControlPlane) -> None:
     assert gone["changed"]
     data = [
         "ConfigMap ovn-northbound-record",
+        "ConfigMap ovn-northbound-witness",
         "ConfigMap ovn-southbound-record",
+        "ConfigMap ovn-southbound-witness",
         "PersistentVolumeClaim data-ovn-northbound-0",
         "PersistentVolumeClaim data-ovn-southbound-0",
     ]
     assert gone["kept"] == data
-    assert set(plane.ours()) == {"ConfigMap of-hypervisors", *data[:2]}
+    assert set(plane.ours()) == {"ConfigMap of-hypervisors", *data[:4]}
     assert plane.get("ConfigMap", "theirs")["data"] == {"a": "1"}
     assert plane.get("Service", "theirs")
     again = plane(state="absent")

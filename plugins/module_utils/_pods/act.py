@@ -156,25 +156,27 @@ class PodMembers:
             if e.details.get("http_status") != 404:
                 raise
 
-    def forget_witness(self, told: str, deadline: Deadline) -> None:
-        """Let the launchers forget how new their files were, and wait until the pods see something else than `told` in the ConfigMap."""
+    def forget_witness(self, kept: t.Callable[[], str], deadline: Deadline) -> None:
+        """Let the launchers forget how new their files were, and wait until their pods see what Kubernetes keeps now: `kept` reads it."""
         deadline, attempt = deadline.within(_FORGET_SECONDS), 0
+        since: set[str] = set()
         while True:
+            since.add(kept())  # the observer goes on writing
             pods = [member for member, pod in self.pods().items() if runs(pod)]
             texts = ask_all(pods, self._forget)
             silent = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
-            outdated = {m for m, text in zip(pods, texts) if told.strip() and text == told}
+            outdated = {m for m, text in zip(pods, texts) if isinstance(text, str) and text and text not in since}
             late = sorted(silent | outdated)
             if not late or deadline.expired:
                 return
-            attempt += 1
-            if attempt % 5 == 1:
+            if attempt % 5 == 0:
                 for member in late:
                     self.poke_one(member, f"witness.{attempt}")
+            attempt += 1
             time.sleep(min(_LOOKS_EVERY, deadline.left()))
 
     def _forget(self, member: str) -> str:
-        """Return what the pod sees of the ConfigMap."""
+        """Return what the pod sees of the ConfigMap, nothing if it does not mount it."""
         return self.cluster.exec(self.namespace, member, CONTAINER, ["sh", "-c", _FORGET], timeout=15).stdout
 
     # --- the steps -------------------------------------------------------------------------------------------------------

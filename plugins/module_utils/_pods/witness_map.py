@@ -43,6 +43,11 @@ class WitnessMap:
         """The content as it was read or written last."""
         return ((self._stored or {}).get("data") or {}).get(KEY) or ""
 
+    def read_text(self) -> str:
+        """Return the content as it is now."""
+        self._stored = self._get()
+        return self.text
+
     def update(self, change: Change, is_due: IsDue = differs) -> bool:
         """Write what `change` makes of the content, if that is due; whether it was written. A conflict is retried with the fresh content."""
         for attempt in range(1, _ATTEMPTS + 1):

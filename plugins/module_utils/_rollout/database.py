@@ -194,9 +194,9 @@ class DatabaseRollout(ObservedDatabase):
             return
         self.context.lease.take(f"forget how new the files of {self.run.database} were")
         self.context.lease.check()
-        told, cid = self.witness.text, record.cid
+        cid = record.cid
         self.witness.update(lambda _stored: ClusterWitness(cid))
-        self.members.forget_witness(told, self.deadline)
+        self.members.forget_witness(self.witness.read_text, self.deadline)
 
     def _look_again(self, step: Step) -> None:
         """`Changed` if a target of the step is no longer as it was when the step was planned."""
