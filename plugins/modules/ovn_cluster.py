@@ -246,7 +246,7 @@ southbound:
   type: dict
   sample: {"verdict": "healthy", "healthy": true, "writable": true}
 kept:
-  description: Claims and records that hold data and were left.
+  description: Claims, records and witnesses that were left.
   returned: when O(state=absent)
   type: list
   elements: str

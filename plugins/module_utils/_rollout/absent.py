@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Takes a control plane away. What holds data - claims and records - stays unless its deletion was asked for by name.
+Takes a control plane away. What holds data - claims, records and witnesses - stays unless its deletion was asked for by name.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _gone(manifest: Object, namespace: str) -> Done:
 
 
 def kept(live: Live) -> list[str]:
-    """Names of the claims and records that are left, for the report."""
+    """Return the names of the claims, records and witnesses that are left, for the report."""
     return [f"{key[1]} {key[3]}" for key, _manifest in _staying(live) if key[1] in _DATA or _is_record(live, key)]
 
 
