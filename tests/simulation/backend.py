@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, Refused, TimedOut, Unreachable
@@ -100,11 +101,11 @@ class SimulatedBackend:
 
     def _locks(self) -> t.Iterator[tuple[tuple[str, int] | None, t.Callable[[tuple[str, int] | None], None]]]:
         if self.world.pods:
-            yield self.world.lease, lambda value: setattr(self.world, "lease", value)
+            yield self.world.lease, functools.partial(setattr, self.world, "lease")
             return
         for name in self.hosts:
             host = self.world.hosts[name]
-            yield host.lock, lambda value, host=host: setattr(host, "lock", value)  # type: ignore[misc]
+            yield host.lock, functools.partial(setattr, host, "lock")
 
     def release(self) -> None:
         for holder, where in self._locks():

@@ -32,6 +32,9 @@ SENTENCES: dict[str, str] = {
     "slow": "{0} falls behind.",
     "fast": "{0} catches up.",
     "cut": "{0} is cut off from the other members.",
+    "deaf": "{0} hears none of the other members; they hear it.",
+    "mute": "None of the other members hears {0}; it hears them.",
+    "half": "{0} does not hear {1} any more; {1} hears {0}.",
     "heal": "All members reach each other again.",
     "flaky": "The tools that examine files fail on {0}.",
     "steady": "The tools work again on {0}.",
@@ -190,7 +193,20 @@ def _flag(name: str, value: bool) -> t.Callable[[World, Host, Slot], None]:
 
 
 def _cut(world: World, name: str) -> None:
-    world.cut |= {frozenset((name, other)) for other in world.hosts if other != name}
+    _deaf(world, name)
+    _mute(world, name)
+
+
+def _deaf(world: World, name: str) -> None:
+    world.cut |= {(other, name) for other in world.hosts if other != name}
+
+
+def _mute(world: World, name: str) -> None:
+    world.cut |= {(name, other) for other in world.hosts if other != name}
+
+
+def _half(world: World, receiver: str, sender: str) -> None:
+    world.cut |= {(sender, receiver)}
 
 
 def _heal(world: World) -> None:
@@ -325,6 +341,9 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "slow": _each(_flag("slow", True)),
     "fast": _each(_flag("slow", False)),
     "cut": _cut,
+    "deaf": _deaf,
+    "mute": _mute,
+    "half": _half,
     "heal": _heal,
     "flaky": _each(_flag("tool_fails", True)),
     "steady": _each(_flag("tool_fails", False)),

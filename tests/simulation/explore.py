@@ -1,4 +1,4 @@
-"""Explorers: every sequence of events to a depth, and random ones beyond; both end in the shortest story of a violation."""
+"""Random stories, shrunk to the shortest that shows the same violation; exhaustive.py explores every sequence of events."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ import sys
 import time
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-
 from . import events, liveness
 from .canonical import canonical
 from .events import Event
-from .runs import SimulatedRun, play
-from .state import key
+from .runs import play
+from .stories import OPEN, RUN
 from .world import NORTHBOUND, SOUTHBOUND, Violation, World
 
-RUN: Event = ("run", (), ())
-
 # Events with one host, those of the exhaustive search first.
-_CORE = ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "lead", "damage")
+_CORE = ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "deaf", "mute", "lead", "damage")
 _MORE = (
     *(
         "start",
@@ -85,12 +81,14 @@ class Story:
     start: str
     events: tuple[Event, ...]
     violation: str
+    shortest: bool = True  # False: the time was over before every event had been left out once
 
     def sentences(self) -> list[str]:
         lines = [f"Start: {self.start}."]
         for event in self.events:
             lines += describe(event)
-        return [f"{number}. {line}" for number, line in enumerate([*lines, f"Seen: {self.violation}."], 0)]
+        numbered = [f"{number}. {line}" for number, line in enumerate([*lines, f"Seen: {self.violation}."], 0)]
+        return numbered if self.shortest else [*numbered, "The budget ended before this story was as short as it can be."]
 
 
 def describe(event: Event) -> list[str]:
@@ -117,6 +115,7 @@ class Report:
     runs: int = 0
     rounds: int = 0
     depth: int = 0
+    closed: bool = False  # nothing leads out of the states: deeper stories only come back to them
     seconds: float = 0.0
     processor: float = 0.0  # seconds of it
     reached: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -145,7 +144,12 @@ class Report:
 
 def kind_of(violation: str) -> str:
     """Violations of one kind differ only in names and numbers."""
-    return " ".join(word for word in violation.split() if not any(c.isdigit() for c in word))[:110]
+    return " ".join(word for word in violation.split() if not any(c.isdigit() for c in word))[:240]
+
+
+def open_kinds() -> set[str]:
+    """The kinds of violation that are known and not corrected yet."""
+    return {kind_of(replay(story.start, story.events)) for story in OPEN}
 
 
 def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:
@@ -159,101 +163,6 @@ def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:
     except Violation as e:
         return str(e)
     return ""
-
-
-# --- exhaustive ------------------------------------------------------------------------------------------------------------
-
-
-def enabled(world: World, faults_left: int, *, points: int = 0) -> list[Event]:
-    """What may happen next in the exhaustive search. `points` > 0: a run may die at each of them."""
-    found: list[Event] = [RUN, ("write",)]
-    found += [("run", (), ((point, ("kill",)),)) for point in range(1, points + 1)]
-    if world.cut:
-        found.append(("heal",))
-    for name, host in world.hosts.items():
-        if not host.on:
-            found.append(("boot", name))
-        elif any(slot.server is None and slot.settings is not None for slot in host.slots.values()):
-            found.append(("start", name))
-    if not world.settings.good:
-        found.append(("good_settings",))
-    if faults_left <= 0:
-        return found
-    for name, host in world.hosts.items():
-        slots = host.slots.values()
-        if any(slot.file is not None for slot in slots):
-            found.append(("lose", name))
-            if host.on:
-                found.append(("snapshot", name))
-        if any(slot.snapshot is not None for slot in slots):
-            found.append(("restore", name))
-        if any(slot.server is not None for slot in slots):
-            found += [("down", name), ("lead", name), ("damage", name)]
-            if not world.cut:
-                found.append(("cut", name))
-    if world.settings.good and world.settings.revision < 3:
-        found.append(("bad_settings",))
-    return found
-
-
-def exhaustive(
-    start: str, depth: int, budget: float, faults: int = 3, *, share: tuple[int, int] = (0, 1), live: bool = True
-) -> Report:
-    """Breadth first over states that differ. `share`: this process takes every n-th branch of the second level."""
-    report, began, processor = Report(), time.monotonic(), time.process_time()
-    first = STARTS[start].world()
-    canonical(first)
-    frontier: list[tuple[World, tuple[Event, ...], int]] = [(first, (), faults)]
-    seen = {key(first): faults}
-    for level in range(1, depth + 1):
-        following: list[tuple[World, tuple[Event, ...], int]] = []
-        for world, story, left in frontier:
-            for event in _branches(world, left):
-                if time.monotonic() - began > budget:
-                    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
-                    return report
-                after, path = world.copy(), (*story, event)
-                try:
-                    outcome = play(after, event)
-                except Violation as e:
-                    report.found.append(Story(start, path, str(e)))
-                    continue
-                report.note(outcome)
-                canonical(after)
-                now_left = left - (event[0] not in ("run", "write", "boot", "start", "heal", "good_settings"))
-                mark = key(after)
-                if seen.get(mark, -1) >= now_left:
-                    continue
-                fresh = mark not in seen
-                seen[mark] = now_left
-                report.states = len(seen)
-                if fresh and live:
-                    try:
-                        report.note(liveness.check(after))
-                    except Violation as e:
-                        report.found.append(Story(start, path, str(e)))
-                        continue
-                following.append((after, path, now_left))
-        report.depth = level
-        if level == 1 and share[1] > 1:
-            following = following[share[0] :: share[1]]
-        frontier = following
-        if not frontier:
-            report.depth = depth  # no other state can be reached: deeper stories only come back to these
-        if report.found or not frontier:
-            break
-    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
-    return report
-
-
-def _branches(world: World, left: int) -> list[Event]:
-    """A run is also killed at each of its points: it is carried out once to count them."""
-    trial = world.copy()
-    try:
-        points = SimulatedRun(trial).run().points
-    except (Violation, OvnError):
-        points = 0
-    return enabled(world, left, points=points if points > 5 else 0)
 
 
 # --- random ----------------------------------------------------------------------------------------------------------------
@@ -320,7 +229,7 @@ def randomly(
     firsts = {start: STARTS[start].world() for start in starts}
     for first in firsts.values():
         canonical(first)
-    kinds: set[str] = set()
+    kinds = open_kinds()
     while report.stories < stories and time.monotonic() - began < budget and len(report.found) < most:
         start = random_.choice(list(starts))
         world, story = firsts[start].copy(), list[Event]()
@@ -336,18 +245,21 @@ def randomly(
         except Violation as e:
             if kind_of(str(e)) not in kinds:
                 kinds.add(kind_of(str(e)))
-                report.found.append(shrink(Story(start, tuple(story), str(e))))
+                report.found.append(shrink(Story(start, tuple(story), str(e)), began + budget))
     report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
     return report
 
 
-def shrink(story: Story) -> Story:
-    """Leave out whatever the violation does not need: events, then what happens during runs."""
+def shrink(story: Story, until: float) -> Story:
+    """Leave out whatever the violation does not need: events, then what happens during runs. `until`: when `time.monotonic()` ends the search."""
     kind = kind_of(story.violation)
     best = story
 
     def still(candidate: tuple[Event, ...]) -> bool:
         nonlocal best
+        if time.monotonic() > until:
+            best = dataclasses.replace(best, shortest=False)
+            return False
         found = replay(story.start, candidate)
         if not found or kind_of(found) != kind:
             return False

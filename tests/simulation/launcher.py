@@ -167,7 +167,9 @@ def _record(world: World, database: str, slot: Slot) -> Record | None:
 def _vetoed(world: World, database: str, host: Host) -> bool:
     """Whether a database server answers at the address of a declared peer."""
     return any(
-        other is not host and frozenset((host.name, other.name)) not in world.cut and other.name in world.declared
+        other is not host
+        and not {(host.name, other.name), (other.name, host.name)} & world.cut
+        and other.name in world.declared
         for other, _slot in Raft(world, database).running()
     )
 

@@ -34,7 +34,7 @@ class Mutant(t.NamedTuple):
 def _function(name: str) -> tuple[t.Any, dict[str, t.Any]]:
     """The function behind decorators, and the names that its code sees."""
     module_name, _dot, path = name.partition(".")
-    prefix = "simulation." if module_name in ("launcher", "backend") else _PRODUCT
+    prefix = "simulation." if module_name in ("launcher", "backend", "runs") else _PRODUCT
     module = importlib.import_module(prefix + module_name)
     found: t.Any = module
     for part in path.split("."):

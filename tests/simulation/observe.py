@@ -58,7 +58,7 @@ def answer_of(world: World, database: str, host: Host, raft: Raft, connected: bo
     slot = host.slots[database]
     server = t.cast(Server, slot.server)
     data, name = server.data, "OVN_Northbound" if database == NORTHBOUND else "OVN_Southbound"
-    peers = raft.peers(host)
+    peers = raft.heard(host)
     heard = []
     for sid in data.servers:
         peer = peers.get(sid)

@@ -47,6 +47,7 @@ class SimulatedRun:
         self.points = 0
         self.changed = False  # before the first step: settings, units, objects
         self.disturbed = False
+        self.deaths: list[World] | None = None  # if wanted: the world as it is when the run dies, point by point
         self.backends = {
             database: SimulatedBackend(world, database, self.name, self.hosts, self.point)
             for database in world.databases
@@ -56,6 +57,8 @@ class SimulatedRun:
         self.points += 1
         if self.points > _MOST_POINTS:
             raise Violation(f"a run does not end: it is {where} for the {self.points}th time")
+        if self.deaths is not None:
+            self.deaths.append(self._dead())
         for number, event in self.interruptions:
             if number != self.points:
                 continue
@@ -65,6 +68,13 @@ class SimulatedRun:
             if event[0] == "pause":
                 self.world.now += PAUSE_SECONDS
             play(self.world, event)
+
+    def _dead(self) -> World:
+        """The world as it is when the run dies now. A dead holder on the same control node is found out at once (R31)."""
+        after = self.world.copy()
+        for database in after.databases:
+            SimulatedBackend(after, database, self.name, self.hosts, self.point).release()
+        return after
 
     def run(self) -> Outcome:
         word, message = "done", ""
@@ -199,23 +209,28 @@ class SimulatedRun:
             self.world.clients[database] |= {record.cid for record in records if record is not None and record.cid}
 
 
+def guarded(run: SimulatedRun) -> Outcome:
+    """Carry it out; an error that nobody handles is a violation as well."""
+    try:
+        outcome = run.run()
+    except (
+        AssertionError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        StopIteration,
+    ) as e:
+        raise Violation(f"a run breaks off with {e!r}") from e
+    events.check(run.world)
+    return outcome
+
+
 def play(world: World, event: Event) -> Outcome | None:
     """An event of the vocabulary, or a run: ("run", hosts left out, interruptions)."""
     if event[0] == "run":
-        try:
-            outcome = SimulatedRun(world, event[1], event[2]).run()
-        except (
-            AssertionError,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-            StopIteration,
-        ) as e:
-            raise Violation(f"a run breaks off with {e!r}") from e
-        events.check(world)
-        return outcome
+        return guarded(SimulatedRun(world, event[1], event[2]))
     if event[0] != "pause":
         events.apply(world, event)
         events.check(world)

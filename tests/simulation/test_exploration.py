@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.explore import STARTS, Report, exhaustive, randomly
+from simulation.exhaustive import exhaustive
+from simulation.explore import STARTS, Report, randomly
 
 STORIES = 1000
 LONG = 600.0  # seconds that are never needed

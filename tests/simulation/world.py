@@ -224,7 +224,7 @@ class World:
         self.declared: tuple[str, ...] = tuple(names[:size])
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
-        self.cut: frozenset[frozenset[str]] = frozenset()  # pairs of hosts that cannot reach each other
+        self.cut: frozenset[tuple[str, str]] = frozenset()  # sender and receiver: messages that do not arrive
         self.clients: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # cids ever handed to clients
         self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
         self.confirmed: frozenset[str] = frozenset()  # options by which the operator takes a responsibility
@@ -284,6 +284,10 @@ class Raft:
         return [(host, slot) for host, slot in self.world.slots(self.database) if slot.server is not None]
 
     def talk(self, one: Host, two: Host) -> bool:
+        return self.hears(one, two) and self.hears(two, one)
+
+    def hears(self, one: Host, two: Host) -> bool:
+        """Whether messages of `two` arrive at `one`."""
         if one is two:
             return True
         first, second = one.slots[self.database].server, two.slots[self.database].server
@@ -292,11 +296,22 @@ class Raft:
             and second is not None
             and first.settings.good
             and second.settings.good
-            and frozenset((one.name, two.name)) not in self.world.cut
+            and (two.name, one.name) not in self.world.cut
         )
 
     def peers(self, host: Host) -> dict[str, tuple[Host, Slot]]:
         """The members of this server's configuration that it can talk to, itself included."""
+        return self._members(host, self.talk)
+
+    def audience(self, host: Host) -> dict[str, tuple[Host, Slot]]:
+        """The members of this server's configuration that hear it, itself included."""
+        return self._members(host, lambda one, two: self.hears(two, one))
+
+    def heard(self, host: Host) -> dict[str, tuple[Host, Slot]]:
+        """The members of this server's configuration that it hears, itself included."""
+        return self._members(host, self.hears)
+
+    def _members(self, host: Host, reaches: t.Callable[[Host, Host], bool]) -> dict[str, tuple[Host, Slot]]:
         data = _data(host.slots[self.database])
         found: dict[str, tuple[Host, Slot]] = {}
         for other, slot in self.running():
@@ -306,7 +321,7 @@ class Raft:
                 and server.sid in data.servers
                 and server.cid == data.cid
                 and (other is host or server.sid != data.sid)
-                and self.talk(host, other)
+                and reaches(host, other)
             ):
                 found.setdefault(t.cast(str, server.sid), (other, slot))
         return found
@@ -344,7 +359,7 @@ class Raft:
         """The leader that takes this member's server along."""
         own = _data(host.slots[self.database])
         for leader, slot in self._leaders():
-            if _data(slot).cid == own.cid and own.sid in _data(slot).servers and self.talk(leader, host):
+            if _data(slot).cid == own.cid and own.sid in _data(slot).servers and self.hears(host, leader):
                 return leader, slot
         return None
 
@@ -356,7 +371,7 @@ class Raft:
         if server.leader:
             return True  # for a while even when it lost its majority
         leader = self.leader_of(host)
-        return leader is not None and self.peers(leader[0]).get(t.cast(str, server.data.sid), (None,))[0] is host
+        return leader is not None and self.audience(leader[0]).get(t.cast(str, server.data.sid), (None,))[0] is host
 
     def live(self) -> int:
         """Members that count for the quorum: of the newest leader's list, those that it talks to."""
@@ -428,9 +443,10 @@ class Raft:
             newer = [
                 _data(other)
                 for peer, other in self._leaders()
-                if peer is not host and self.talk(host, peer) and _data(other).cid == server.data.cid
+                if peer is not host and self.hears(host, peer) and _data(other).cid == server.data.cid
             ]
-            if any(data.term > server.data.term for data in newer):
+            followers = [_data(other) for other_host, other in self.peers(host).values() if other_host is not host]
+            if any(data.term > server.data.term for data in (*newer, *followers)):
                 slot.server = server._replace(leader=False)
 
     def _elect(self) -> None:
@@ -450,7 +466,7 @@ class Raft:
         if 2 * len(voters) <= len(server.data.servers):
             return False
         term = max(_data(pair[1]).term for pair in voters.values()) + 1
-        for peer, other in self.peers(host).values():
+        for peer, other in self.audience(host).values():
             if other.server and other.server.leader and peer is not host:
                 other.server = other.server._replace(leader=False, isolated=False)
         for _peer, other in voters.values():
@@ -464,10 +480,13 @@ class Raft:
     def replicate(self) -> None:
         for host, slot in self._leaders():
             data = _data(slot)
-            for peer, other in self.peers(host).values():
+            talking = self.peers(host)
+            for sid, (peer, other) in self.audience(host).items():
                 own = _data(other)
                 if peer is host or other.slow or own.log is data.log or own.term > data.term:
                     continue
+                if sid not in talking and not data.log.starts_with(own.log):
+                    continue  # it rejects what does not follow its last entry, and the leader does not hear that
                 if other.full:
                     # It goes on in memory; the hole in the file shows at the next start.
                     if other.file is not None and t.cast(Server, other.server).linked:
@@ -517,7 +536,7 @@ class Raft:
         kicked = [full for full in data.servers if full[: len(sid)] == sid]
         if not kicked:
             return True
-        target = self.peers(leader).get(kicked[0])
+        target = self.audience(leader).get(kicked[0])
         others = [
             slot for host, slot in self.peers(leader).values() if host is not leader and not (slot.slow or slot.full)
         ]

@@ -62,11 +62,11 @@ class Answer:
         """Whether the member told anything about the database itself."""
         return self.cluster_status is not None or self.server is not None
 
-    @property
+    @functools.cached_property
     def server_id(self) -> str | None:
         return (self.status.server_id if self.status else None) or (self.server.server_id if self.server else None)
 
-    @property
+    @functools.cached_property
     def cluster_id(self) -> str | None:
         return (self.status.cluster_id if self.status else None) or (self.server.cluster_id if self.server else None)
 

@@ -113,7 +113,7 @@ class _Gates:
         row = self.now.claims[0].server
         if row is None or not row.leader:
             raise _Closed(f"{self.now.claims[0].member} is not shown as leader in its _Server database")
-        for server in self._live():
+        for server in self.now.live_servers:
             voice = self.now.voice(server)
             seen = voice.status.leader_sid if voice and voice.status else None
             if seen != status.sid:
@@ -162,19 +162,41 @@ class _Gates:
         self.one_leader()
         self.quiet()
         size = len(self.now.listed)
-        others = [other for other in self._live() if other is not server]
+        others = [other for other in self.now.live_servers if other is not server]
         if len(others) < majority(size):
             raise _Closed(
                 f"without {self.now.name(server)} only {len(others)} of {size} members are left, {majority(size)} are needed"
             )
         for other in others:
             self.caught_up(other)
+        if server.is_self:
+            self._can_elect(server, others, size)
+
+    def _can_elect(self, leader: ListedServer, others: list[ListedServer], size: int) -> None:
+        """The leader hears every follower, but its successor has to reach a majority by connections of its own."""
+        for candidate in others:
+            reached = [other for other in others if other is candidate or self._linked(candidate, other)]
+            if len(reached) >= majority(size):
+                return
+        names = ", ".join(self.now.name(other) for other in others)
+        raise _Closed(
+            f"without {self.now.name(leader)} nobody could be elected, because {names} do not reach each other"
+        )
+
+    def _linked(self, one: ListedServer, two: ListedServer) -> bool:
+        """Whether both ends say that they are connected, whoever opened the connection; `0000` is a peer that has not told its id."""
+        for here, there in ((one, two), (two, one)):
+            voice = self.now.voice(here)
+            links = voice.status.links if voice and voice.status else ()
+            if not any(link.connected and link.sid in (there.sid, "0000") for link in links):
+                return False
+        return True
 
     def may_remove(self, server: ListedServer | None) -> None:
         self.one_leader()
         self.quiet()
         size = len(self.now.listed) - 1
-        others = [other for other in self._live() if other is not server]
+        others = [other for other in self.now.live_servers if other is not server]
         if len(others) < majority(size):
             raise _Closed(
                 f"after the removal {len(others)} of {size} members would be live, {majority(size)} are needed"
@@ -183,7 +205,7 @@ class _Gates:
     def may_add(self) -> None:
         self.one_leader()
         self.quiet()
-        live = self._live()
+        live = self.now.live_servers
         absent = [self.now.name(server) for server in self.now.listed if server not in live]
         if absent:
             raise _Closed(f"not live: {', '.join(absent)}")
@@ -196,9 +218,6 @@ class _Gates:
         if self.now.leader.status is None:
             raise _Closed(f"the control socket of the leader {self.now.leader.member} was not asked")
         return self.now.leader.status
-
-    def _live(self) -> list[ListedServer]:
-        return [server for server in self.now.listed if self.now.live(server)]
 
     def _find(self, member: str | None) -> ListedServer | None:
         """The listed server of that name, address or id; None if it is not listed, or does not tell its id."""

@@ -77,6 +77,8 @@ class View:
         for answer in self.voices:
             if joined(answer) and answer.cluster_id:
                 found.setdefault(answer.cluster_id, []).append(answer)
+        if len(found) < 2:
+            return found  # nearly always, and every gate asks
         return dict(
             sorted(found.items(), key=lambda item: (-sum(connected(a) for a in item[1]), -len(item[1]), item[0]))
         )
@@ -105,7 +107,8 @@ class View:
             status = answer.status
             return (*((-status.term, -fresh_count(status)) if status else (0, 0)), answer.server_id or "")
 
-        return sorted((answer for answer in self.members if leads(answer)), key=credibility)
+        found = [answer for answer in self.members if leads(answer)]
+        return sorted(found, key=credibility) if len(found) > 1 else found
 
     @functools.cached_property
     def leader(self) -> Answer | None:
@@ -170,6 +173,10 @@ class View:
             and voice.server.connected
             and voice.cluster_id == self.cluster_id
         )
+
+    @functools.cached_property
+    def live_servers(self) -> list[ListedServer]:
+        return [server for server in self.listed if self.live(server)]
 
     def name(self, server: ListedServer) -> str:
         voice = self.voice(server)

@@ -1,0 +1,145 @@
+"""Every sequence of events to a depth: breadth first over states that differ, with at most so many faults in a story."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from . import events, liveness
+from .canonical import canonical
+from .events import Event
+from .explore import STARTS, Report, Story, kind_of, open_kinds
+from .runs import SimulatedRun, guarded, play
+from .state import fingerprint, key
+from .stories import RUN
+from .world import Violation, World
+
+# What is no fault: it may happen in a story as often as its depth allows. Neither is the death of a run.
+_FREE = frozenset({"run", "write", "boot", "start", "heal", "good_settings"})
+
+
+class _State(t.NamedTuple):
+    """A world, the story that led to it first, and how many faults are left for what follows."""
+
+    world: World
+    story: tuple[Event, ...]
+    left: int
+
+
+def enabled(world: World, faults_left: int) -> list[Event]:
+    """What may happen next besides runs."""
+    found: list[Event] = [("write",)]
+    if world.cut:
+        found.append(("heal",))
+    for name, host in world.hosts.items():
+        if not host.on:
+            found.append(("boot", name))
+        elif any(slot.server is None and slot.settings is not None for slot in host.slots.values()):
+            found.append(("start", name))
+    if not world.settings.good:
+        found.append(("good_settings",))
+    if faults_left <= 0:
+        return found
+    for name, host in world.hosts.items():
+        slots = host.slots.values()
+        if any(slot.file is not None for slot in slots):
+            found.append(("lose", name))
+            if host.on and faults_left > 1:
+                found.append(("snapshot", name))
+        if any(slot.snapshot is not None for slot in slots):
+            found.append(("restore", name))
+        if any(slot.server is not None for slot in slots):
+            found += [("down", name), ("lead", name), ("damage", name)]
+            if not world.cut:
+                found += [("cut", name), ("deaf", name), ("mute", name)]
+    if world.settings.good:
+        found.append(("bad_settings",))
+    return found
+
+
+def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
+    """Explore until no state is new, `depth` events are played, `budget` seconds are over, or a level has shown a violation."""
+    report, began, processor = Report(), time.monotonic(), time.process_time()
+    first = STARTS[start].world()
+    canonical(first)
+    frontier = [_State(first, (), faults)]
+    seen = {key(first): faults}
+    alike: dict[t.Hashable, int] = {fingerprint(first): faults}
+    known: set[str] = set()
+    kinds = open_kinds()
+    for level in range(1, depth + 1):
+        following: list[_State] = []
+        for state in frontier:
+            if time.monotonic() - began > budget:
+                report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
+                return report
+            for after in _successors(start, state, report):
+                if after.left == 0:
+                    _forget_snapshots(after.world)
+                canonical(after.world)
+                same = fingerprint(after.world)
+                if alike.get(same, -1) >= after.left:
+                    continue
+                alike[same] = after.left
+                mark = key(after.world)
+                if seen.get(mark, -1) >= after.left:
+                    continue
+                fresh = mark not in seen
+                seen[mark] = after.left
+                report.states = len(seen)
+                if fresh:
+                    try:
+                        report.note(liveness.check(after.world, known))
+                    except Violation as e:
+                        if kind_of(str(e)) not in kinds:
+                            report.found.append(Story(start, after.story, str(e)))
+                        continue
+                following.append(after)
+        report.depth = level
+        frontier = following
+        report.closed = not frontier and not report.found
+        if report.found or not frontier:
+            break
+    report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
+    return report
+
+
+def _successors(start: str, state: _State, report: Report) -> t.Iterator[_State]:
+    """The states after each event that may happen, after a run, and after the death of that run at each of its points."""
+    for event in enabled(state.world, state.left):
+        after = state.world.copy()
+        try:
+            play(after, event)
+        except Violation as e:
+            report.found.append(Story(start, (*state.story, event), str(e)))
+            continue
+        yield _State(after, (*state.story, event), state.left - (event[0] not in _FREE))
+    after = state.world.copy()
+    run = SimulatedRun(after)
+    run.deaths = []
+    try:
+        report.note(guarded(run))
+    except Violation as e:
+        report.found.append(Story(start, (*state.story, RUN), str(e)))
+    else:
+        yield _State(after, (*state.story, RUN), state.left)
+    before: t.Hashable = None
+    for point, dead in enumerate(run.deaths, 1):
+        same = fingerprint(dead)
+        if same == before:
+            continue  # nothing has happened since the point before
+        before = same
+        killed: Event = ("run", (), ((point, ("kill",)),))
+        try:
+            events.check(dead)
+        except Violation as e:
+            report.found.append(Story(start, (*state.story, killed), str(e)))
+            continue
+        yield _State(dead, (*state.story, killed), state.left)
+
+
+def _forget_snapshots(world: World) -> None:
+    """Nobody will restore one: that is a fault, and none is left."""
+    for database in world.databases:
+        for _host, slot in world.slots(database):
+            slot.snapshot = None
