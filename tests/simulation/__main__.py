@@ -14,6 +14,8 @@ from .explore import STARTS, Report, Story, kind_of, randomly
 from .speed import on_all_cores
 
 _PROCESSES = 2
+
+
 class Search(t.NamedTuple):
     """An exhaustive search: where it begins, how many faults fewer than asked for, and its part of the budget at most."""
 
@@ -72,7 +74,8 @@ def print_search(search: Search, faults: int, report: Report) -> None:
     rate = report.states / max(report.processor, 0.001)
     whole = "closed, so whole at every depth" if report.closed else f"whole to depth {report.depth}"
     print(
-        f"every sequence from {search.start} with {faults} faults: {whole}; {report.states} states in {report.processor:.0f} s of processor time, {rate:.0f} states/s"
+        f"every sequence from {search.start} with {faults} faults: {whole}; "
+        f"{report.states} states in {report.processor:.0f} s of processor time, {rate:.0f} states/s"
     )
 
 

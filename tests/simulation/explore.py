@@ -88,7 +88,9 @@ class Story:
         for event in self.events:
             lines += describe(event)
         numbered = [f"{number}. {line}" for number, line in enumerate([*lines, f"Seen: {self.violation}."], 0)]
-        return numbered if self.shortest else [*numbered, "The budget ended before this story was as short as it can be."]
+        return (
+            numbered if self.shortest else [*numbered, "The budget ended before this story was as short as it can be."]
+        )
 
 
 def describe(event: Event) -> list[str]:

@@ -1,4 +1,4 @@
-"""Mutants: for each rule one line of the product (or of the modelled launcher) broken on purpose. Each has to be found."""
+"""Mutants: for each rule one line of the product (or of the modelled launcher, or of the order of a run) broken on purpose. Each has to be found."""
 
 from __future__ import annotations
 
@@ -113,6 +113,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "listed = False",
     ),
     Mutant(
+        "R5",
+        "a lost member is stopped although the others are no quorum",
+        "maintenance.Maintenance._replace",
+        'return self._gated("may_stop", o.member, step) if listed else step',
+        "return step",
+        "three machines",
+        (("unlink", "m1"), ("cut", "m3"), RUN),
+    ),
+    Mutant(
         "R6",
         "a member joins while another is away",
         "maintenance.Maintenance._join",
@@ -174,6 +183,33 @@ MUTANTS: tuple[Mutant, ...] = (
         (("good_settings",), ("slow", "m3"), ("write",), RUN),
     ),
     Mutant(
+        "R13",
+        "the leader stops although its followers do not reach each other",
+        "gates._Gates.may_stop",
+        "if server.is_self:",
+        "if False:",
+        "three machines",
+        (("unlink", "m1"), ("half", "m3", "m2"), RUN),
+    ),
+    Mutant(
+        "R14",
+        "members that are no longer declared are left out",
+        "standing._refuse_other_members",
+        "if gone:",
+        "if False:",
+        "five machines",
+        (("scale", 3), RUN),
+    ),
+    Mutant(
+        "R20",
+        "a member with a full disk counts for the quorum",
+        "maintenance.Maintenance._gated",
+        'if gate == "may_stop" and not why:',
+        "if False:",
+        "five machines",
+        (("cut", "m3"), ("unlink", "m1"), ("fill", "m5"), RUN),
+    ),
+    Mutant(
         "R25",
         "the launcher starts an old copy",
         "launcher._class",
@@ -195,6 +231,24 @@ MUTANTS: tuple[Mutant, ...] = (
         "if False and name",
         "five pods",
         (("lose", "ovn-northbound-4"), ("cut", "ovn-northbound-3"), RUN),
+    ),
+    Mutant(
+        "R26",
+        "an expected member that is out of the list is waited for",
+        "maintenance.Maintenance._outcast",
+        'member.state == "expected"\n',
+        "False\n",
+        "new machines",
+        (during((28, ("kill",))), ("crash", "m3"), ("kick", "m3"), ("start", "m3")),
+    ),
+    Mutant(
+        "R27",
+        "settings are written before anything could refuse",
+        "runs.SimulatedRun._run",
+        "next_round(plans[database], backend.observe(), Progress(), self.world.now)",
+        "backend.observe()",
+        "three machines",
+        (("wrong_address", "m2"), ("bad_settings",), RUN),
     ),
     Mutant(
         "R28",
@@ -290,5 +344,32 @@ MUTANTS: tuple[Mutant, ...] = (
         "if False:",
         "three machines",
         (("crash", "m3"), ("flaky", "m3"), RUN),
+    ),
+    Mutant(
+        "R34",
+        "a member that joined again by an older copy of the record stays unnoticed",
+        "maintenance.Maintenance._update_members",
+        " or self._has_joined_again(o)",
+        "",
+        "new machines",
+        (during((31, ("kill",))), ("lose", "m3"), ("start", "m3")),
+    ),
+    Mutant(
+        "R34",
+        "a member that lost its file before it was confirmed stays unnoticed",
+        "maintenance.Maintenance._takes_part",
+        'return member.state == "expected" and member.sid != sid',
+        "return False and member.sid != sid",
+        "new machines",
+        (during((28, ("kill",))), ("unlink", "m3")),
+    ),
+    Mutant(
+        "R34",
+        "nobody says that the leader is not declared",
+        "maintenance.Maintenance._without_leader",
+        "self._refuse_undeclared()\n",
+        "pass\n",
+        "five pods",
+        (("lose_all_records",), ("cut", "ovn-northbound-0"), ("scale", 1)),
     ),
 )

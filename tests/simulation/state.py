@@ -28,7 +28,12 @@ def fingerprint(world: World) -> t.Hashable:
         world.cut,
         world.confirmed,
         world.lease,
-        tuple([(world.clients[d], world.acknowledged[d], world.replicas[d], id(world.config_map[d])) for d in world.databases]),
+        tuple(
+            [
+                (world.clients[d], world.acknowledged[d], world.replicas[d], id(world.config_map[d]))
+                for d in world.databases
+            ]
+        ),
     )
 
 

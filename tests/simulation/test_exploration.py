@@ -15,11 +15,17 @@ def complain(report: Report) -> str:
     return "\n\n".join("\n".join(story.sentences()) for story in report.found)
 
 
-@pytest.mark.parametrize("start", ["new machines", "three machines"])
-def test_no_short_sequence_of_events_breaks_a_rule(start: str) -> None:
-    report = exhaustive(start, 2, LONG, faults=2)
+@pytest.mark.parametrize(("start", "depth", "faults"), [("new machines", 4, 1), ("three machines", 3, 2)])
+def test_no_short_sequence_of_events_breaks_a_rule(start: str, depth: int, faults: int) -> None:
+    report = exhaustive(start, depth, LONG, faults)
     assert not report.found, complain(report)
-    assert report.depth == 2
+    assert report.depth == depth
+
+
+def test_with_one_fault_no_story_of_any_length_leads_three_machines_to_a_broken_rule() -> None:
+    report = exhaustive("three machines", 20, LONG, faults=1)
+    assert not report.found, complain(report)
+    assert report.closed
 
 
 @pytest.mark.parametrize("start", STARTS)
