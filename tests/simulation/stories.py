@@ -225,6 +225,15 @@ STORIES: tuple[Named, ...] = (
         (RUN, ("cut", "m3"), during((4, ("damage", "m3"))), ("unlink", "m3")),
     ),
     Named(
+        "joined again while the record says replacing",
+        "a member that joined by an older copy of the record is confirmed, although a later run held it back",
+        "three machines",
+        (
+            *(("lose", "m2"), during((16, ("kill",))), ("cut", "m1"), during((7, ("kill",)))),
+            *(("start", "m2"), RUN),
+        ),
+    ),
+    Named(
         "followers that do not reach each other",
         "a leader is not stopped while the others could not elect one",
         "three machines",

@@ -165,14 +165,14 @@ class Maintenance:
         )
 
     def _has_joined_again(self, o: Observation) -> bool:
-        """Whether a confirmed member lost its disk and joined under another id: its copy of the record was older and still expected it.
+        """Whether a member lost its disk and joined under another id: its copy of the record was older and still expected it.
 
         The leader lists that id under the member's own address, so it is no copy of another member; the old id is a ghost from now on.
         """
         member = self.record.members.get(o.member)
         return (
             member is not None
-            and member.state == "confirmed"
+            and member.state in ("confirmed", "replacing")
             and o.connected
             and o.sid is not None
             and o.sid != member.sid
