@@ -35,7 +35,7 @@ bench: $(STAMP)  ## Measure against a ping over the same hosts
 
 SEED ?= $(shell date +%s)
 DEPTH ?= 8
-BUDGET ?= 60
+BUDGET ?= 120
 
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)

@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random stories")
     parser.add_argument("--depth", type=int, default=8, help="most events of a story in the exhaustive search")
     parser.add_argument("--faults", type=int, default=2, help="most faults among them")
-    parser.add_argument("--budget", type=float, default=60, help="seconds")
+    parser.add_argument("--budget", type=float, default=120, help="seconds")
     arguments = parser.parse_args()
     print(
         f"seed {arguments.seed}, depth {arguments.depth}, {arguments.budget:g} s on {_PROCESSES} processes", flush=True

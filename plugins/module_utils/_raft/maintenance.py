@@ -19,6 +19,7 @@ from .observation import DISK_MISSING, STARTABLE, Observation
 from .parse import ClusterStatus
 from .record import Member, Record
 from .step import (
+    UNUSABLE,
     Gate,
     History,
     Round,
@@ -94,7 +95,7 @@ class Maintenance:
             targets = {name: self.seen[name].target() for name in step.members if name in self.seen}
             step = dataclasses.replace(step, expects=targets)
         # Not by revision: two runs with different parts of the hosts may each have written the same number.
-        stale = any(o.recorded != before for o in self.seen.values())
+        stale = any(o.recorded is not before and o.recorded != before for o in self.seen.values())
         written = next_revision(self.record) if self.changed or stale or self.record != before else None
         return Round(
             written,
@@ -112,7 +113,8 @@ class Maintenance:
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
         known = (self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere)
-        refuse_unusable_files(self.run, [o for o in self.seen.values() if not any(fact(o) for fact in known)])
+        doubtful = [o for o in self.seen.values() if o.file_class in UNUSABLE]
+        refuse_unusable_files(self.run, [o for o in doubtful if not any(fact(o) for fact in known)])
 
     # --- the record ------------------------------------------------------------------------------------------------------
 
@@ -546,10 +548,9 @@ class Maintenance:
                 }
         known = {sid[:4] for o in self.seen.values() for sid in (o.sid, o.file_sid) if sid}
         known |= {m.sid[:4] for m in self.record.members.values() if m.sid}
-        heard = self._heard()
         for short, address in sorted(listed.items()):
             if short not in known and address not in self.run.declared.values():
-                state = "living" if short in heard or self.leader is None else "silent"
+                state = "living" if short in self._heard() or self.leader is None else "silent"
                 raise Refused(
                     f"{self.run.database} has a {state} member {short} at {address} that {self.run.words.declaration} does not name. "
                     f"{self.run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."

@@ -60,7 +60,8 @@ def next_round(
     decided = plan_round(run, observations, gate, History(leaderless, progress.ahead))
     if decided.record is not None:
         held = hold_back(decided, observations, run.declared if able_to_start is None else able_to_start)
-        decided = dataclasses.replace(decided, record=held)
+        if held is not decided.record:
+            decided = dataclasses.replace(decided, record=held)
     if decided.refusal is not None and decided.record is None:
         raise decided.refusal
     reason = decided.step.reason if decided.step else ""

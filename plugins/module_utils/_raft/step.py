@@ -16,6 +16,8 @@ from .observation import DISK_MISSING, Observation
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
+# Files that the launcher never starts and never moves aside: a person has to decide.
+UNUSABLE = frozenset({"standalone", "foreign-cid", "retired-cid", "foreign-name", "foreign-sid", "foreign-address"})
 Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
 
@@ -192,12 +194,5 @@ def refuse_missing_disks(run: Run, seen: t.Sequence[Observation]) -> None:
 
 def refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:
     for o in seen:
-        if o.file_class in (
-            "standalone",
-            "foreign-cid",
-            "retired-cid",
-            "foreign-name",
-            "foreign-sid",
-            "foreign-address",
-        ):
+        if o.file_class in UNUSABLE:
             raise Refused(f"{run.database} on {o.member}: {o.file_reason or o.file_class}. Nothing was changed.")
