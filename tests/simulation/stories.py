@@ -260,10 +260,6 @@ STORIES: tuple[Named, ...] = (
             *(("deaf", "ovn-northbound-1"), ("lose_all_records",), RUN),
         ),
     ),
-)
-
-# Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.
-OPEN: tuple[Named, ...] = (
     Named(
         "wrong address while it joins",
         "a joiner whose declared address was wrong for one run is a member after all",
@@ -277,3 +273,6 @@ OPEN: tuple[Named, ...] = (
         (during((10, ("move", "ovn-northbound-0", "ovn-northbound-1"))),),
     ),
 )
+
+# Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.
+OPEN: tuple[Named, ...] = ()
