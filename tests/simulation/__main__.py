@@ -74,7 +74,7 @@ def print_search(search: Search, faults: int, report: Report) -> None:
     rate = report.states / max(report.processor, 0.001)
     whole = "closed, so whole at every depth" if report.closed else f"whole to depth {report.depth}"
     print(
-        f"every sequence from {search.start} with {faults} faults: {whole}; "
+        f"every sequence from {search.start} with {faults} {'fault' if faults == 1 else 'faults'}: {whole}; "
         f"{report.states} states in {report.processor:.0f} s of processor time, {rate:.0f} states/s"
     )
 

@@ -178,6 +178,7 @@ def _intern(record: Record, ids: _Ids, revisions: list[int]) -> Record:
         cid=ids.of(record.cid),
         permit=permit and type(permit)(permit.member, "a run before", permit.time),
     )
-    if len(_RECORDS) > 50_000:
+    # Never cleared while a search lasts: fingerprints of states tell records apart by identity.
+    if len(_RECORDS) > 200_000:
         _RECORDS.clear()
     return _RECORDS.setdefault(repr(renamed), renamed)
