@@ -8,6 +8,7 @@ The `RaftBackend` of a database whose members are pods: how they are observed, w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 import typing as t
@@ -56,7 +57,7 @@ class DatabaseRollout(ObservedDatabase):
         witness: WitnessStore | None = None,
     ) -> None:
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
-        self.witness = witness
+        self.witness, self._forgot = witness, False
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.founding = False  # check mode: whether the run will create the cluster
@@ -101,9 +102,10 @@ class DatabaseRollout(ObservedDatabase):
         self.deadline, self.wait_timeout = deadline, wait_timeout
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
-            if self.run.accept_rollback:
-                self._forget_witness()
             self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
+            self._forget_witness("accept what was lost")
+            with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
+                self._keep_witness(differs_meaningfully)
         except (Refused, TimedOut, Unreachable) as e:
             raise self._explained(e) from e
 
@@ -122,7 +124,6 @@ class DatabaseRollout(ObservedDatabase):
         self.await_examined(self.deadline)  # each time: a command in a pod may fail once on a busy node
         for name in self._starting():
             self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
-        self._keep_witness(differs_meaningfully)
         return self.seen
 
     def acquire(self, step: str) -> bool:
@@ -130,7 +131,8 @@ class DatabaseRollout(ObservedDatabase):
             raise TimedOut(
                 f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
             )
-        return self.context.lease.take(step)
+        fresh = self.context.lease.take(step)
+        return self._forget_witness(step) or fresh
 
     def able_to_start(self) -> t.Collection[str]:
         """A pod starts its member as soon as the record lets it."""
@@ -187,16 +189,18 @@ class DatabaseRollout(ObservedDatabase):
         except Conflict as e:
             raise Changed(str(e)) from e
 
-    def _forget_witness(self) -> None:
-        """The operator accepts files that are older than what is known of them. What is known would refuse them again at each start."""
+    def _forget_witness(self, step: str) -> bool:
+        """Forget once what is known of newer files, if the operator accepts older ones; else each start would refuse them again."""
         record = self.store.read()
-        if self.witness is None or record is None or not record.cid:
-            return
-        self.context.lease.take(f"forget how new the files of {self.run.database} were")
+        if not self.run.accept_rollback or self._forgot or self.witness is None or record is None or not record.cid:
+            return False
+        self._forgot = True
+        self.context.lease.take(step)
         self.context.lease.check()
         cid = record.cid
         self.witness.update(lambda _stored: ClusterWitness(cid))
         self.members.forget_witness(self.witness.read_text, self.deadline)
+        return True
 
     def _look_again(self, step: Step) -> None:
         """`Changed` if a target of the step is no longer as it was when the step was planned."""
