@@ -2,7 +2,7 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-Usage: parts.py [PART...]    all parts, or these and the parts that they need; .ci/run calls it, which installs what it needs
+Usage: parts.py [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which installs what it needs
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Part:
     after: tuple[str, ...] = ()
     niceness: int = 0
     limit: float = 45  # minutes until it counts as failed
+    on_request: bool = False  # runs only if it is named
 
 
 @dataclasses.dataclass
@@ -85,7 +86,7 @@ def parts_of_this_project() -> list[Part]:
         Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",), YIELDS),
-        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS),
+        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS, on_request=True),
         session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=4")),
         session(
             "integration",
@@ -107,23 +108,23 @@ def parts_of_this_project() -> list[Part]:
         if name not in OWN_PARTS:
             parts.append(session(name, "", former, niceness=YIELDS))
             former = name
-    # Six nodes take most of a processor: they come when the other tests of timing have ended.
+    # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
     quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
     clusters = (
         Part("clusters", ("tests/testbed/kind", "clusters"), quiet),
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
     )
-    return [*parts, *clusters]
+    return parts + [dataclasses.replace(part, on_request=True) for part in clusters]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:
-    """The parts with these names and those that they need; without names, all."""
+    """The parts with these names and those that they need; without names, all that do not wait for a request."""
     by_name = {part.name: part for part in parts}
     unknown = [name for name in names if name not in by_name]
     if unknown:
         sys.exit(f"There is no part {', '.join(unknown)}. Parts: {', '.join(by_name)}")
-    wanted = set(names or by_name)
+    wanted = set(names or (name for name, part in by_name.items() if not part.on_request))
     while more := {before for name in wanted for before in by_name[name].after} - wanted:
         wanted |= more
     return [part for part in parts if part.name in wanted]

@@ -314,7 +314,7 @@ BAD: dict[str, tuple[Object, str]] = {
         {"northbound": {"replicas": 1, "storage": {"size": "100Mi", "storageClass": "no-such-class"}}},
         r"(Pod|PersistentVolumeClaim) (data-)?ovn-northbound-0.*no-such-class",
     ),
-    "program": ({}, r"[Pp]od ovn-northbound-0 .*CrashLoopBackOff"),
+    "program": ({}, r"ovn-northbound-0 .*(CrashLoopBackOff|executable file not found)"),
     "quota": ({}, r"StatefulSet ovn-northbound .*exceeded quota: full"),
 }
 

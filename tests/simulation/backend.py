@@ -44,6 +44,7 @@ class SimulatedBackend:
         self._version = world.map_version[database]
         self._faults = 0
         self._caught_up: set[str] = set()
+        self._size = 0  # of the leader's list
         self._outdated = False  # the lock is newer than what was observed
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
@@ -53,6 +54,7 @@ class SimulatedBackend:
         self.world.now += _OBSERVATION
         self.rounds += 1
         self._faults = self.world.faults
+        self._size = max((len(_data(slot).servers) for _host, slot in self.raft.leaders()), default=0)
         logs = {id(_data(slot).log) for _host, slot in self.raft.leaders()}
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
         self._outdated = False
@@ -316,8 +318,7 @@ class SimulatedBackend:
     def _check_quorum(self, before: bool, step: Step) -> None:
         if not before or step.action == "start":
             return
-        members = [_data(slot) for _host, slot in self.raft.running() if _data(slot).kind == "member"]
-        size = max((len(data.servers) for data in members), default=0)
+        size = self._size
         events.settle(self.world)
         if size > 1 and not self._takes_writes():
             raise Violation(f"a step of ours costs the quorum: {step.reason}")

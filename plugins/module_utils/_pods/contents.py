@@ -43,7 +43,7 @@ index() {
 }
 digest() { client dump "$socket" "$database" "$1" | { LC_ALL=C sort -S 32M -T "${OVN_STATE_DIR:-/tmp}" || echo @failed >&2; } | sha256sum; }
 limit=$1 attempts=4
-tables=$(client list-tables "$socket" "$database" | grep -o '[A-Za-z_]*' | grep -xv Connection)
+tables=$(client list-tables "$socket" "$database" | grep -o '[A-Za-z_0-9]*' | grep -xv Connection)
 while [ "$attempts" -gt 0 ]; do
     attempts=$((attempts - 1))
     before=$(index)

@@ -40,7 +40,7 @@ _NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentif
 # Bytes without which a log entry of usual size does not fit.
 _LEAST_FREE = 2**16
 # Stands in the record for the id of a file from which none can be read.
-_NO_SID = "00000000-0000-0000-0000-000000000000"
+NO_SID = "00000000-0000-0000-0000-000000000000"
 # An election takes up to three timers; nobody who restarts members disturbs one.
 _ELECTION_SLACK = 2.0
 
@@ -463,7 +463,7 @@ class Maintenance:
                     )
                 return kick
             # What never starts has to be named as given up, or the launcher waits for the run.
-            given_up = (o.file_sid or member.sid or _NO_SID) if o.file_class in _NEVER_STARTS else member.sid
+            given_up = (o.file_sid or member.sid or NO_SID) if o.file_class in _NEVER_STARTS else member.sid
             self.record = self.record.with_member(o.member, state="expected", sid=given_up)
         return None
 
@@ -514,7 +514,7 @@ class Maintenance:
             kick = self._kick(o.file_sid, f"{o.file_sid}, the cut-off join of {o.member},")
             if kick is not None:
                 return kick
-        self.record = self.record.with_member(o.member, sid=o.file_sid or member.sid or _NO_SID)
+        self.record = self.record.with_member(o.member, sid=o.file_sid or member.sid or NO_SID)
         return None
 
     def _evict_ghost(self) -> Step | None:

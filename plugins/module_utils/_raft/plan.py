@@ -17,7 +17,7 @@ import typing as t
 
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
-from .maintenance import Maintenance
+from .maintenance import NO_SID, Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation
 from .record import Member, Permit, Record, latest
 from .standing import refuse_by_record, refuse_cluster
@@ -45,7 +45,26 @@ def plan_round(
 
     Called by `rounds.next_round`, which knows what rounds before have shown; by itself it plans from one observation.
     """
-    history = history or History()
+    decided = _plan_round(run, observations, gate, history or History())
+    lost = [name for name, o in observations.items() if o.file_class == DISK_MISSING and not o.running]
+    return _give_up_disks(decided, lost) if run.accept_lost_disk else decided
+
+
+def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
+    """Accepted losses are noted, or the launcher of a member that nobody has confirmed would go on waiting for its disk (R32)."""
+    record = decided.record or decided.recorded
+    if record is None:
+        return decided
+    given_up = record
+    for name, member in record.members.items():
+        if name in lost and member.state == "expected" and member.sid is None:
+            given_up = given_up.with_member(name, sid=NO_SID)
+    if given_up == record:
+        return decided
+    return dataclasses.replace(decided, record=given_up if decided.record else next_revision(given_up))
+
+
+def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History) -> Round:
     _check_declared(run)
     seen = [observations[name] for name in run.declared if name in observations]
     if run.accept_rollback:
