@@ -272,6 +272,12 @@ STORIES: tuple[Named, ...] = (
         "new pods",
         (during((10, ("move", "ovn-northbound-0", "ovn-northbound-1"))),),
     ),
+    Named(
+        "two of five by a moved disk",
+        "a disk that was moved to another member does not keep both of them from being replaced while a restart is due",
+        "five new machines",
+        (RUN, ("useless_settings",), ("move", "m3", "m4")),
+    ),
 )
 
 # Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.
