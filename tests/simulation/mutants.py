@@ -318,7 +318,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R32",
         "a disk that is not mounted is a lost one",
-        "plan.plan_round",
+        "plan._plan_round",
         "if run.accept_lost_disk:",
         "if True:",
         "three machines",
