@@ -286,17 +286,17 @@ class Raft:
     def talk(self, one: Host, two: Host) -> bool:
         return self.hears(one, two) and self.hears(two, one)
 
-    def hears(self, one: Host, two: Host) -> bool:
-        """Whether messages of `two` arrive at `one`."""
-        if one is two:
+    def hears(self, listener: Host, speaker: Host) -> bool:
+        """Whether messages of `speaker` arrive at `listener`."""
+        if listener is speaker:
             return True
-        first, second = one.slots[self.database].server, two.slots[self.database].server
+        first, second = listener.slots[self.database].server, speaker.slots[self.database].server
         return (
             first is not None
             and second is not None
             and first.settings.good
             and second.settings.good
-            and (two.name, one.name) not in self.world.cut
+            and (speaker.name, listener.name) not in self.world.cut
         )
 
     def peers(self, host: Host) -> dict[str, tuple[Host, Slot]]:
@@ -305,7 +305,7 @@ class Raft:
 
     def audience(self, host: Host) -> dict[str, tuple[Host, Slot]]:
         """The members of this server's configuration that hear it, itself included."""
-        return self._members(host, lambda one, two: self.hears(two, one))
+        return self._members(host, lambda host, other: self.hears(other, host))
 
     def heard(self, host: Host) -> dict[str, tuple[Host, Slot]]:
         """The members of this server's configuration that it hears, itself included."""

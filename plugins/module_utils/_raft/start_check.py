@@ -103,6 +103,10 @@ def find_space_problem(place: str, space: Space) -> str:
     if space.file is None or space.free is None or space.free >= _FREE_FACTOR * space.file:
         return ""
     return (
-        f"The file system of {place} has {space.free / 2**20:.0f} MiB free, and a compaction of the database needs "
-        f"{_FREE_FACTOR * space.file / 2**20:.0f} MiB. Compact the database, or enlarge the file system."
+        f"The file system of {place} has {_size(space.free)} free, and a compaction of the database needs "
+        f"{_size(_FREE_FACTOR * space.file)}. Compact the database, or enlarge the file system."
     )
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**10:.0f} KiB" if count < 10 * 2**20 else f"{count / 2**20:.0f} MiB"

@@ -1,0 +1,92 @@
+"""Members whose disk is full: real servers, each on a file system of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from _loopback import LoopbackBackend, LoopbackHost
+from test_scenarios import OnLoopback
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+
+MEGABYTES = 4
+
+
+def mount(directory: Path, *options: str) -> None:
+    size = f"size={MEGABYTES}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([size, *options]), "tmpfs", directory], check=True)
+
+
+class HostWithDisk(LoopbackHost):
+    """Its databases lie on a small file system of their own."""
+
+    def __init__(self, *arguments: t.Any, **options: t.Any) -> None:
+        super().__init__(*arguments, **options)
+        mount(self.data)
+
+    def fill(self) -> None:
+        """Until not a byte is free."""
+        with (self.data / "ballast").open("wb", buffering=0) as ballast:
+            try:
+                while True:
+                    ballast.write(bytes(4096))
+            except OSError:
+                pass
+
+    def free(self) -> None:
+        (self.data / "ballast").unlink()
+
+    def unmount(self) -> None:
+        subprocess.run(["umount", "--lazy", self.data], check=False)
+
+
+@pytest.fixture
+def backend(daemons: None) -> t.Iterator[LoopbackBackend]:
+    backend = LoopbackBackend(host_class=HostWithDisk)
+    try:
+        backend.run()
+        yield backend
+    finally:
+        backend.close(keep_files=True)
+        for host in backend.hosts:
+            t.cast("HostWithDisk", host).unmount()
+        backend.close()
+
+
+def hosts(backend: LoopbackBackend) -> list[HostWithDisk]:
+    return t.cast("list[HostWithDisk]", backend.hosts)
+
+
+def runs_until_whole(backend: LoopbackBackend, most: int = 4) -> list[str]:
+    """The steps of the runs that an operator starts until one finds nothing to do. A refusal names what the next one does."""
+    steps = list[str]()
+    for _run in range(most):
+        with contextlib.suppress(OvnError):
+            backend.run()
+            if not backend.acts:
+                return steps
+        steps += [step.reason for step in backend.acts]
+    raise AssertionError(f"not whole after {most} runs: {steps}; {backend.problem()}")
+
+
+def test_a_member_with_a_full_disk_is_not_restarted_and_costs_no_row(backend: LoopbackBackend) -> None:
+    played = OnLoopback(backend)
+    follower = next(host for host in hosts(backend) if not host.leads)
+    follower.fill()
+    for _row in range(5):
+        played.write()
+    assert backend.observe()[follower.id].free_bytes == 0
+    before = {host.id: host.server_pid() for host in hosts(backend)}
+    for host in hosts(backend):
+        host.configure(hosts(backend), OVN_REVISION="2")
+    with pytest.raises(Refused, match=rf"{follower.id} is not restarted: .* has 0 KiB free"):
+        backend.run()
+    assert {host.id: host.server_pid() for host in hosts(backend)} == before
+    follower.free()
+    steps = runs_until_whole(backend)
+    assert len([step for step in steps if step.startswith("restart ")]) >= 2
+    assert played.rows() == {1: 5, 2: 5, 3: 5}
