@@ -35,8 +35,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    One dictionary for each pod that mounts the Secret, with C(host), C(namespace), C(pod), C(container), C(path) (directory of the Secret in that
-    container) and C(digests) (SHA-256 of C(ca.crt) and C(tls.crt) of the Secret).
+    One dictionary for each pod that mounts C(ca.crt) or C(tls.crt) of the Secret, also in a projected volume, with C(host), C(namespace), C(pod),
+    C(container), C(files) (their paths in that container) and C(digests) (the SHA-256 that each of them should have).
   type: list
   elements: dict
 """
@@ -64,15 +64,34 @@ def secret_mounts(
 def _mounts(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
     """One mount is enough: all containers of a pod see the same files."""
     name, data = secret["metadata"]["name"], secret.get("data") or {}
-    digests = [hashlib.sha256(base64.b64decode(data.get(key) or "")).hexdigest() for key in FILES]
-    volumes = [v["name"] for v in pod["spec"].get("volumes") or () if (v.get("secret") or {}).get("secretName") == name]
+    volumes = {volume["name"]: _paths(volume, name) for volume in pod["spec"].get("volumes") or ()}
     for container in pod["spec"].get("containers") or ():
         for mount in container.get("volumeMounts") or ():
-            if mount["name"] in volumes:
+            paths = volumes.get(mount["name"]) or {}
+            if paths:
                 metadata = pod["metadata"]
-                place = {"namespace": metadata["namespace"], "pod": metadata["name"], "container": container["name"]}
-                yield {**place, "path": mount["mountPath"], "digests": digests}
+                yield {
+                    "namespace": metadata["namespace"],
+                    "pod": metadata["name"],
+                    "container": container["name"],
+                    "files": [f"{mount['mountPath']}/{path}" for path in paths.values()],
+                    "digests": [hashlib.sha256(base64.b64decode(data.get(key) or "")).hexdigest() for key in paths],
+                }
                 return
+
+
+def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
+    """Where this volume has the files of the Secret: keys to paths below its mount."""
+    sources = [source.get("secret") or {} for source in (volume.get("projected") or {}).get("sources") or ()]
+    sources = [source for source in sources if source.get("name") == secret]
+    whole = volume.get("secret") or {}
+    if whole.get("secretName") == secret:
+        sources.append(whole)
+    found = {}
+    for source in sources:
+        chosen = {item["key"]: item["path"] for item in source.get("items") or ()}
+        found.update({key: chosen.get(key, key) for key in FILES if not chosen or key in chosen})
+    return found
 
 
 class FilterModule:

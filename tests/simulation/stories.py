@@ -201,6 +201,18 @@ STORIES: tuple[Named, ...] = (
         (("scale", 3), ("wrong_address", "m2"), RUN),
     ),
     Named(
+        "a deleted file and a lost disk",
+        "a server that runs on a deleted file does not keep others from being replaced",
+        "three machines",
+        (("unlink", "m1"), ("lose", "m3"), RUN, ("crash", "m1"), ("write",)),
+    ),
+    Named(
+        "an older copy of the record without a leader",
+        "an older copy of the record is written again although nobody leads",
+        "three machines",
+        (("backup_record", "m3"), ("lose", "m3"), RUN, ("crash", "m3"), ("restore_record", "m3"), ("lose", "m1")),
+    ),
+    Named(
         "the only file is deleted",
         "a server that runs on a deleted file hands its data to joiners before it ends",
         "new pods",

@@ -20,6 +20,7 @@ from .witness_map import WitnessMap
 # A server shows an entry when it is committed, a moment before its own disk has it. A file that a power failure has cut off is no old copy.
 ON_DISK_SECONDS = 5.0
 _EVERY = 10.0  # seconds between two writes of one database
+_LOOK_AGAIN = 60.0  # seconds after which a run may have given up what was written
 
 
 class WitnessWriter:
@@ -27,13 +28,16 @@ class WitnessWriter:
 
     def __init__(self, api: Api, path: str) -> None:
         self._map = WitnessMap(lambda: api.get(path), lambda patch: api.patch(path, patch))
-        self._last = -_EVERY
+        self._last, self._looked = -_EVERY, -_LOOK_AGAIN
 
     def write(self, cluster_id: str | None, indexes: t.Mapping[str, int], now: float) -> None:
         """Write what is higher than what is there. `indexes` maps server ids, `now` is the monotonic clock."""
         if cluster_id is None or not indexes or now - self._last < _EVERY:
             return
         self._last = now
+        if now - self._looked >= _LOOK_AGAIN:
+            self._looked = now
+            self._map.read_text()
         seen = ClusterWitness(cluster_id, {sid: MemberWitness(index) for sid, index in indexes.items()})
         self._map.update(lambda stored: merge_cluster_witness(stored, seen))
 

@@ -67,6 +67,7 @@ class Maintenance:
         self.is_contested = len(claims) > 1
         self.warnings: list[str] = []
         self.ahead: int | None = None
+        self.due_stop: Step | None = None  # of a running member without a file; waits for the others
 
     def round(self) -> Round:
         self._refuse_strangers()
@@ -87,7 +88,7 @@ class Maintenance:
         try:
             step = self._compare_with_witnesses() or self._step()
         except Refused as e:
-            if noted == before:
+            if noted == before and not any(self._has_old_copy(o) for o in self.seen.values()):
                 raise
             # Who has joined is noted even if nothing else can be done: its old server id is needed when it loses its disk.
             self.record, step, refusal = noted, None, e
@@ -126,8 +127,15 @@ class Maintenance:
             elif member.address != address:
                 raise Refused(changed_address(self.run, name, member.address, address))
         for o in self.seen.values():
-            if self._takes_part(o, self.record.members[o.member]) or self._has_joined_again(o):
-                self.record = self.record.with_member(o.member, state="confirmed", sid=o.sid or o.file_sid)
+            member = self.record.members[o.member]
+            if self._takes_part(o, member) or self._has_joined_again(o):
+                sid = o.sid or o.file_sid
+                listed = self.leader.listed.get(sid[:4]) if self.leader is not None and sid else None
+                if listed and listed != member.address:
+                    raise Refused(changed_address(self.run, o.member, listed, self.run.declared[o.member]))
+                self.record = self.record.with_member(o.member, state="confirmed", sid=sid)
+            elif self._joined_while_held_back(o, member):
+                self.record = self.record.with_member(o.member, state="expected")
         if not self.record.formed and all(m.state == "confirmed" for m in self.record.members.values()):
             self.record = self.record.replace(formed=True)
 
@@ -138,7 +146,7 @@ class Maintenance:
         if o is None or member.state not in ("expected", "replacing"):
             return False
         if o.connected:
-            return self._is_recorded_elsewhere(o)
+            return self._is_listed_as_declared(o)
         if member.sid is not None and (self.leader is None or not self._unlisted(member.sid)):
             return False
         listed = self.leader.listed if self.leader is not None else {}
@@ -184,13 +192,21 @@ class Maintenance:
         )
 
     def _is_recorded_elsewhere(self, o: Observation) -> bool:
-        """Whether the leader lists this server under the address that is declared: then that of the record is not its own."""
+        return o.file_class == "foreign-address" and self._is_listed_as_declared(o)
+
+    def _is_listed_as_declared(self, o: Observation) -> bool:
+        """Whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
         listed = self.leader.listed if self.leader is not None else {}
+        return o.connected and o.sid is not None and listed.get(o.sid[:4]) == self.run.declared[o.member]
+
+    def _joined_while_held_back(self, o: Observation, member: Member) -> bool:
+        """Without a leader only the file tells that a member joined before the record held it back; it starts from there."""
         return (
-            o.file_class == "foreign-address"
-            and o.connected
-            and o.sid is not None
-            and listed.get(o.sid[:4]) == self.run.declared[o.member]
+            self.leader is None
+            and member.state == "replacing"
+            and not o.running
+            and o.file_class == "member"
+            and o.file_sid != member.sid
         )
 
     def _has_old_copy(self, o: Observation) -> bool:
@@ -218,7 +234,8 @@ class Maintenance:
             return member.state == "expected" or listed
         if o.running:
             return o.connected and listed
-        return o.file_class == "member" and listed and sid == member.sid
+        listed_address = self.leader.listed.get(sid[:4]) if self.leader is not None and sid else None
+        return o.file_class == "member" and listed and (sid == member.sid or listed_address == member.address)
 
     def _unlisted(self, sid: str | None) -> bool:
         """The leader says that `sid` is no member. Without a leader nothing is known."""
@@ -291,6 +308,7 @@ class Maintenance:
             self._replace,
             self._evict_ghost,
             self._join,
+            self._stop_lost,
             self._restart,
         ):
             step = decide()
@@ -453,7 +471,11 @@ class Maintenance:
             listed = not self._unlisted(old_sid)
             if o.running:
                 step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join again")
-                return self._gated("may_stop", o.member, step) if listed else step
+                stop = self._gated("may_stop", o.member, step) if listed else step
+                if stop.action == "stop":
+                    return stop
+                self.due_stop = self.due_stop or stop
+                continue  # other members can be replaced meanwhile, and may be what it waits for
             if listed and old_sid:
                 kick = self._kick(old_sid, f"the lost member {o.member} ({old_sid})")
                 if kick is None:
@@ -466,6 +488,9 @@ class Maintenance:
             given_up = (o.file_sid or member.sid or NO_SID) if o.file_class in _NEVER_STARTS else member.sid
             self.record = self.record.with_member(o.member, state="expected", sid=given_up)
         return None
+
+    def _stop_lost(self) -> Step | None:
+        return self.due_stop
 
     def _is_spare(self, o: Observation) -> bool:
         """Whether the others are a majority of the leader's list."""

@@ -196,7 +196,7 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
     listed = next((o.listed for o in seen if o.leader), {})
     for o in seen:
         sid = o.sid or o.file_sid
-        address = listed.get(o.sid[:4]) if o.sid else None
+        address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None
         if address and address != run.declared[o.member]:
             raise Refused(changed_address(run, o.member, address, run.declared[o.member]))
         if sid and (o.running or o.file_class in STARTABLE):

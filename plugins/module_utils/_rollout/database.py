@@ -103,9 +103,10 @@ class DatabaseRollout(ObservedDatabase):
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
             self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
-            self._forget_witness("accept what was lost")
-            with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
-                self._keep_witness(differs_meaningfully)
+            # What was observed before the witness was given up is given up, too.
+            if not self._forget_witness("accept what was lost"):
+                with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
+                    self._keep_witness(differs_meaningfully)
         except (Refused, TimedOut, Unreachable) as e:
             raise self._explained(e) from e
 

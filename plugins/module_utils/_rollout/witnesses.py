@@ -14,8 +14,9 @@ import typing as t
 
 from .._errors import InvalidInput, Refused
 from .._k8s import Cluster
-from .._manifests.names import Database, Object, record_name
+from .._manifests.names import Database, Object, record_name, witness_name
 from .._objects import Done, Note
+from .._raft.cluster_witness import KEY, parse_cluster_witness
 from .._raft.record import parse_record
 from .desired import Wanted
 from .live import Live
@@ -46,6 +47,7 @@ def find_witnesses(
             *of_claims(wanted, live, d),
             *of_status(live, d),
             *of_records(maps, wanted, d),
+            *of_witnesses(maps, wanted, d),
         )
         for d in databases
     }
@@ -96,6 +98,14 @@ def of_records(maps: t.Iterable[Object], wanted: Wanted, database: Database) -> 
         if record.database == database and record.cid:
             found.append(f"ConfigMap {name} is a state record of cluster {record.cid}")
     return found
+
+
+def of_witnesses(maps: t.Iterable[Object], wanted: Wanted, database: Database) -> list[str]:
+    """What was known of the members of a cluster stays when its record is deleted."""
+    name = witness_name(wanted.name, database)
+    texts = [(one.get("data") or {}).get(KEY) or "" for one in maps if one["metadata"]["name"] == name]
+    cids = [parse_cluster_witness(text).cluster_id for text in texts]
+    return [f"ConfigMap {name} tells of members of cluster {cid}" for cid in cids if cid]
 
 
 def mark_claims(

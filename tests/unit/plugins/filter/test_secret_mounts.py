@@ -33,7 +33,41 @@ def pod(name: str, secret_name: str = "ovn-tls", mounted: bool = True, **metadat
 
 GIVEN = secret(ca_crt="bundle", tls_crt="certificate", tls_key="key")
 DIGESTS = [hashlib.sha256(text).hexdigest() for text in (b"bundle", b"certificate")]
-MOUNT = {"host": "plane", "namespace": "x", "pod": "a", "container": "database", "path": "/tls", "digests": DIGESTS}
+MOUNT: Object = {"host": "plane", "namespace": "x", "pod": "a", "container": "database", "digests": DIGESTS}
+MOUNT["files"] = ["/tls/ca.crt", "/tls/tls.crt"]
+
+
+def pod_with(volume: Object) -> Object:
+    found = pod("a")
+    found["spec"]["volumes"] = [{"name": "tls", **volume}]
+    return found
+
+
+CA_ONLY = [{"key": "ca.crt", "path": "cacert.pem"}]
+ONLY_CA = {**MOUNT, "files": ["/tls/cacert.pem"], "digests": DIGESTS[:1]}
+
+
+@pytest.mark.parametrize(
+    ("volume", "found"),
+    [
+        ({"secret": {"secretName": "ovn-tls", "items": CA_ONLY}}, [ONLY_CA]),
+        ({"secret": {"secretName": "ovn-tls", "items": [{"key": "tls.key", "path": "key"}]}}, []),
+        ({"projected": {"sources": [{"secret": {"name": "ovn-tls"}}]}}, [MOUNT]),
+        (
+            {
+                "projected": {
+                    "sources": [{"configMap": {"name": "a"}}, {"secret": {"name": "ovn-tls", "items": CA_ONLY}}]
+                }
+            },
+            [ONLY_CA],
+        ),
+        ({"projected": {"sources": [{"secret": {"name": "another"}}]}}, []),
+    ],
+    ids=["only the bundle, renamed", "only the key", "projected", "projected, only the bundle", "another, projected"],
+)
+def test_only_files_that_the_pod_has_are_asked_for(volume: Object, found: list[Object]) -> None:
+    listings = [{"item": "plane", "resources": [pod_with(volume)]}]
+    assert secret_mounts(listings, [{"item": "plane", "resources": [GIVEN]}]) == found
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_a_file_system_that_is_too_small_for_a_snapshot_hinders_a_start() -> Non
     small = whole._replace(stdout=re.sub(r"free=\d+\*\d+", "free=2*4096", whole.stdout))
     found = parse_examination("northbound", "m1", small, pod(), "r1", None)
     assert found is not None
-    assert "has 0 MiB free" in found.start_problem
+    assert "has 8 KiB free" in found.start_problem
 
 
 def test_a_hanging_server_is_told() -> None:

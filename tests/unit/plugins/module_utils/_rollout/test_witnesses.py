@@ -97,6 +97,21 @@ def test_a_record_under_another_name(name: str, text: str, told: bool) -> None:
     assert witnesses.of_records([one], WANTED, "northbound") == words
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("ovn-northbound-witness", f"cluster {CID}\n", True),
+        ("ovn-northbound-witness", "", False),
+        ("ovn-southbound-witness", f"cluster {CID}\n", False),
+    ],
+    ids=["of a cluster", "not written yet", "of the other database"],
+)
+def test_what_was_known_of_members_whose_record_is_gone(name: str, text: str, found: bool) -> None:
+    one = {"metadata": {"name": name}, "data": {"witness": text}}
+    words = [f"ConfigMap {name} tells of members of cluster {CID}"] * found
+    assert witnesses.of_witnesses([one], WANTED, "northbound") == words
+
+
 class FakeCluster:
     def __init__(self, fails: Exception | None) -> None:
         self.fails = fails
