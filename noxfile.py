@@ -329,7 +329,7 @@ def integration(session: nox.Session) -> None:
         return
     if len(unsteady) > UNSTEADY:
         session.error(f"{len(unsteady)} tests failed")
-    # A machine that is short of processors lets a limit of time pass, a defect fails again. What was unsteady is told either way.
+    # On a machine that is short of processors a test exceeds its time limit; a defect fails again. What was unsteady is reported either way.
     session.run(*command, *session.posargs, "--numprocesses=0", "--last-failed")
     session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))
 

@@ -114,6 +114,7 @@ options:
     description:
       - Whether a member is replaced whose volume is empty and lies on another file system than the member's file did. Such a disk may only not be mounted, so
         a run refuses to count the file as lost by itself.
+      - Give it to a single run. While it is set, a disk that is mounted late counts as lost.
     type: bool
     default: false
   delete_data:

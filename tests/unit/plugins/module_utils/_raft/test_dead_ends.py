@@ -1,0 +1,205 @@
+"""Situations that once stopped every run: what the plan does with members that took another way than the record knows."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, WITHOUT_C3, down, lost, up, with_state
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
+
+NEW = "99990000-0000-4000-8000-000000000000"
+ELSEWHERE = "ssl:192.0.2.99:6643"
+
+
+def decide(seen: t.Sequence[Observation], run: Run = RUN, closed: t.Collection[str] = ()) -> Round:
+    """With open gates but these, which are `GATE MEMBER`."""
+
+    def gate(name: str, _seen: t.Sequence[Observation], member: str | None) -> str:
+        return "the gate is closed" if f"{name} {member}" in closed else ""
+
+    return plan_round(run, {o.member: o for o in seen}, gate)
+
+
+def step(result: Round) -> tuple[str, tuple[str, ...], str]:
+    assert result.step is not None
+    return result.step.action, result.step.members, result.step.reason
+
+
+def members(result: Round) -> dict[str, Member]:
+    assert result.record is not None
+    return result.record.members
+
+
+def on_deleted_file(name: str, record: Record = RECORD, **changes: t.Any) -> Observation:
+    return up(name, record, **{"file_class": "none", "file_sid": None, "file_cid": None, **changes})
+
+
+def test_a_server_on_a_deleted_file_does_not_keep_another_from_being_replaced() -> None:
+    seen = [on_deleted_file("c1"), up("c2"), lost("c3")]
+    action, _members, reason = step(decide(seen, closed=["may_stop c1"]))
+    assert (action, reason.split(" (")[0]) == ("kick", "remove the lost member c3")
+
+
+def test_a_server_on_a_deleted_file_is_waited_for_when_nothing_else_is_left() -> None:
+    seen = [on_deleted_file("c1"), up("c2"), up("c3")]
+    assert step(decide(seen))[:2] == ("stop", ("c1",))
+    assert step(decide(seen, closed=["may_stop c1"]))[:2] == ("wait", ("c1",))
+
+
+ONE = {SIDS["c2"][:4]: ADDRESSES["c2"]}
+
+
+def test_the_only_server_hands_its_data_to_joiners_before_it_ends() -> None:
+    record = Record(
+        "northbound", {n: RECORD.members[n] if n == "c2" else Member(ADDRESSES[n]) for n in NAMES}, 7, cid=CID
+    )
+    seen = [lost("c1", record), on_deleted_file("c2", record, listed=ONE), lost("c3", record)]
+    assert step(decide(seen))[:2] == ("start", ("c1",))
+
+
+def test_the_only_server_that_has_the_data_is_not_restarted() -> None:
+    record = Record("northbound", {"c2": RECORD.members["c2"]}, 7, cid=CID)
+    run = dataclasses.replace(RUN, declared={"c2": ADDRESSES["c2"]}, allow_outage=True)
+    alone = on_deleted_file("c2", record, listed=ONE, restart_reason="its settings have changed")
+    with pytest.raises(Refused, match=r"only copy of the data is in the memory.*ovsdb-server/compact"):
+        decide([alone], run)
+
+
+@pytest.mark.parametrize("name", ["c1", "c3"])
+def test_changed_settings_restart_nobody_who_runs_on_a_deleted_file(name: str) -> None:
+    due = {"restart_reason": "its settings have changed"}
+    seen = [on_deleted_file(n, **due) if n == name else up(n, **due) for n in NAMES]
+    assert step(decide(seen))[:2] == ("stop", (name,))
+
+
+def test_nobody_is_stopped_while_the_disks_of_the_others_are_full() -> None:
+    seen = [up("c1", restart_reason="new"), up("c2", free_bytes=10**9), up("c3", free_bytes=0)]
+    action, _members, reason = step(decide(seen))
+    assert action == "wait"
+    assert "the disk of c3 is full, so too few members could write without c1" in reason
+    assert step(decide([seen[0], seen[1], up("c3", free_bytes=10**6)]))[:2] == ("restart", ("c1",))
+
+
+JOINED_AGAIN = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
+
+
+@pytest.mark.parametrize("file_class", ["member", "foreign-sid"])
+def test_a_member_that_joined_by_an_older_copy_of_the_record_is_confirmed_and_its_old_id_removed(
+    file_class: str,
+) -> None:
+    joined = up("c3", sid=NEW, file_sid=NEW, file_class=file_class)
+    result = decide([up("c1"), up("c2", listed=JOINED_AGAIN), joined])
+    assert members(result)["c3"] == Member(ADDRESSES["c3"], "confirmed", NEW)
+    assert step(result)[0] == "kick"
+    assert "3333" in step(result)[2]
+
+
+def test_a_copied_file_of_another_member_is_no_new_id() -> None:
+    copied = down("c3", file_sid=SIDS["c1"], file_class="foreign-sid")
+    with pytest.raises(Refused):
+        decide([up("c1"), up("c2"), copied])
+
+
+def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:
+    older = RECORD.with_member("c3", state="confirmed", sid=NEW).replace(revision=3)
+    result = decide([up("c1"), up("c2"), down("c3", older, file_class="foreign-sid")])
+    assert result.record is not None
+    assert members(result)["c3"].sid == SIDS["c3"]
+
+
+def test_an_older_copy_of_the_record_is_written_again_although_nobody_leads() -> None:
+    older = RECORD.with_member("c3", state="confirmed", sid=NEW).replace(revision=3)
+    seen = [lost("c1"), up("c2", connected=False, leader=False), down("c3", older, file_class="foreign-sid")]
+    result = decide(seen)
+    assert result.refusal is not None
+    assert result.record is not None
+
+
+def test_a_member_that_joined_while_it_was_held_back_starts_from_its_file() -> None:
+    record = with_state("c3", "replacing", None)
+    result = decide([lost("c1", record), up("c2", record, connected=False, leader=False), down("c3", record)])
+    assert step(result)[:2] == ("start", ("c3",))
+    assert members(result)["c3"].state == "expected"
+
+
+def test_a_member_that_is_down_and_joined_while_it_was_held_back_is_confirmed() -> None:
+    record = with_state("c3", "replacing", None)
+    result = decide([up("c1", record), up("c2", record), down("c3", record)])
+    assert members(result)["c3"] == Member(ADDRESSES["c3"], "confirmed", SIDS["c3"])
+    assert step(result)[:2] == ("start", ("c3",))
+
+
+def test_nobody_is_confirmed_under_an_address_that_the_leader_does_not_list() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ELSEWHERE})
+    record = RECORD.replace(members={**RECORD.members, "c3": Member(ELSEWHERE)})
+    with pytest.raises(
+        Refused, match=r"c3 has the northbound address ssl:192.0.2.3:6643, the inventory says ssl:192.0.2.99:6643"
+    ):
+        decide([up("c1", record), up("c2", record), up("c3", record)], run)
+
+
+def test_the_address_in_the_record_follows_the_inventory_where_the_leader_lists_it() -> None:
+    record = RECORD.replace(members={**RECORD.members, "c3": Member(ELSEWHERE)})
+    result = decide([up("c1", record), up("c2", record), up("c3", record)])
+    assert members(result)["c3"] == Member(ADDRESSES["c3"], "confirmed", SIDS["c3"])
+
+
+def test_a_file_that_lies_under_another_declared_address_is_not_adopted() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ELSEWHERE})
+    with pytest.raises(Refused, match="c3 has the northbound address"):
+        decide([up("c1", None), up("c2", None), down("c3", None)], run)
+
+
+@pytest.mark.parametrize("sid", [None, SIDS["c3"]])
+def test_a_held_back_member_that_nobody_lists_gets_its_new_address(sid: str | None) -> None:
+    record = with_state("c3", "replacing", sid).replace(
+        members={**RECORD.members, "c3": Member(ELSEWHERE, "replacing", sid)}
+    )
+    seen = [up("c1", record, listed=WITHOUT_C3), up("c2", record, listed=WITHOUT_C3), lost("c3", record)]
+    assert members(decide(seen))["c3"].address == ADDRESSES["c3"]
+
+
+def test_a_server_that_left_before_it_was_confirmed_joins_again() -> None:
+    record = with_state("c3", "expected", None)
+    left = up("c3", record, file_class="left", connected=False, sid=None, cid=None, listed={})
+    seen = [up("c1", record, listed=WITHOUT_C3), up("c2", record, listed=WITHOUT_C3), left]
+    assert step(decide(seen))[:2] == ("stop", ("c3",))
+
+
+def test_a_member_that_is_not_declared_stops_the_run_before_anybody_is_replaced() -> None:
+    run = dataclasses.replace(RUN, declared={name: ADDRESSES[name] for name in ("c1",)})
+    record = Record("northbound", {"c1": RECORD.members["c1"]}, 7, cid=CID)
+    with pytest.raises(
+        Refused, match=r"has a silent member 2222 at ssl:192.0.2.2:6643 that the inventory does not name"
+    ):
+        decide([on_deleted_file("c1", record, leader=True)], run)
+
+
+def test_an_accepted_loss_is_noted_for_a_launcher_that_waits_for_the_disk() -> None:
+    record = with_state("c3", "expected", None)
+    seen = [
+        up("c1", record, listed=WITHOUT_C3),
+        up("c2", record, listed=WITHOUT_C3),
+        lost("c3", record, file_class="disk-missing"),
+    ]
+    result = decide(seen, dataclasses.replace(RUN, accept_lost_disk=True))
+    assert members(result)["c3"].sid == "00000000-0000-0000-0000-000000000000"
+
+
+def test_a_closed_gate_names_the_disk_that_it_waits_for() -> None:
+    seen = [
+        up("c1", restart_reason="new"),
+        up("c2"),
+        lost("c3", file_class="disk-missing", file_reason="the disk is away."),
+    ]
+    reason = step(decide(seen, closed=["may_stop c1"]))[2]
+    assert reason.endswith(
+        "c3 (the disk is away). Mount its disk, or accept the loss with ovn_central_accept_lost_disk=true"
+    )
