@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -35,6 +36,20 @@ def tool(*arguments: str | Path) -> str:
     return subprocess.run(
         ["ovsdb-tool", *map(str, arguments)], check=True, capture_output=True, text=True, timeout=20
     ).stdout.strip()
+
+
+def log_terms(member: Member) -> dict[int, int]:
+    """The terms of all log entries in this member's file by their index, as ovsdb-tool reads them; the snapshot's as well."""
+    found: dict[int, int] = {}
+    index = term = 0
+    for line in [*tool("show-log", member.file).splitlines(), "record"]:
+        if line.startswith("record"):
+            if index:
+                found[index] = term
+            index = term = 0
+        elif match := re.fullmatch(r" (?:prev_)?(index|term): (\d+)", line):
+            index, term = (int(match[2]), term) if match[1] == "index" else (index, int(match[2]))
+    return found
 
 
 def free_network() -> str:

@@ -160,7 +160,13 @@ class Kubelet(Controllers):
         )
 
     def deleted(self, pod: str) -> None:
-        """Its database ends as the hook of the pod ends it, then there is another pod."""
+        """It ends, then there is another pod."""
+        self.ended(pod)
+        if pod.rpartition("-")[0] in self.sets:
+            self.run(pod)
+
+    def ended(self, pod: str) -> None:
+        """Its database ends as the hook of the pod ends it."""
         place = self._path("pods", pod)
         with contextlib.suppress(OSError):
             self.server.request("DELETE", place, {"gracePeriodSeconds": 0})
@@ -170,8 +176,6 @@ class Kubelet(Controllers):
         self.members[pod].record.with_name("record.witness").unlink(missing_ok=True)
         for file in self.members[pod].record.iterdir():
             file.unlink()
-        if pod.rpartition("-")[0] in self.sets:
-            self.run(pod)
 
     def run(self, pod: str) -> None:
         stateful_set = self.sets[pod.rpartition("-")[0]]

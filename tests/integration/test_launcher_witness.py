@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from _launcher_lib import ASK, DATABASE, Cluster, Member, tool, until
+from _launcher_lib import ASK, DATABASE, Cluster, Member, log_terms, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,
@@ -69,20 +68,6 @@ def committed(member: Member) -> tuple[int, int]:
             term, index = line.split()[2:]
             return int(index), int(term)
     return 0, 0
-
-
-def entries(member: Member) -> dict[int, int]:
-    """The terms of all log entries in this member's file by their index, as ovsdb-tool reads them; the snapshot's as well."""
-    found: dict[int, int] = {}
-    index = term = 0
-    for line in [*tool("show-log", member.file).splitlines(), "record"]:
-        if line.startswith("record"):
-            if index:
-                found[index] = term
-            index = term = 0
-        elif match := re.fullmatch(r" (?:prev_)?(index|term): (\d+)", line):
-            index, term = (int(match[2]), term) if match[1] == "index" else (index, int(match[2]))
-    return found
 
 
 def insert_alone(leader: Member, name: str) -> None:
@@ -211,7 +196,7 @@ def test_an_old_copy_as_long_but_with_entries_that_were_never_committed_is_not_s
     insert_alone(leader, "u")
     leader.appctl("cluster/change-election-timer", DATABASE, "2000")
     leader.appctl("cluster/kick", DATABASE, others[0].address)
-    until(lambda: max(entries(leader)) >= before + 3, "three entries that are not committed")
+    until(lambda: max(log_terms(leader)) >= before + 3, "three entries that are not committed")
     shutil.copy2(leader.file, leader.dir / "old")
     leader.kill()
     old = last(leader)
@@ -409,7 +394,7 @@ def test_what_a_leader_knows_refuses_no_good_file(cluster: Cluster) -> None:
         for sid, one in told.items():
             if one.entry is not None:
                 terms.add(one.entry.term)
-                assert entries(sids[sid]).get(one.entry.log_index, one.entry.term) == one.entry.term
+                assert log_terms(sids[sid]).get(one.entry.log_index, one.entry.term) == one.entry.term
         victim.up()
         until(lambda: any(m.leads() for m in members), "a leader")
     assert len(terms) > 1
@@ -440,14 +425,14 @@ def test_the_term_is_that_of_the_committed_entry(cluster: Cluster) -> None:
         assert insert(cluster.leader(), f"s{number}", 100_000)
     end = last(cluster.leader())
     for member in members:
-        until(lambda member=member: committed(member) == (end, entries(member)[end]), f"{member.id} knows the term")
-    assert len(set(entries(members[0]).values())) > 1
+        until(lambda member=member: committed(member) == (end, log_terms(member)[end]), f"{member.id} knows the term")
+    assert len(set(log_terms(members[0]).values())) > 1
     for member in members:
         member.appctl("ovsdb-server/compact", DATABASE)
-        until(lambda member=member: [*entries(member)] == [end], f"{member.id} compacted")
+        until(lambda member=member: [*log_terms(member)] == [end], f"{member.id} compacted")
         witness(member).unlink()
         until(lambda member=member: committed(member)[0] == end, f"{member.id} knows the term of its snapshot")
-        assert committed(member)[1] == entries(member)[end]
+        assert committed(member)[1] == log_terms(member)[end]
     lone, *others = members
     for member in others:
         member.kill()
@@ -509,7 +494,7 @@ def test_kills_under_writes_are_no_old_copies(cluster: Cluster) -> None:
             assert int(facts["last_index"]) >= int(facts["witness"])
             index, term = committed(victim)
             assert int(facts["last_term"]) >= term
-            assert not whole or entries(victim).get(index, term) == term
+            assert not whole or log_terms(victim).get(index, term) == term
         victim.up()
 
 

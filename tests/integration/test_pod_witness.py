@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import typing as t
@@ -11,7 +10,7 @@ import typing as t
 import _control_plane
 import pytest
 from _control_plane import WHOLE, ControlPlane, touched
-from _launcher_lib import Member, tool, until
+from _launcher_lib import Member, log_terms, until
 from _pods_on_api import Kubelet
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import cluster_witness
@@ -76,26 +75,10 @@ def rows(member: Member) -> list[str]:
     return sorted(row["name"] for row in json.loads(done.stdout)[0]["rows"])
 
 
-def terms(member: Member) -> dict[int, int]:
-    """The terms of all log entries in this member's file by their index, as ovsdb-tool reads them."""
-    found: dict[int, int] = {}
-    index = term = 0
-    for line in [*tool("show-log", member.file).splitlines(), "record"]:
-        if line.startswith("record"):
-            if index:
-                found[index] = term
-            index = term = 0
-        elif match := re.fullmatch(r" (?:prev_)?(index|term): (\d+)", line):
-            index, term = (int(match[2]), term) if match[1] == "index" else (index, int(match[2]))
-    return found
-
-
 def restore(kubelet: Kubelet, pod: str, copy: str) -> None:
     """The pod ends, its claim holds an older copy now, and there is a new pod."""
     member = kubelet.members[pod]
-    run, kubelet.run = kubelet.run, lambda _pod: None  # type: ignore[method-assign]
-    kubelet.deleted(pod)
-    kubelet.run = run  # type: ignore[method-assign]
+    kubelet.ended(pod)
     member.process = None
     shutil.copy2(member.dir / copy, member.file)
     kubelet.run(pod)
@@ -133,7 +116,7 @@ def test_a_run_writes_down_what_is_certain_before_it_recreates_pods(
         known = first.members[member.sid]
         assert known.entry is not None
         # Of entries that this member's own file has, and the whole cluster has committed.
-        assert terms(member)[known.entry.log_index] == known.entry.term
+        assert log_terms(member)[known.entry.log_index] == known.entry.term
         status = parse_cluster_status(member.cluster_status())
         assert known.entry.log_index <= known.log_index <= status.log_next - 1 - status.not_committed
     again = plane(**{**OPTIONS, "spec": {**WHOLE, "priorityClassName": ""}})

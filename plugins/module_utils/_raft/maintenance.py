@@ -64,6 +64,7 @@ class Maintenance:
         # An isolated leader calls itself so for some time after the others have elected one of a later term.
         claims = [o for o in seen if o.leader and o.connected]
         self.leader = max(claims, key=_term, default=None)
+        self.listed = self.leader.listed if self.leader is not None else {}
         self.is_contested = len(claims) > 1
         self.warnings: list[str] = []
         self.ahead: int | None = None
@@ -130,7 +131,7 @@ class Maintenance:
             member = self.record.members[o.member]
             if self._takes_part(o, member) or self._has_joined_again(o):
                 sid = o.sid or o.file_sid
-                listed = self.leader.listed.get(sid[:4]) if self.leader is not None and sid else None
+                listed = self._listed_address(sid)
                 if listed and listed != member.address:
                     raise Refused(changed_address(self.run, o.member, listed, self.run.declared[o.member]))
                 self.record = self.record.with_member(o.member, state="confirmed", sid=sid)
@@ -149,13 +150,12 @@ class Maintenance:
             return self._is_listed_as_declared(o)
         if member.sid is not None and (self.leader is None or not self._unlisted(member.sid)):
             return False
-        listed = self.leader.listed if self.leader is not None else {}
         sid = o.sid or o.file_sid
         is_joiner = o.file_class in ("joining", "joining-outdated") and self.leader is not None and self._unlisted(sid)
         is_blank = not o.running and (
             o.file_class in ("none", "empty") or (o.file_class in _NEVER_STARTS and self._unlisted(o.file_sid))
         )
-        return (is_blank or is_joiner or self._is_failed_join(o)) and member.address not in listed.values()
+        return (is_blank or is_joiner or self._is_failed_join(o)) and member.address not in self.listed.values()
 
     def _is_failed_join(self, o: Observation) -> bool:
         """Whether it was to join under an address that nobody declares any more. The leader lists neither its id nor its address."""
@@ -184,10 +184,8 @@ class Maintenance:
             member is not None
             and member.state in ("confirmed", "replacing")
             and o.connected
-            and o.sid is not None
             and o.sid != member.sid
-            and self.leader is not None
-            and self.leader.listed.get(o.sid[:4]) == member.address
+            and self._listed_address(o.sid) == member.address
             and all(other.sid != member.sid for other in self.seen.values())
         )
 
@@ -196,8 +194,7 @@ class Maintenance:
 
     def _is_listed_as_declared(self, o: Observation) -> bool:
         """Whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
-        listed = self.leader.listed if self.leader is not None else {}
-        return o.connected and o.sid is not None and listed.get(o.sid[:4]) == self.run.declared[o.member]
+        return o.connected and self._listed_address(o.sid) == self.run.declared[o.member]
 
     def _joined_while_held_back(self, o: Observation, member: Member) -> bool:
         """Without a leader only the file tells that a member joined before the record held it back; it starts from there."""
@@ -234,12 +231,17 @@ class Maintenance:
             return member.state == "expected" or listed
         if o.running:
             return o.connected and listed
-        listed_address = self.leader.listed.get(sid[:4]) if self.leader is not None and sid else None
-        return o.file_class == "member" and listed and (sid == member.sid or listed_address == member.address)
+        return (
+            o.file_class == "member" and listed and (sid == member.sid or self._listed_address(sid) == member.address)
+        )
+
+    def _listed_address(self, sid: str | None) -> str | None:
+        """The address under which the leader lists this server, None if it does not."""
+        return self.listed.get(sid[:4]) if sid else None
 
     def _unlisted(self, sid: str | None) -> bool:
         """The leader says that `sid` is no member. Without a leader nothing is known."""
-        return self.leader is not None and (sid is None or sid[:4] not in self.leader.listed)
+        return self.leader is not None and (sid is None or sid[:4] not in self.listed)
 
     # --- what others remember --------------------------------------------------------------------------------------------
 
@@ -384,10 +386,9 @@ class Maintenance:
 
     def _disks_full(self, member: str | None) -> str:
         """Why nobody could write without this member, empty if the others can: a server with a full disk answers as before, and keeps nothing."""
-        listed = self.leader.listed if self.leader is not None else {}
         others = [o for o in self.seen.values() if o.member != member and o.connected]
         full = [o.member for o in others if o.free_bytes is not None and o.free_bytes < _LEAST_FREE]
-        if not full or len(others) - len(full) >= majority(len(listed)):
+        if not full or len(others) - len(full) >= majority(len(self.listed)):
             return ""
         return f"the disk of {', '.join(full)} is full, so too few members could write without {member}"
 
@@ -494,9 +495,8 @@ class Maintenance:
 
     def _is_spare(self, o: Observation) -> bool:
         """Whether the others are a majority of the leader's list."""
-        listed = self.leader.listed if self.leader is not None else {}
-        others = [x for x in self.seen.values() if x is not o and x.connected and x.sid and x.sid[:4] in listed]
-        return len(others) >= majority(len(listed))
+        others = [x for x in self.seen.values() if x is not o and x.connected and x.sid and x.sid[:4] in self.listed]
+        return len(others) >= majority(len(self.listed))
 
     def _old_sid(self, o: Observation, member: Member) -> str | None:
         """The server id that has to leave the list before this member joins again, None if there is none.
@@ -506,10 +506,9 @@ class Maintenance:
         others = self._sids_of_others(o)
         if member.sid and member.sid not in others and not self._unlisted(member.sid):
             return member.sid
-        listed = self.leader.listed if self.leader is not None else {}
         taken = {sid[:4] for sid in others} | {x.sid[:4] for x in self.seen.values() if x is not o and x.sid}
         return next(
-            (short for short, address in listed.items() if address == member.address and short not in taken), None
+            (short for short, address in self.listed.items() if address == member.address and short not in taken), None
         )
 
     def _sids_of_others(self, o: Observation) -> set[str]:
@@ -563,7 +562,7 @@ class Maintenance:
 
     def _refuse_undeclared(self) -> None:
         """A member that this run does not know of: what is decided without it may be wrong. One that leads is named by those that follow it."""
-        listed = dict(self.leader.listed) if self.leader is not None else {}
+        listed = dict(self.listed)
         if self.leader is None:
             for status in (_status(o) for o in self.seen.values() if o.connected):
                 listed |= {
