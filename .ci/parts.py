@@ -187,11 +187,11 @@ class Running:
         reason = f"not ready after {self.part.limit:g} min" if late else f"exit status {code}"
         return self._outcome("ok" if code == 0 and not late else "failed", usage, reason)
 
-    def stopped(self) -> Outcome:
+    def stopped(self, reason: str) -> Outcome:
         self.stop()
         _pid, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return self._outcome("stopped", usage, "another part failed")
+        return self._outcome("stopped", usage, reason)
 
     def _outcome(self, result: str, usage: resource.struct_rusage, reason: str) -> Outcome:
         cpu = max(usage.ru_utime + usage.ru_stime, self._group.seconds() or 0)
@@ -218,6 +218,8 @@ class Run:
 
     def __init__(self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5) -> None:
         self.outcomes: list[Outcome] = []
+        # The number of a signal. The loop looks at it, so that no part is forgotten that is just being started.
+        self.interrupted_by = 0
         self._waiting, self._running = list(parts), list[Running]()
         self._logs, self._pause, self._begun = logs, pause, time.monotonic()
         logs.mkdir(parents=True, exist_ok=True)
@@ -237,7 +239,7 @@ class Run:
                     if outcome:
                         self._running.remove(running)
                         self._report(outcome)
-                if any(outcome.result == "failed" for outcome in self.outcomes):
+                if self.interrupted_by or any(outcome.result == "failed" for outcome in self.outcomes):
                     return False
                 time.sleep(self._pause)
             return True
@@ -245,7 +247,7 @@ class Run:
             for running in self._running:  # all get the signal before the first is waited for
                 running._signal(signal.SIGTERM)
             for running in self._running:
-                self._report(running.stopped(), tail=20)
+                self._report(running.stopped("interrupted" if self.interrupted_by else "another part failed"), tail=20)
 
     def _start(self) -> None:
         ready = {outcome.part.name for outcome in self.outcomes if outcome.result == "ok"}
@@ -324,13 +326,14 @@ def clean_up(failed: bool) -> None:
 
 
 def main(names: list[str]) -> int:
-    def interrupt(number: int, _frame: object) -> t.NoReturn:
-        sys.exit(128 + number)
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
     begun, (busy, idle) = time.monotonic(), processor_seconds()
     run, good = Run(needed(parts_of_this_project(), names), LOGS), False
+
+    def interrupt(number: int, _frame: object) -> None:
+        run.interrupted_by = number
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
     try:
         good = run.run()
     finally:
@@ -342,6 +345,8 @@ def main(names: list[str]) -> int:
             f" and idle for {now_idle - idle:.0f} s, with all daemons and whatever else runs on this machine",
             *run.summary(),
         )
+    if run.interrupted_by:
+        return 128 + run.interrupted_by
     return 0 if good else 1
 
 
