@@ -8,6 +8,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from _launcher_lib import until
 from _loopback import LoopbackBackend, LoopbackHost
 from test_scenarios import OnLoopback
 
@@ -73,6 +74,16 @@ def runs_until_whole(backend: LoopbackBackend, most: int = 4) -> list[str]:
     raise AssertionError(f"not whole after {most} runs: {steps}; {backend.problem()}")
 
 
+def is_written(leader: HostWithDisk) -> bool:
+    """Whether a write is acknowledged by a leader whose disk is full: the others may have it, then it gives up."""
+    name = "x" * 5000  # its last block on the disk has room for less
+    row = f'["OVN_Northbound", {{"op": "insert", "table": "Address_Set", "row": {{"name": "{name}"}}}}]'
+    done = subprocess.run(
+        ["ovsdb-client", "--timeout=3", "transact", leader.socket, row], capture_output=True, text=True, check=False
+    )
+    return done.returncode == 0
+
+
 def test_a_member_with_a_full_disk_is_not_restarted_and_costs_no_row(backend: LoopbackBackend) -> None:
     played = OnLoopback(backend)
     follower = next(host for host in hosts(backend) if not host.leads)
@@ -90,3 +101,35 @@ def test_a_member_with_a_full_disk_is_not_restarted_and_costs_no_row(backend: Lo
     steps = runs_until_whole(backend)
     assert len([step for step in steps if step.startswith("restart ")]) >= 2
     assert played.rows() == {1: 5, 2: 5, 3: 5}
+
+
+def test_a_leader_that_cannot_write_is_restarted_when_there_is_room(backend: LoopbackBackend) -> None:
+    leader = next(host for host in hosts(backend) if host.leads)
+    leader.fill()
+    rows = int(is_written(leader))
+    until(lambda: any(host.leads for host in hosts(backend) if host is not leader), "another leader")
+    with pytest.raises(Refused, match=rf"{leader.id} is not restarted: .* has 0 KiB free"):
+        backend.run()
+    leader.free()
+    steps = runs_until_whole(backend)  # tried again if the server closes its database meanwhile
+    assert {step.partition(":")[0] for step in steps} == {f"restart northbound on {leader.id}"}
+    assert OnLoopback(backend).rows() == dict.fromkeys((1, 2, 3), rows)
+
+
+def test_members_that_cannot_write_come_back_when_there_is_room(backend: LoopbackBackend) -> None:
+    """All of them: their files grow alike, so that is how it goes."""
+    played = OnLoopback(backend)
+    played.write()
+    leader = next(host for host in hosts(backend) if host.leads)
+    for host in hosts(backend):
+        host.fill()
+    assert not is_written(leader)
+    until(lambda: not any(o.connected for o in backend.observe().values()), "nobody takes part")
+    with pytest.raises(Refused, match=r"is not restarted: .* has 0 KiB free"):
+        backend.run()
+    for host in hosts(backend):
+        host.free()
+    steps = runs_until_whole(backend)
+    assert steps[0].endswith("it could not write its file and takes part again only after a restart")
+    played.write()
+    assert len(set(played.rows().values())) == 1

@@ -11,7 +11,7 @@ import typing as t
 from . import observe, world
 from .events import Event
 from .explore import replay
-from .stories import RUN, STORIES, during
+from .stories import FULL_DISKS, RUN, STORIES, during
 
 _PRODUCT = "ansible_collections.c5c3.ovn.plugins.module_utils._raft."
 
@@ -272,8 +272,17 @@ MUTANTS: tuple[Mutant, ...] = (
         "R29",
         "corrected settings do not reach a member that is disconnected",
         "maintenance.Maintenance._restart_disconnected",
-        "if not self.run.restart:",
-        "if True:",
+        "is_due = o.restart_reason and (self.run.restart or o.member in self.failed)",
+        "is_due = False",
+    ),
+    Mutant(
+        "R29",
+        "members that could not write are waited for",
+        "maintenance.Maintenance.__init__",
+        "if o.write_failed and",
+        "if False and",
+        "three machines",
+        FULL_DISKS,
     ),
     Mutant(
         "R29",

@@ -46,7 +46,7 @@ def status_text(
     won = f"Last Election won: {100 if server.elected else 600000} ms ago\n" if server.leader else ""
     return (
         f"{sid[:4]}\nName: {name}\nCluster ID: {(data.cid or '')[:4]} ({data.cid})\nServer ID: {sid[:4]} ({sid})\n"
-        f"Address: {data.address}\nStatus: {'cluster member' if member else 'joining cluster'}\n"
+        f"Address: {data.address}\nStatus: {'failed' if server.failed else 'cluster member' if member else 'joining cluster'}\n"
         f"{'' if member else 'Remotes for joining: ' + ' '.join(data.remotes) + chr(10)}"
         f"Role: {role}\nTerm: {data.term}\nLeader: {leader}\nVote: unknown\n\n{won}Election timer: 1000\nLog: [2, {last + 1}]\n"
         f"Entries not yet committed: {not_committed}\nEntries not yet applied: 0\nConnections: {links}\nDisconnections: 0\nServers:\n"

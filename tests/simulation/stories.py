@@ -14,6 +14,9 @@ def during(*pairs: tuple[int, Event]) -> Event:
     return ("run", (), pairs)
 
 
+FULL_DISKS: tuple[Event, ...] = (("fill", "m1"), ("fill", "m2"), ("write",), ("time",))
+
+
 class Named(t.NamedTuple):
     """`title` is what has to hold. After the events, faults stop and the databases have to become healthy, or the refusal has to be right."""
 
@@ -256,6 +259,18 @@ STORIES: tuple[Named, ...] = (
         "a member is not stopped while another that counts for the quorum has a full disk",
         "five machines",
         (("cut", "m3"), ("unlink", "m1"), ("fill", "m5"), RUN),
+    ),
+    Named(
+        "full disks of a majority",
+        "members that gave up because they could not write come back when there is room again",
+        "three machines",
+        FULL_DISKS,
+    ),
+    Named(
+        "full disks of a majority of pods",
+        "pods that gave up because they could not write come back when there is room again",
+        "three pods",
+        (*(("fill", f"ovn-northbound-{number}") for number in range(2)), ("write",), ("time",)),
     ),
     Named(
         "fewer declared, no record",

@@ -114,6 +114,7 @@ class Server(t.NamedTuple):
     leader: bool = False
     isolated: bool = False  # a leader that lost its majority a moment ago and does not know it yet
     elected: bool = False  # a moment ago
+    failed: bool = False  # it could not write its file: from then on it takes part in nothing
 
 
 class Witness(t.NamedTuple):
@@ -169,6 +170,11 @@ class Slot:
         for name in Slot.__slots__:
             setattr(other, name, getattr(self, name))
         return other
+
+    def fail_write(self) -> None:
+        """A full disk: the server gives up until somebody restarts it."""
+        if self.server is not None:
+            self.server = self.server._replace(failed=True, leader=False, isolated=False)
 
     def write(self, data: File) -> None:
         """What the server writes; it reaches the disk only if the file is still the server's."""
@@ -294,6 +300,7 @@ class Raft:
         return (
             first is not None
             and second is not None
+            and not (first.failed or second.failed)
             and first.settings.good
             and second.settings.good
             and (speaker.name, listener.name) not in self.world.cut
@@ -366,7 +373,7 @@ class Raft:
     def connected(self, host: Host) -> bool:
         """What `_Server` says."""
         server = host.slots[self.database].server
-        if server is None or server.data.kind != "member":
+        if server is None or server.failed or server.data.kind != "member":
             return False
         if server.leader:
             return True  # for a while even when it lost its majority
@@ -460,11 +467,19 @@ class Raft:
         server = slot.server
         if server is None or server.data.kind != "member" or server.data.sid not in server.data.servers:
             return False
+        if slot.full:
+            slot.fail_write()  # a candidate writes its new term
+        if t.cast(Server, slot.server).failed:
+            return False
         voters = {
             sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= server.data.position
         }
-        if 2 * len(voters) <= len(server.data.servers):
+        if 2 * len([pair for pair in voters.values() if not pair[1].full]) <= len(server.data.servers):
             return False
+        for _peer, other in self.audience(host).values():
+            if other.full:
+                other.fail_write()  # whoever hears of a new term writes it
+        voters = {sid: pair for sid, pair in voters.items() if not pair[1].full}
         term = max(_data(pair[1]).term for pair in voters.values()) + 1
         for peer, other in self.audience(host).values():
             if other.server and other.server.leader and peer is not host:
@@ -502,6 +517,9 @@ class Raft:
                 continue
             for leader, other in self._leaders():
                 if _data(other).cid == data.cid and self.talk(host, leader):
+                    if other.full:
+                        other.fail_write()
+                        continue
                     servers = {**_data(other).servers, t.cast(str, data.sid): data.address}
                     self._commit(leader, "servers", tuple(servers.items()))
                     now = _data(other)
@@ -514,10 +532,18 @@ class Raft:
         """Append to the leader's log and replicate; whether a majority has it."""
         slot = host.slots[self.database]
         data = _data(slot)
-        slot.write(data._replace(log=data.log.append(Entry(data.term, operation, argument))))
+        longer = data._replace(log=data.log.append(Entry(data.term, operation, argument)))
+        if slot.full:
+            slot.server = t.cast(Server, slot.server)._replace(data=longer)
+        else:
+            slot.write(longer)
         self.replicate()
         log = _data(slot).log
-        holders = [pair for pair in self.peers(host).values() if _data(pair[1]).log.starts_with(log)]
+        holders = [
+            pair for pair in self.peers(host).values() if not pair[1].full and _data(pair[1]).log.starts_with(log)
+        ]
+        if slot.full:
+            slot.fail_write()  # the others may have the entry all the same
         return 2 * len(holders) > len(_data(slot).servers)
 
     def write(self, names: t.Collection[str] | None = None) -> None:

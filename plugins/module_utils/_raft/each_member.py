@@ -119,7 +119,10 @@ class EachMember(Findings):
             self.problem("leaving", name, f"{name} is leaving the cluster.")
         elif not connected(answer):
             words = status.status if status else "not connected"
-            self.problem("disconnected", name, f"{name} does not take part in the cluster (status: {words}).")
+            message = f"{name} does not take part in the cluster (status: {words})."
+            if words == "failed":
+                message += " It could not write its database file, and does not try again. Free space on its disk, then run c5c3.ovn.central: that restarts it."
+            self.problem("disconnected", name, message)
         if view.leader is not None and view.leader.status is not None and entry is None:
             self.problem(
                 "not_listed",

@@ -41,6 +41,7 @@ _NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentif
 _LEAST_FREE = 2**16
 # Stands in the record for the id of a file from which none can be read.
 NO_SID = "00000000-0000-0000-0000-000000000000"
+_WRITE_FAILED = "it could not write its file and takes part again only after a restart"
 # An election takes up to three timers; nobody who restarts members disturbs one.
 _ELECTION_SLACK = 2.0
 
@@ -59,7 +60,11 @@ class Maintenance:
         changed: bool = False,
     ) -> None:
         self.run, self.record, self.gate, self.history, self.changed = run, record, gate, history, changed
-        self.seen = {o.member: o for o in seen}
+        self.failed = {o.member for o in seen if o.write_failed and not o.lost}
+        self.seen = {
+            o.member: dataclasses.replace(o, restart_reason=_WRITE_FAILED) if o.member in self.failed else o
+            for o in seen
+        }
         self.missing = unexamined(run, seen)
         # An isolated leader calls itself so for some time after the others have elected one of a later term.
         claims = [o for o in seen if o.leader and o.connected]
@@ -336,6 +341,14 @@ class Maintenance:
         able = [o for o in running if o.member in voters]
         quorum = majority(len(voters))
         if len(able) >= quorum:
+            if self.failed and not self.missing:
+                with_room = tuple(
+                    name for name in self.seen if name in self.failed and not self.seen[name].start_problem
+                )
+                for name in () if with_room else sorted(self.failed):
+                    self._refuse_start_problem(self.seen[name])
+                words = f"restart {self.run.database} on {', '.join(with_room)}: {_WRITE_FAILED}"
+                return Step("restart", with_room, words)
             outdated = tuple(o.member for o in running if o.restart_reason and not o.lost)
             timers = [status.election_timer for o in running if (status := _status(o)) is not None]
             patience = 3 * max(timers, default=DEFAULT_TIMER) / 1000 + _ELECTION_SLACK
@@ -394,15 +407,14 @@ class Maintenance:
 
     def _restart_disconnected(self) -> Step | None:
         """A running member that takes no part costs nothing when it restarts, and corrected settings reach it only so (R29)."""
-        if not self.run.restart:
-            return None
         # Members before joiners: nobody joins while a member is away (R6).
         for o in sorted(self.seen.values(), key=lambda o: self.record.members[o.member].state == "expected"):
             state = self.record.members[o.member].state
             # A joiner has nothing to lose.
             keeps = not o.lost or (state == "expected" and self._unlisted(o.sid))
             keeps = keeps and o.file_class != DISK_MISSING
-            if o.running and not o.connected and o.restart_reason and keeps and state in ("expected", "confirmed"):
+            is_due = o.restart_reason and (self.run.restart or o.member in self.failed)
+            if o.running and not o.connected and is_due and keeps and state in ("expected", "confirmed"):
                 return self._restart_of(o)
         return None
 

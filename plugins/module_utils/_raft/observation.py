@@ -74,6 +74,22 @@ class Observation:
         return self.file_class in LOST
 
     @functools.cached_property
+    def write_failed(self) -> bool:
+        """Whether the server could not write its file, which it never tries again (`failed` in OVS' raft.c): only a restart brings it back.
+
+        Some time later it closes the database, and knows no cluster of that name any more.
+        """
+        if not self.running or self.connected or self.said is None:
+            return False
+        if self.said.status is not None:
+            return self.said.status.status == "failed"
+        return (
+            self.file_class == "member"
+            and self.said.server is not None
+            and any(problem.code == "no_database" for problem in self.said.problems)
+        )
+
+    @functools.cached_property
     def said(self) -> Answer | None:
         """What the server answered, None if nobody was asked."""
         return Answer.from_dict(self.answer) if self.answer else None

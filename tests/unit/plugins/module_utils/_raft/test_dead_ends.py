@@ -9,6 +9,7 @@ import pytest
 from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, WITHOUT_C3, down, lost, up, with_state
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
@@ -85,6 +86,51 @@ def test_nobody_is_stopped_while_the_disks_of_the_others_are_full() -> None:
     assert action == "wait"
     assert "the disk of c3 is full, so too few members could write without c1" in reason
     assert step(decide([seen[0], seen[1], up("c3", free_bytes=10**6)]))[:2] == ("restart", ("c1",))
+
+
+@pytest.fixture
+def failed(paper: t.Any) -> t.Callable[..., Observation]:
+    """A server that could not write: at first its status says so, later it has closed the database."""
+
+    def observation(name: str, *, closed: bool = False, **changes: t.Any) -> Observation:
+        answer = paper.Raft(3).set(1, status="failed", connected=False).answers()[0]
+        if closed:
+            answer = dataclasses.replace(
+                answer, cluster_status=None, earlier_status=None, problems=(Problem("no_database", "It has none."),)
+            )
+        return up(name, **{"connected": False, "answer": answer.as_dict(), **changes})
+
+    return observation
+
+
+def test_servers_that_could_not_write_are_restarted_at_once_when_nobody_leads(failed: t.Any) -> None:
+    seen = [failed("c1"), failed("c2", closed=True), up("c3", connected=False, leader=False)]
+    action, restarted, reason = step(decide(seen))
+    assert (action, restarted) == ("restart", ("c1", "c2"))
+    assert "could not write its file" in reason
+
+
+def test_of_servers_that_could_not_write_those_with_room_are_restarted(failed: t.Any) -> None:
+    full = {"start_problem": "/var/lib/ovn has 0 KiB free."}
+    seen = [failed("c1", **full), failed("c2", closed=True), failed("c3", **full)]
+    assert step(decide(seen))[:2] == ("restart", ("c2",))
+    seen[1] = failed("c2", closed=True, **full)
+    with pytest.raises(Refused, match=r"northbound on c1 is not restarted: .* has 0 KiB free"):
+        decide(seen)
+
+
+@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize("closed", [True, False])
+def test_one_that_could_not_write_is_restarted_while_others_lead(failed: t.Any, closed: bool, restart: bool) -> None:
+    run = dataclasses.replace(RUN, restart=restart)
+    assert step(decide([failed("c1", closed=closed), up("c2"), up("c3")], run))[:2] == ("restart", ("c1",))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"file_class": "left"}, {"connected": True}, {"running": False}, {"answer": {}}], ids=str
+)
+def test_not_every_server_without_the_database_could_not_write(failed: t.Any, changes: dict[str, t.Any]) -> None:
+    assert not failed("c1", **{"closed": True, **changes}).write_failed
 
 
 JOINED_AGAIN = {**LISTED, NEW[:4]: ADDRESSES["c3"]}

@@ -234,6 +234,13 @@ CASES = [
         {"disconnected", "not_listed"},
     ),
     Case(
+        "a member that could not write its file takes no part",
+        lambda p: p.Raft(3).set(3, status="failed", connected=False),
+        "degraded",
+        True,
+        {"disconnected"},
+    ),
+    Case(
         "a joiner makes it forming",
         lambda p: p.Raft(2).add(
             p.Paper(
