@@ -17,6 +17,7 @@ from pathlib import Path
 
 import nox
 import yaml
+from nox.command import CommandFailed
 
 HERE = Path(__file__).resolve().parent
 COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need: .../ansible_collections/c5c3/ovn
@@ -322,13 +323,15 @@ def integration(session: nox.Session) -> None:
     cache = HERE / ".nox" / "pytest-integration"
     shutil.rmtree(cache, ignore_errors=True)
     command = ["pytest", "tests/integration", "-o", f"cache_dir={cache}", "--numprocesses=6", "--dist=worksteal"]
-    session.run(*command, *session.posargs, success_codes=[0, TESTS_FAILED])
-    failed = cache / "v" / "cache" / "lastfailed"
-    unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
-    if not unsteady:
+    try:
+        session.run(*command, *session.posargs)
         return
-    if len(unsteady) > UNSTEADY:
-        session.error(f"{len(unsteady)} tests failed")
+    except CommandFailed as e:
+        failed = cache / "v" / "cache" / "lastfailed"
+        unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
+        if e.return_code != TESTS_FAILED or not 1 <= len(unsteady) <= UNSTEADY:
+            raise
+        session.warn(f"{len(unsteady)} tests failed ({e}): each gets a second try, alone")
     # On a machine that is short of processors a test exceeds its time limit; a defect fails again. What was unsteady is reported either way.
     session.run(*command, *session.posargs, "--numprocesses=0", "--last-failed")
     session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))

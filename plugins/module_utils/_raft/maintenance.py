@@ -15,7 +15,7 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
-from .observation import DISK_MISSING, STARTABLE, Observation
+from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .parse import ClusterStatus
 from .record import Member, Record
 from .step import (
@@ -66,11 +66,9 @@ class Maintenance:
             for o in seen
         }
         self.missing = unexamined(run, seen)
-        # An isolated leader calls itself so for some time after the others have elected one of a later term.
-        claims = [o for o in seen if o.leader and o.connected]
-        self.leader = max(claims, key=_term, default=None)
+        self.leader = newest_leader(seen)
         self.listed = self.leader.listed if self.leader is not None else {}
-        self.is_contested = len(claims) > 1
+        self.is_contested = len([o for o in seen if o.leader and o.connected]) > 1
         self.warnings: list[str] = []
         self.ahead: int | None = None
         self.due_stop: Step | None = None  # of a running member without a file; waits for the others
@@ -473,7 +471,11 @@ class Maintenance:
                 continue
             if o.running and o.connected and not self._is_spare(o):
                 if any(m.state == "expected" for m in self.record.members.values()):
-                    continue  # they take its data over first
+                    self.warnings.append(
+                        f"{where} {o.member}: its file is gone, and the server goes on in memory until others have taken its data over. "
+                        "Do not stop it before."
+                    )
+                    continue
                 if len(self.leader.listed) == 1:
                     raise Refused(
                         f"{self.run.database} on {o.member}: its file is gone, and the only copy of the data is in the memory of the running server. Nothing "
@@ -615,9 +617,10 @@ class Maintenance:
                 return self._gated("may_add", None, step)
             if not o.connected:
                 words = f"wait for {o.member} to finish joining {self.run.database}"
-                if self.leader is not None and self.leader.restart_reason and len(self.leader.listed) == 1:
+                alone = self.leader if len(self.listed) == 1 else None
+                if alone is not None and alone.restart_reason and not alone.lost:
                     words += (
-                        f": {self.leader.member} leads alone and has to restart, because {self.leader.restart_reason}. That is an outage, "
+                        f": {alone.member} leads alone and has to restart, because {alone.restart_reason}. That is an outage, "
                         f"so it needs {self.run.words.outage}"
                     )
                 return Step("wait", (o.member,), words)
@@ -665,11 +668,6 @@ class Maintenance:
         if status is None or listed is None or listed.match_index is None:
             return 0 if o.leader else 1 << 62
         return max(0, status.log_next - 1 - listed.match_index)
-
-
-def _term(o: Observation) -> int:
-    status = _status(o)
-    return status.term if status is not None else 0
 
 
 def _status(o: Observation) -> ClusterStatus | None:

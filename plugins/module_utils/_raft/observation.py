@@ -94,6 +94,11 @@ class Observation:
         """What the server answered, None if nobody was asked."""
         return Answer.from_dict(self.answer) if self.answer else None
 
+    @property
+    def term(self) -> int:
+        """Return the Raft term that the server is in, 0 if it did not say."""
+        return self.said.status.term if self.said is not None and self.said.status is not None else 0
+
     @functools.cached_property
     def recorded(self) -> Record | None:
         """This host's copy of the state record, None if it has none; `InvalidInput` if it cannot be read."""
@@ -106,3 +111,11 @@ class Observation:
             return {**target, "sid": self.sid}
         # Whose disk is missing has no file: once the loss is accepted, the step relies on no more than that.
         return {**target, "file_class": "none" if self.file_class == DISK_MISSING else self.file_class}
+
+
+def newest_leader(seen: t.Iterable[Observation]) -> Observation | None:
+    """Return the leader of the latest term that takes part, None without one.
+
+    An isolated leader calls itself so for some time after the others have elected one of a later term.
+    """
+    return max((o for o in seen if o.leader and o.connected), key=lambda o: o.term, default=None)

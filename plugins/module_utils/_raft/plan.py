@@ -18,7 +18,7 @@ import typing as t
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .maintenance import NO_SID, Maintenance
-from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation
+from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import Member, Permit, Record, latest
 from .standing import refuse_by_record, refuse_cluster
 from .step import (
@@ -193,7 +193,8 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
     refuse_cluster(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
-    listed = next((o.listed for o in seen if o.leader), {})
+    leader = newest_leader(seen)
+    listed = leader.listed if leader is not None else {}
     for o in seen:
         sid = o.sid or o.file_sid
         address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None

@@ -62,7 +62,9 @@ def test_the_only_server_hands_its_data_to_joiners_before_it_ends() -> None:
         "northbound", {n: RECORD.members[n] if n == "c2" else Member(ADDRESSES[n]) for n in NAMES}, 7, cid=CID
     )
     seen = [lost("c1", record), on_deleted_file("c2", record, listed=ONE), lost("c3", record)]
-    assert step(decide(seen))[:2] == ("start", ("c1",))
+    result = decide(seen)
+    assert step(result)[:2] == ("start", ("c1",))
+    assert any("northbound on c2: its file is gone" in warning for warning in result.warnings)
 
 
 def test_the_only_server_that_has_the_data_is_not_restarted() -> None:

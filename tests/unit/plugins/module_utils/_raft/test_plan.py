@@ -356,6 +356,21 @@ def test_a_member_is_not_adopted_under_another_address_than_the_cluster_knows() 
         )
 
 
+def test_the_list_of_the_newest_leader_counts_for_an_adoption(paper: t.Any) -> None:
+    """An isolated leader of an older term still lists a member under its former address."""
+
+    def leads(name: str, term: int, listed: dict[str, str]) -> Observation:
+        (answer, *_others) = paper.Raft(1).set(1, term=term).answers()
+        return up(name, None, leader=True, listed=listed, answer=answer.as_dict())
+
+    former = {**LISTED, SIDS["c3"][:4]: "ssl:192.0.2.99:6643"}
+    result = decide([leads("c1", 3, former), leads("c2", 4, LISTED), up("c3", None)])
+    assert result.record is not None
+    assert result.record.members["c3"] == Member(ADDRESSES["c3"], "confirmed", SIDS["c3"])
+    with pytest.raises(Refused, match="c3 has the northbound address"):
+        decide([leads("c1", 5, former), leads("c2", 4, LISTED), up("c3", None)])
+
+
 def test_a_missing_copy_of_the_record_is_written_again() -> None:
     result = decide([up("c1", None), up("c2"), up("c3")])
     assert result.record is not None
