@@ -27,7 +27,7 @@ test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, mac
 test-kind: $(STAMP)  ## The collection on the two clusters: rollout, kills, losses, restarts
 	@$(NOX) --session kind
 
-chaos: $(STAMP)  ## Random faults on real database servers under writers: SEED=number BUDGET=seconds
+chaos: $(STAMP)  ## Random faults on real database servers under writers: ON=hosts|pods SEED=number BUDGET=seconds
 	@$(NOX) --session chaos
 
 bench: $(STAMP)  ## Measure against a ping over the same hosts

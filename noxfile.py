@@ -374,8 +374,10 @@ def kind(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def chaos(session: nox.Session) -> None:
-    """Random faults on real database servers under several writers; SEED and BUDGET (seconds) from the environment."""
+    """Random faults on real database servers under several writers; ON (hosts or pods), SEED and BUDGET (seconds) from the environment."""
     daemons(session, "daemons")
+    if os.environ.get("ON") == "pods":
+        api_server(session)
     session.run("python", "tests/chaos", *session.posargs)
 
 

@@ -101,8 +101,10 @@ def parts_of_this_project() -> list[Part]:
     for scenario in scenarios:
         parts.append(session("molecule", scenario, before, arguments=("--scenario-name", scenario)))
         before = f"molecule {scenario}"
-    chaos = ("env", "SEED=11", "BUDGET=120", ".venv/bin/nox", "--session", "chaos")
-    parts.append(Part("chaos", chaos, (before,)))
+    for place, seed, seconds in (("hosts", 11, 75), ("pods", 21, 60)):
+        chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
+        parts.append(Part(f"chaos {place}", chaos, (before, "api-server")))
+        before = f"chaos {place}"
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:

@@ -226,7 +226,7 @@ foreign() {
         fi
     elif [ "$my_state" != expected ] && [ "$my_sid" != - ] && [ "$my_sid" != "$sid" ]; then
         class=foreign-sid
-        answer refuse "$file has sid $sid, the record says $my_sid. This may be the file of another member or an old copy."
+        answer refuse "$file has sid $sid, the record says $my_sid: an old copy, or of another member. Run the playbook: it replaces an old copy."
     fi
 }
 

@@ -1,6 +1,6 @@
 """Random faults on a cluster of real database servers under several writers: `make chaos`, with SEED and BUDGET (seconds).
 
-Every host has its own network namespace, so that paths between them can be cut. After each act the product's own planner and gates bring
+On hosts (ON=hosts), each with a network namespace of its own, or in pods on a real API server (ON=pods). After each act the product's own runs bring
 the cluster back; nothing else does. At the end every acknowledged write has to exist once on each member, the members have to be equal,
 and the histories of the registers have to be linearizable.
 """
@@ -22,10 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
-from _loopback import LoopbackBackend
 from checks import NoGo, acknowledged, build_checker, effective, linearizable, rows_on
-from faults import Act, Ongoing, Stage, schedule
-from network import Network, enter_own_namespaces
+from faults import Act, Ongoing, Theatre, schedule
+from network import enter_own_namespaces
 from writers import Entry, Writer
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
@@ -33,6 +32,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 WRITERS = 4
 _HEALTHY_SECONDS = 180.0  # faults have stopped: until then runs have to bring the cluster back
 _LOOKS = 3
+_FIRST_WRITES = 3.0  # seconds
 
 
 class Stuck(Exception):
@@ -42,21 +42,13 @@ class Stuck(Exception):
 class Play:
     """One cluster, its writers and the story so far."""
 
-    def __init__(self, seed: int, budget: float, timer: int) -> None:
-        self.seed, self.budget = seed, budget
+    def __init__(self, seed: int, budget: float, theatre: Theatre) -> None:
+        self.seed, self.budget, self.theatre = seed, budget, theatre
         self.started = time.monotonic()
         self.sentences, self.last = 0, ""
         self.counts: collections.Counter[str] = collections.Counter()
-        names = ["central1", "central2", "central3"]
-        self.network = Network(names)
-        self.backend = LoopbackBackend(
-            election_timer=timer,
-            hosts=[self.network.address(name) for name in names],
-            enter=[self.network.enter(name) for name in names],
-        )
-        self.stage = Stage(self.backend, self.network)
         self.stop = threading.Event()
-        endpoints = [host.endpoint for host in self.backend.hosts]
+        endpoints = [server.endpoint for server in theatre.servers]
         self.writers = [Writer(number, endpoints, seed, self.stop) for number in range(WRITERS)]
 
     def say(self, text: str) -> None:
@@ -68,12 +60,14 @@ class Play:
 
     def perform(self) -> None:
         self._run("The first run")
-        if self.backend.leader is None:
+        if not self.theatre.has_leader():
             raise Stuck("before the first fault: no cluster was founded")
-        self.stage.keep_copies()
+        self.theatre.keep_copies()
         for writer in self.writers:
             writer.start()
-        for act in schedule(self.seed, len(self.backend.hosts)):
+        time.sleep(_FIRST_WRITES)
+        self._run("A run that sees the first writes")  # in pods, runs note how new the files are
+        for act in schedule(self.seed, len(self.theatre.servers), self.theatre.weights):
             if time.monotonic() - self.started > self.budget:
                 break
             self._act(act)
@@ -93,19 +87,19 @@ class Play:
             time.sleep(max(0.0, started + at - time.monotonic()))
             fault = act.faults[number]
             if number in ongoing:
-                self.stage.end(ongoing[number])
+                self.theatre.end(ongoing[number])
                 continue
-            ongoing[number] = self.stage.begin(fault)
+            ongoing[number] = self.theatre.begin(fault)
             self.counts[fault.kind] += 1
-            self.say(f"{ongoing[number].host.id}: {fault.kind}{fault.duration}.")
-        self.stage.heal()
+            self.say(f"{ongoing[number].member}: {fault.kind}{fault.duration}.")
+        self.theatre.heal()
         self._until_healthy(act.run_dies_after)
 
     def _until_healthy(self, dies_after: int | None) -> None:
-        """Run after run, the first may be killed, until the cluster is as declared in several looks."""
+        """Run after run, the first may be cut off, until the cluster is as declared in several looks."""
         since, healthy = time.monotonic(), 0
         if dies_after is not None:
-            self._run(f"A run that is killed before its act {dies_after + 1}", dies_after)
+            self._run(f"A run that is cut off before its act {dies_after + 1}", dies_after)
         while healthy < _LOOKS:
             problem = self._problem()
             healthy = 0 if problem else healthy + 1
@@ -117,14 +111,14 @@ class Play:
 
     def _problem(self) -> str:
         try:
-            return self.backend.problem()
+            return self.theatre.problem()
         except OvnError as e:
             return str(e)
 
     def _run(self, what: str, dies_before: int | None = None) -> None:
         self.counts["runs"] += 1
         try:
-            steps = self.backend.run(dies_before=dies_before)
+            steps = self.theatre.run(dies_before)
         except OvnError as e:
             self.counts["refused runs"] += 1
             self.say(f"{what}: {e}")
@@ -138,19 +132,26 @@ class Play:
 
     def close(self, keep: Path | None) -> None:
         self.stop.set()
-        self.backend.close(keep_files=keep is not None)
-        if keep is not None:
-            shutil.copytree(self.backend.root, keep / "hosts", ignore=shutil.ignore_patterns("*.sock", "*.ctl"))
-            shutil.rmtree(self.backend.root)
-        self.network.close()
+        self.theatre.close(keep)
+
+
+def theatre(on: str, timer: int) -> Theatre:
+    """Hosts or pods; each brings its own needs along."""
+    if on == "pods":
+        from pods import Pods
+
+        return Pods(timer)
+    from hosts import Hosts
+
+    return Hosts(timer)
 
 
 def judge(play: Play, checker: Path | None, directory: Path) -> list[str]:
     """Everything that is wrong at the end."""
     history = play.history
-    problems = acknowledged(play.backend.hosts, history)
+    problems = acknowledged(play.theatre.servers, history)
     outcomes = collections.Counter(entry.outcome for entry in history)
-    rows = rows_on(play.backend.hosts[0])
+    rows = rows_on(play.theatre.servers[0])
     landed = sum(1 for entry in history if entry.outcome in ("conflict", "unknown") and rows[entry.row])
     print(
         f"\nWrites: {outcomes['ok']} acknowledged, {outcomes['failed']} failed (no connection), {outcomes['conflict']} lost to another writer,"
@@ -179,18 +180,22 @@ def main() -> int:
     environment = os.environ
     parser.add_argument("--seed", type=int, default=int(environment.get("SEED") or random.randrange(1_000_000)))
     parser.add_argument("--budget", type=float, default=float(environment.get("BUDGET") or 120), help="seconds")
+    parser.add_argument("--on", choices=["hosts", "pods"], default=environment.get("ON") or "hosts")
     parser.add_argument("--timer", type=int, default=1000, help="election timer in milliseconds")
     parser.add_argument(
         "--kept", type=Path, default=Path(".nox/chaos"), help="where histories and logs of a failure go"
     )
     given = parser.parse_args()
-    environment["SEED"] = str(given.seed)  # the same one after the restart in own namespaces
+    environment["SEED"], environment["ON"] = (
+        str(given.seed),
+        given.on,
+    )  # the same one after the restart in own namespaces
     enter_own_namespaces()
     directory = given.kept.resolve() / f"seed-{given.seed}"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     print(
-        f"Chaos: SEED={given.seed} BUDGET={given.budget:g}, {WRITERS} writers, election timer {given.timer} ms\n",
+        f"Chaos: ON={given.on} SEED={given.seed} BUDGET={given.budget:g}, {WRITERS} writers, election timer {given.timer} ms\n",
         flush=True,
     )
     checker: Path | None = None
@@ -198,7 +203,7 @@ def main() -> int:
         checker = build_checker(directory)
     except NoGo as e:
         print(f"!!! NOT TESTED HERE: linearizability: {e}. Acknowledged writes are checked all the same.\n", flush=True)
-    play = Play(given.seed, given.budget, given.timer)
+    play = Play(given.seed, given.budget, theatre(given.on, given.timer))
     problems = ["the play was cut off"]
     try:
         try:

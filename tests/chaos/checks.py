@@ -10,7 +10,7 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from _loopback import LoopbackHost
+from faults import Server
 from writers import ROWS, Entry
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
@@ -26,7 +26,7 @@ class NoGo(Exception):
     """Histories cannot be checked here; the message says why."""
 
 
-def rows_on(host: LoopbackHost) -> collections.Counter[str]:
+def rows_on(host: Server) -> collections.Counter[str]:
     """How often each name stands in the table on this member."""
     with Connection(parse_endpoint(host.socket), TlsFiles(), Deadline(30)) as connection:
         select = {"op": "select", "table": ROWS, "where": [], "columns": ["name"]}
@@ -34,7 +34,7 @@ def rows_on(host: LoopbackHost) -> collections.Counter[str]:
     return collections.Counter(row["name"] for row in answer["rows"])
 
 
-def digest_of(host: LoopbackHost) -> str:
+def digest_of(host: Server) -> str:
     """A digest of the contents of all tables, row by row, without the order."""
     with Connection(parse_endpoint(host.socket), TlsFiles(), Deadline(30)) as connection:
         schema = connection.call("get_schema", ["OVN_Northbound"])
@@ -49,7 +49,7 @@ def digest_of(host: LoopbackHost) -> str:
     return hashed.hexdigest()
 
 
-def acknowledged(hosts: t.Sequence[LoopbackHost], history: t.Sequence[Entry]) -> list[str]:
+def acknowledged(hosts: t.Sequence[Server], history: t.Sequence[Entry]) -> list[str]:
     """What is wrong with the rows on the members."""
     problems = []
     for host in hosts:

@@ -4,46 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import shutil
-import signal
 import typing as t
+from pathlib import Path
 
-from _loopback import LoopbackBackend, LoopbackHost
-from network import CLIENTS, Network
-
-Kind = t.Literal[
-    "kill the server",
-    "pause the server",
-    "stop and start the unit",
-    "restart the unit",
-    "power off the host",
-    "lose the disk",
-    "put an old copy back",
-    "isolate the host",
-    "cut one direction",
-    "cut off from clients",
-]
-_WEIGHTS: dict[Kind, int] = {
-    "kill the server": 4,
-    "pause the server": 3,
-    "stop and start the unit": 2,
-    "restart the unit": 3,
-    "power off the host": 3,
-    "lose the disk": 3,
-    "put an old copy back": 3,
-    "isolate the host": 3,
-    "cut one direction": 2,
-    "cut off from clients": 1,
-}
 LOSES_DATA = ("lose the disk", "put an old copy back")
-SWITCHES_OFF = ("power off the host", *LOSES_DATA)
+WITHOUT_DURATION = ("kill the server", "restart the unit", "delete the pod")
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
     """`target` is a member by number, or the one that leads when it happens; `other` is the second end of a path."""
 
-    kind: Kind
+    kind: str
     target: int | t.Literal["leader"]
     other: int
     after: float  # seconds since the step began
@@ -52,7 +24,7 @@ class Fault:
     @property
     def duration(self) -> str:
         """For the story; empty if the fault has none of its own."""
-        return "" if self.kind in ("kill the server", "restart the unit") else f", for {self.lasts} s"
+        return "" if self.kind in WITHOUT_DURATION else f", for {self.lasts} s"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,14 +32,14 @@ class Act:
     """Faults that overlap; then everything is healed, and runs bring the cluster back."""
 
     faults: tuple[Fault, ...]
-    run_dies_after: int | None  # acts (lock, record, step) of a first run that is killed
+    run_dies_after: int | None  # acts (lock, record, step) after which a first run is cut off
 
 
-def schedule(seed: int, size: int) -> t.Iterator[Act]:
-    """Acts without end. At most one disk is lost in an act: what a majority loses is lost, and no rule can change that."""
+def schedule(seed: int, size: int, weights: t.Mapping[str, int]) -> t.Iterator[Act]:
+    """Acts without end, of these kinds of faults. At most one disk is lost in an act: what a majority loses is lost, and no rule can change that."""
     chance = random.Random(seed)
     while True:
-        kinds = chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()), k=chance.choice((1, 1, 2, 2, 3)))
+        kinds = chance.choices(list(weights), list(weights.values()), k=chance.choice((1, 1, 2, 2, 3)))
         faults, lost = [], False
         for kind in kinds:
             if kind in LOSES_DATA and lost:
@@ -80,85 +52,55 @@ def schedule(seed: int, size: int) -> t.Iterator[Act]:
         yield Act(tuple(sorted(faults, key=lambda fault: fault.after)), dies)
 
 
+class Server(t.Protocol):
+    """A member: its name, its unix socket and its client endpoint (`unix:…`, `tcp:…`)."""
+
+    id: str
+
+    @property
+    def socket(self) -> str: ...
+
+    @property
+    def endpoint(self) -> str: ...
+
+
 @dataclasses.dataclass
 class Ongoing:
-    """A fault that has begun: the host that it met and the paths that it has cut."""
+    """A fault that has begun: the member that it met, and the paths of the network that it has cut."""
 
     fault: Fault
-    host: LoopbackHost
+    member: str
     cuts: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
 
-class Stage:
-    """Makes faults happen on real hosts and ends them."""
+class Theatre(t.Protocol):
+    """Where a play takes place: a cluster, the faults that it can suffer by their weights, and the product's runs."""
 
-    def __init__(self, backend: LoopbackBackend, network: Network) -> None:
-        self.backend, self.network = backend, network
+    weights: t.Mapping[str, int]
+    servers: t.Sequence[Server]
 
-    def begin(self, fault: Fault) -> Ongoing:
-        host = self._host(fault)
-        ongoing = Ongoing(fault, host)
-        if fault.kind == "kill the server":
-            host.signal_server(signal.SIGKILL)
-        elif fault.kind == "pause the server":
-            host.signal_server(signal.SIGSTOP)
-        elif fault.kind == "stop and start the unit":
-            host.stop()
-        elif fault.kind == "restart the unit":
-            host.stop()
-            host.start()
-        elif fault.kind == "cut one direction":
-            other = self.backend.hosts[fault.other]
-            ongoing.cuts = [(host.id, other.id if other is not host else CLIENTS)]
-        elif fault.kind == "cut off from clients":
-            ongoing.cuts = [(CLIENTS, host.id)]
-        else:
-            ongoing.cuts = self.network.paths(host.id)
-        for path in ongoing.cuts:
-            self.network.cut(*path)
-        if fault.kind in SWITCHES_OFF:  # the network first: a host without power does not even say goodbye
-            self._switch_off(host, fault.kind)
-        return ongoing
+    def run(self, dies_before: int | None) -> list[str]:
+        """One run of the product; the reasons of its steps. Refused or timed out: `OvnError`. `dies_before`: it ends before its so many-th act."""
+        ...
 
-    def _switch_off(self, host: LoopbackHost, kind: Kind) -> None:
-        host.power_off()
-        if kind == "lose the disk":
-            host.lose_disk()
-        elif kind == "put an old copy back" and self._copy(host).exists():
-            shutil.copyfile(self._copy(host), host.file)
+    def problem(self) -> str:
+        """Why the cluster is not healthy, empty if it is and nothing is left to do."""
+        ...
 
-    def end(self, ongoing: Ongoing) -> None:
-        kind, host = ongoing.fault.kind, ongoing.host
-        for path in ongoing.cuts:
-            self.network.restore(*path)
-        if kind == "pause the server":
-            host.signal_server(signal.SIGCONT)
-        elif kind == "stop and start the unit":
-            host.start()
-        elif kind in SWITCHES_OFF:
-            host.power_on()
-
-    def heal(self) -> None:
-        """End whatever is left of all faults."""
-        self.network.heal()
-        for host in self.backend.hosts:
-            host.signal_server(signal.SIGCONT)
-            if not host.is_on:
-                host.power_on()
-            else:
-                host.start()
+    def has_leader(self) -> bool: ...
 
     def keep_copies(self) -> None:
         """Copies of all database files, to be put back later."""
-        for host in self.backend.hosts:
-            if host.file.exists():
-                shutil.copyfile(host.file, self._copy(host))
+        ...
 
-    @staticmethod
-    def _copy(host: LoopbackHost) -> t.Any:
-        return host.root / "old-copy"
+    def begin(self, fault: Fault) -> Ongoing: ...
 
-    def _host(self, fault: Fault) -> LoopbackHost:
-        if fault.target != "leader":
-            return self.backend.hosts[fault.target]
-        return self.backend.leader or self.backend.hosts[fault.other]
+    def end(self, ongoing: Ongoing) -> None: ...
+
+    def heal(self) -> None:
+        """End whatever is left of all faults."""
+        ...
+
+    def close(self, keep: Path | None) -> None:
+        """End all processes; files and logs go to `keep`, if given, else away."""
+        ...

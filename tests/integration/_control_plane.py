@@ -198,31 +198,45 @@ def warnings(ran: Ran) -> list[str]:
     return [one if isinstance(one, str) else one["event"]["msg"] for one in ran.get("warnings", [])]
 
 
+def control_plane(
+    server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, temporary: pathlib.Path
+) -> ControlPlane:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # kubernetes.core keeps what it discovered there
+    monkeypatch.setattr(_k8s, "Cluster", Controllers(server).cluster)
+    for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
+        monkeypatch.delenv(name, raising=False)
+    return ControlPlane(server, namespace, monkeypatch)
+
+
 @pytest.fixture
 def plane(
     api_server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> ControlPlane:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # kubernetes.core keeps what it discovered there
-    monkeypatch.setattr(_k8s, "Cluster", Controllers(api_server).cluster)
-    for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
-        monkeypatch.delenv(name, raising=False)
-    return ControlPlane(api_server, namespace, monkeypatch)
+    return control_plane(api_server, namespace, monkeypatch, tmp_path)
 
 
 SIZES = {"northbound": 3, "southbound": 1}
 WHOLE = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for database, size in SIZES.items()}}
 
 
-@pytest.fixture
-def kubelet(plane: ControlPlane, daemons: None, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Kubelet]:
+@contextlib.contextmanager
+def running_pods(plane: ControlPlane) -> t.Iterator[Kubelet]:
     """Pods that run, on addresses of this host."""
     kubelet = Kubelet(plane.server, plane.namespace, SIZES)
-    monkeypatch.setattr(_k8s, "Cluster", kubelet.cluster)
-    monkeypatch.setattr(members, "raft_address", kubelet.address)
+    plane.monkeypatch.setattr(_k8s, "Cluster", kubelet.cluster)
+    plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
-    monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})
-    yield kubelet
-    kubelet.close()
+    plane.monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})
+    try:
+        yield kubelet
+    finally:
+        kubelet.close()
+
+
+@pytest.fixture
+def kubelet(plane: ControlPlane, daemons: None) -> t.Iterator[Kubelet]:
+    with running_pods(plane) as kubelet:
+        yield kubelet
 
 
 OTHER_CID = "22222222-2222-4222-8222-222222222222"

@@ -137,6 +137,9 @@ class Kubelet(Controllers):
         super().orphaned(namespace, name)
         self.sets.pop(name, None)  # until there is another one, nobody makes pods and claims
 
+    def has_pod(self, name: str) -> bool:
+        return self._exists("pods", name)
+
     def _exists(self, kind: str, name: str) -> bool:
         try:
             self.server.request("GET", self._path(kind, name))
@@ -165,12 +168,14 @@ class Kubelet(Controllers):
         if pod.rpartition("-")[0] in self.sets:
             self.run(pod)
 
-    def ended(self, pod: str) -> None:
-        """Its database ends as the hook of the pod ends it."""
+    def ended(self, pod: str, *, gracefully: bool = True) -> None:
+        """Its database ends as the hook of the pod ends it, or as with the power of its node."""
         place = self._path("pods", pod)
         with contextlib.suppress(OSError):
             self.server.request("DELETE", place, {"gracePeriodSeconds": 0})
-        if self.members[pod].process is not None:
+        if not gracefully:
+            self.members[pod].kill()
+        elif self.members[pod].process is not None:
             self.members[pod].terminate()
         # Its emptyDir goes with it: what the launcher remembers, and its mounts.
         self.members[pod].record.with_name("record.witness").unlink(missing_ok=True)

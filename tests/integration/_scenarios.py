@@ -96,6 +96,11 @@ SCENARIOS: tuple[Scenario, ...] = (
         _replaced(1),
     ),
     Scenario(
+        "an old copy from before the member joined again is replaced",
+        (("copy", 2), ("lose", 2), ("run", 0), ("put_back", 2)),
+        _replaced(2),
+    ),
+    Scenario(
         "a member that was removed by hand is stopped and joins again",
         (("kick", 3),),
         Expected(("stop northbound on 3: it has to join again", "join 3 to northbound")),

@@ -149,7 +149,15 @@ def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
     assert not {"kind", "bench"} & sessions
     names = {part.name for part in ci.parts_of_this_project()}
     assert sessions - {"molecule", "integration"} <= names
-    assert {"integration loopback", "molecule machines", "molecule trixie", "chaos", "kind", "kind-down"} <= names
+    assert {
+        "integration loopback",
+        "molecule machines",
+        "molecule trixie",
+        "chaos hosts",
+        "chaos pods",
+        "kind",
+        "kind-down",
+    } <= names
 
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:

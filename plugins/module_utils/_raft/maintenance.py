@@ -60,14 +60,12 @@ class Maintenance:
         changed: bool = False,
     ) -> None:
         self.run, self.record, self.gate, self.history, self.changed = run, record, gate, history, changed
-        self.failed = {o.member for o in seen if o.write_failed and not o.lost}
-        self.seen = {
-            o.member: dataclasses.replace(o, restart_reason=_WRITE_FAILED) if o.member in self.failed else o
-            for o in seen
-        }
-        self.missing = unexamined(run, seen)
         self.leader = newest_leader(seen)
         self.listed = self.leader.listed if self.leader is not None else {}
+        self.failed = {o.member for o in seen if o.write_failed and not o.lost}
+        self.observed = {o.member: o for o in seen}
+        self.seen = {o.member: self._understood(o) for o in seen}
+        self.missing = unexamined(run, seen)
         self.is_contested = len([o for o in seen if o.leader and o.connected]) > 1
         self.warnings: list[str] = []
         self.ahead: int | None = None
@@ -97,7 +95,7 @@ class Maintenance:
             # Who has joined is noted even if nothing else can be done: its old server id is needed when it loses its disk.
             self.record, step, refusal = noted, None, e
         if step is not None:
-            targets = {name: self.seen[name].target() for name in step.members if name in self.seen}
+            targets = {name: self.observed[name].target() for name in step.members if name in self.observed}
             step = dataclasses.replace(step, expects=targets)
         # Not by revision: two runs with different parts of the hosts may each have written the same number.
         stale = any(o.recorded is not before and o.recorded != before for o in self.seen.values())
@@ -110,6 +108,30 @@ class Maintenance:
             stale_copies=stale or self.changed,
             ahead=self.ahead,
             refusal=refusal,
+        )
+
+    def _understood(self, o: Observation) -> Observation:
+        """What the others know of this member, added to what its own host says."""
+        if o.member in self.failed:
+            return dataclasses.replace(o, restart_reason=_WRITE_FAILED)
+        return dataclasses.replace(o, file_class="outdated-copy") if self._is_former_self(o) else o
+
+    def _is_former_self(self, o: Observation) -> bool:
+        """Whether a file is an old copy of this member, from before it joined again under its present server id (R8).
+
+        The launcher has compared cluster and address, so it is no file of another member; and the leader does not list its id any more.
+        """
+        member = self.record.members.get(o.member)
+        others = {sid for x in self.observed.values() if x is not o for sid in (x.sid, x.file_sid)}
+        return (
+            o.file_class == "foreign-sid"
+            and not o.running
+            and o.file_sid is not None
+            and member is not None
+            and member.state in ("confirmed", "replacing")
+            and member.sid != o.file_sid
+            and self._unlisted(o.file_sid)
+            and o.file_sid not in others | self._sids_of_others(o)
         )
 
     def _refuse_strangers(self) -> None:

@@ -195,4 +195,7 @@ def refuse_missing_disks(run: Run, seen: t.Sequence[Observation]) -> None:
 def refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:
     for o in seen:
         if o.file_class in UNUSABLE:
-            raise Refused(f"{run.database} on {o.member}: {o.file_reason or o.file_class}. Nothing was changed.")
+            # The launcher sends people to the playbook, and this is what the playbook says.
+            reason = o.file_reason.partition(" Run the playbook")[0] or o.file_class
+            advice = " Move it away, then run again." if o.file_class == "foreign-sid" else ""
+            raise Refused(f"{run.database} on {o.member}: {reason.rstrip('.')}.{advice} Nothing was changed.")

@@ -155,6 +155,30 @@ def test_a_copied_file_of_another_member_is_no_new_id() -> None:
         decide([up("c1"), up("c2"), copied])
 
 
+def test_an_old_copy_from_before_it_joined_again_is_replaced() -> None:
+    former = down("c3", file_sid=NEW, file_class="foreign-sid")
+    assert step(decide([up("c1"), up("c2"), former]))[:2] == ("kick", ("c2",))
+    result = decide([up("c1", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), former])
+    assert members(result)["c3"] == Member(ADDRESSES["c3"], "expected", NEW)
+    assert result.step is not None
+    assert (result.step.action, result.step.expects["c3"]["file_class"]) == ("start", "foreign-sid")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [up("c1"), up("c2", listed={**LISTED, NEW[:4]: ADDRESSES["c3"]})],
+        [up("c1", leader=False), up("c2", leader=False)],
+        [up("c1", sid=NEW, file_sid=NEW), up("c2")],
+    ],
+    ids=["the leader lists it", "nobody leads", "it is the file of another member"],
+)
+def test_a_foreign_server_id_that_may_be_somebodys_is_refused(others: list[Observation]) -> None:
+    reason = "FILE has sid X, the record says Y: an old copy, or of another member. Run the playbook: it replaces an old copy."
+    with pytest.raises(Refused, match=r"on c3: FILE .* or of another member\. Move it away, then run again\. Nothing"):
+        decide([*others, down("c3", file_sid=NEW, file_class="foreign-sid", file_reason=reason)])
+
+
 def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:
     older = RECORD.with_member("c3", state="confirmed", sid=NEW).replace(revision=3)
     result = decide([up("c1"), up("c2"), down("c3", older, file_class="foreign-sid")])
