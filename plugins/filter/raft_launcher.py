@@ -35,7 +35,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._launcher import SCRIPT
+from ..module_utils._launchers.raft import SCRIPT
 
 
 def raft_launcher(shell: str) -> str:

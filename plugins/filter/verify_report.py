@@ -84,7 +84,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._verify import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import (
     DATABASES,
     Host,
     Installation,

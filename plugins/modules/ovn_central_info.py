@@ -146,9 +146,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._central import ask_certificate, ask_database, await_northd
 from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
+from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.wire import TlsFiles, ask_all
 
@@ -180,8 +180,8 @@ def questions_to_host(params: Params) -> dict[str, Question]:
 
 def questions_to_pods(params: Params) -> dict[str, Question]:
     """All northds of one OVNCluster, at once."""
-    from ..module_utils._k8s import Cluster  # not on a machine, which needs none of this
-    from ..module_utils._pods.ask_northd import ask_northds
+    from ..module_utils._kubernetes.client import Cluster
+    from ..module_utils._raft_pods.ask_northd import ask_northds
 
     seconds = max(params["timeout"], _POD_SECONDS)
     return {"northds": functools.partial(ask_northds, Cluster(params), params["namespace"], params["cluster"], seconds)}

@@ -263,14 +263,14 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._control_plane.absent import kept, remove
+from ..module_utils._control_plane.control_plane import ControlPlane
+from ..module_utils._control_plane.desired import wanted_from
+from ..module_utils._control_plane.observed_state import look
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._objects import Done, diff_of, listed, merged
-from ..module_utils._rollout.absent import kept, remove
-from ..module_utils._rollout.control_plane import ControlPlane
-from ..module_utils._rollout.desired import wanted_from
-from ..module_utils._rollout.live import look
+from ..module_utils._kubernetes.apply import Done, diff_of, listed, merged
+from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
 def _place(params: dict[str, t.Any]) -> tuple[str, str]:

@@ -84,11 +84,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._api.names import API_VERSION
+from ..module_utils._api.spec import parse_spec
+from ..module_utils._control_plane.endpoints import Endpoints, Place, find_endpoints
 from ..module_utils._errors import OvnError, Refused
-from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, hide_only_secrets
-from ..module_utils._manifests.names import API_VERSION
-from ..module_utils._rollout.endpoints import Endpoints, Place, find_endpoints
-from ..module_utils._spec import parse_spec
+from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
 
 
 def _ca_certificate(cluster: Cluster, namespace: str, secret: str) -> str:

@@ -240,11 +240,11 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import Absence
-from ..module_utils._hypervisors.live import look
+from ..module_utils._hypervisors.desired import wanted_from
+from ..module_utils._hypervisors.observed_state import look
 from ..module_utils._hypervisors.run import Hypervisors
-from ..module_utils._hypervisors.wanted import wanted_from
-from ..module_utils._k8s import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._objects import diff_of, listed, merged
+from ..module_utils._kubernetes.apply import diff_of, listed, merged
+from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
 def _options() -> dict[str, t.Any]:

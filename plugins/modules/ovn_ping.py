@@ -152,14 +152,14 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._connectivity_test import tunnels
+from ..module_utils._connectivity_test.icmp import HEADER, IP_HEADER, Tally, report_line
+from ..module_utils._connectivity_test.netns import Pinger, inside
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.wire import Connection, TlsFiles
-from ..module_utils._ping import tunnels
-from ..module_utils._ping.icmp import HEADER, IP_HEADER, Tally, report_line
-from ..module_utils._ping.netns import Pinger, inside
 
 _ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 _LARGEST = 65535

@@ -503,9 +503,9 @@ def source_of(params: dict[str, t.Any]) -> Source:
     """How the members are asked: by commands in their pods, or through sockets and endpoints."""
     database = params["database"]
     if params["cluster"]:
-        from ..module_utils._k8s import Cluster  # not on a machine, which needs none of this
-        from ..module_utils._pods.ask import ask_pods
-        from ..module_utils._pods.contents import add_pod_contents
+        from ..module_utils._kubernetes.client import Cluster
+        from ..module_utils._raft_pods.ask import ask_pods
+        from ..module_utils._raft_pods.contents import add_pod_contents
 
         cluster, namespace = Cluster(params), params["namespace"]
 

@@ -101,12 +101,12 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._connectivity_test import network
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, Unreachable
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.wire import Connection, TlsFiles
-from ..module_utils._ping import network
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 

@@ -103,13 +103,13 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._connectivity_test import guest
+from ..module_utils._connectivity_test.netns import FOLDER, device_up, inside, tx_checksum
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.wire import Connection, TlsFiles
-from ..module_utils._ping import guest
-from ..module_utils._ping.netns import FOLDER, device_up, inside, tx_checksum
 
 _ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 

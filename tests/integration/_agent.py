@@ -10,7 +10,7 @@ import typing as t
 from _vswitch import Vswitch
 from conftest import Daemon, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 
 NODE = "worker-1"
 

@@ -16,11 +16,11 @@ from _pods_on_api import Controllers, Kubelet
 from ansible.module_utils import basic
 from conftest import Ran
 
-from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import members, settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import members, settings
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
 
 CID = "11111111-1111-4111-8111-111111111111"
@@ -202,7 +202,7 @@ def control_plane(
     server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, temporary: pathlib.Path
 ) -> ControlPlane:
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # kubernetes.core keeps what it discovered there
-    monkeypatch.setattr(_k8s, "Cluster", Controllers(server).cluster)
+    monkeypatch.setattr(client, "Cluster", Controllers(server).cluster)
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     return ControlPlane(server, namespace, monkeypatch)
@@ -223,7 +223,7 @@ WHOLE = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for data
 def running_pods(plane: ControlPlane) -> t.Iterator[Kubelet]:
     """Pods that run, on addresses of this host."""
     kubelet = Kubelet(plane.server, plane.namespace, SIZES)
-    plane.monkeypatch.setattr(_k8s, "Cluster", kubelet.cluster)
+    plane.monkeypatch.setattr(client, "Cluster", kubelet.cluster)
     plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
     plane.monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0) for database, port in ports.items()})

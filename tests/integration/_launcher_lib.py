@@ -14,7 +14,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
 
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
 DATABASE = "OVN_Northbound"

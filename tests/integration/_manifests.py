@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 
 def manifests_of(raw: dict[str, t.Any], *, name: str, namespace: str, **others: t.Any) -> list[dict[str, t.Any]]:

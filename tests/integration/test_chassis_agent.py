@@ -12,7 +12,7 @@ from _agent import NODE, Agent
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RaftCluster, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 
 
 @pytest.fixture

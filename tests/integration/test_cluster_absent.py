@@ -19,7 +19,7 @@ from _control_plane import (
 )
 from _pods_on_api import Kubelet
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import lease
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 

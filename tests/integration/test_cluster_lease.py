@@ -17,8 +17,8 @@ from _control_plane import PLACES, SPEC, WHOLE, ControlPlane, warnings
 from _pods_on_api import Controllers, Kubelet
 from conftest import Ran
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import lease
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.database import DatabaseRollout
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 

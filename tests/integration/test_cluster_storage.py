@@ -18,7 +18,8 @@ from _control_plane import (
 )
 from _pods_on_api import Kubelet
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane, lease
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 

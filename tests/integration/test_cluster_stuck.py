@@ -21,7 +21,7 @@ from _control_plane import (
 from _pods_on_api import Controllers, Kubelet
 from conftest import until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout import control_plane
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 

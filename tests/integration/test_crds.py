@@ -15,15 +15,15 @@ from _apiserver import ADMIN_TOKEN
 from _manifests import manifests_of
 from conftest import until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION, labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema import CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import contains
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.check import complete
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION, labels
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CLUSTER_SPEC
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer

@@ -14,11 +14,11 @@ from conftest import MakeCluster, RunModule, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import Absence
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.live import Live, look
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import Wanted, wanted_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import Live, look
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.removal import Removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.run import Hypervisors as Rollout
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.wanted import Wanted, wanted_from
-from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import AUTH_ARG_SPEC, Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster
 
 OTHER = {"bridgeMappings": [{"physicalNetwork": "physnet1", "bridge": "br-other"}]}
 

@@ -30,8 +30,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     TimedOut,
     Unreachable,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._objects import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
     Done,
     Key,
     converge,
@@ -40,6 +39,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._objects import (
     live_index,
     prune,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 Object = dict[str, t.Any]
 INSTANCE = {"app.kubernetes.io/instance": "test", "app.kubernetes.io/managed-by": "c5c3.ovn"}

@@ -22,10 +22,10 @@ from _manifests import manifests_of
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._k8s import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._objects import converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 NETWORK = f"100.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
 CHASSIS = f"{NETWORK}.21"

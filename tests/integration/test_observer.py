@@ -15,11 +15,11 @@ from _manifests import manifests_of
 from _raft_contents_lib import diverge, insert
 from conftest import Daemon, Member, RaftCluster, run, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import DATABASES, pod_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.crds import custom_resource_definitions
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.archive import build_archive
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.kube import Api
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.status import DATABASES, pod_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,
     Entry,

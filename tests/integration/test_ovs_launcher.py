@@ -13,7 +13,7 @@ import pytest
 from _vswitch import require_vswitch
 from conftest import Daemon, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovs_launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
 
 
 class Node:

@@ -12,18 +12,19 @@ from _launcher_lib import Cluster, Member, until
 from _pods_lib import FakeCluster
 from conftest import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils import _k8s
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods import act, joining
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.act import PodMembers
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.examine import EXAMINE, parse_examination
-from ansible_collections.c5c3.ovn.plugins.module_utils._pods.idle import delete_idle
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.stuck_pods import delete_idle
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import joining
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import steps as act
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, parse_examination
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
 
 class World:
@@ -32,7 +33,7 @@ class World:
     def __init__(self, launchers: Cluster) -> None:
         self.cluster = FakeCluster(launchers)
         self.launchers = launchers.members
-        self.members = PodMembers(t.cast(_k8s.Cluster, self.cluster), "ns", "ovn", "northbound")
+        self.members = PodMembers(t.cast(client.Cluster, self.cluster), "ns", "ovn", "northbound")
         self.declared = {member.id: member.address for member in launchers.members}
         self.record: Record | None = None
 
@@ -167,7 +168,7 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     world.cluster.revision, world.cluster.waiting = "r3", ""
     stuck = next(name for name, pod in world.cluster.pods.items() if pod.waiting)
     assert stuck in world.members.outdated(world.members.pods())
-    assert delete_idle(t.cast(_k8s.Cluster, world.cluster), world.members.pods()[stuck])
+    assert delete_idle(t.cast(client.Cluster, world.cluster), world.members.pods()[stuck])
     assert len(world.converge()) == 2
     assert {pod.revision for pod in world.cluster.pods.values()} == {"r3"}
 

@@ -35,7 +35,7 @@ class SouthboundAccess(t.NamedTuple):
     tls: TlsFiles
 
     def view(self, me: Me, deadline: Deadline) -> Southbound:
-        from .southbound import Southbound  # loads the library ovs, which takes longer than the rest of the task
+        from .southbound import Southbound
 
         # Any member is good enough: hundreds of hosts that ask at once must not all ask the first one.
         start = zlib.crc32((me.name or "").encode()) % len(self.endpoints)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._heartbeat.chassis import ChassisRow, PrivateRow, describe_chassis
 from .cms_options import ZONES
+from .heartbeats import ChassisRow, PrivateRow, describe_chassis
 
 TABLES = {
     "Chassis": ["name", "hostname", "other_config", "external_ids", "transport_zones"],

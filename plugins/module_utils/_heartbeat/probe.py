@@ -13,12 +13,12 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._chassis.heartbeats import ChassisRow, PrivateRow, RollCall, describe_chassis, late_names
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.session import Session
 from .._ovsdb.wire import TlsFiles
-from .chassis import ChassisRow, PrivateRow, RollCall, describe_chassis, late_names
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
 _SOUTHBOUND = {

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import typing as t
 
+from .._api.names import Object
 from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
-from .._k8s import Cluster
+from .._kubernetes.apply import Done
+from .._kubernetes.client import Cluster
+from .._kubernetes.rollout_progress import is_leaving
 from .._manifests.hypervisor_pods import SETTINGS
-from .._manifests.names import Object
-from .._objects import Done
-from .._pods.due import is_leaving
+from .desired import Wanted
 from .lease import run_lease
-from .live import Live, look
+from .observed_state import Live, look
 from .ownership import Ours, strays
 from .pods import COMPONENTS
 from .removal import Removal, leaving_nodes
 from .settings import recorded_nodes
 from .southbound import read_registry
-from .wanted import Wanted
 
 
 class Absence:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import datetime
 
-from .._k8s import Cluster
-from .._manifests.names import labels
-from .._rollout.lease import RunLease, identity
-from .wanted import Wanted
+from .._api.names import labels
+from .._kubernetes.client import Cluster
+from .._kubernetes.lease import RunLease, identity
+from .desired import Wanted
 
 # One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
 LEASE = "ovn-hypervisors"

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import typing as t
 
+from .._api.chassis_settings import Settings, checked
+from .._api.names import GROUP, Object
 from .._errors import InvalidInput
-from .._manifests.names import GROUP, Object
-from .._pods.chassis_settings import Settings, checked
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec
+    from .._api.spec import ClusterSpec
 
 ENCAPSULATION_IP = f"{GROUP}/encapsulation-ip"
 BRIDGE_MAPPINGS = f"{GROUP}/bridge-mappings"

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import typing as t
 
-from .._k8s import Cluster
+from .._agent.archive import build_archive
+from .._api.chassis_settings import Settings
+from .._api.names import CONFIG_NAME, Object
+from .._kubernetes.apply import Done, converge, key_of
+from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
-from .._manifests.names import CONFIG_NAME, Object
-from .._objects import Done, converge, key_of
-from .._pods.archive import build_archive
-from .._pods.chassis_settings import Settings
-from .hurry import hurry
-from .live import Live, chassis_definition, note
+from .desired import Wanted
+from .observed_state import Live, chassis_definition, note
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
 from .southbound import Registry
-from .wanted import Wanted
+from .trigger_sync import hurry
 
 TOLD = 10
 _TOLD_LATER = "told by the node when it registers"  # in the place of an address that check mode cannot know

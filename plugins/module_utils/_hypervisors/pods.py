@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._api.names import Object
+from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+from .._kubernetes.rollout_progress import is_leaving
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
-from .._manifests.names import Object
-from .._pods.due import is_leaving
-from .._pods.trouble import container_troubles, event_troubles
 from .nodes import Node
 
 COMPONENT = "app.kubernetes.io/component"

@@ -11,16 +11,16 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
-from .._k8s import Cluster
-from .._manifests.names import API_VERSION, Object
-from .._objects import Done
-from .live import Live
+from .._kubernetes.apply import Done
+from .._kubernetes.client import Cluster
+from .desired import Wanted
+from .observed_state import Live
 from .ownership import Ours, shown
 from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
-from .wanted import Wanted
 
 _PAUSE = 2.0
 _COMES_BACK = 3.0  # an ovn-controller that lives needs less

@@ -11,9 +11,9 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from .._api.chassis_settings import Settings
+from .._api.names import API_VERSION, GROUP, MANAGER, Object, labels
 from .._kubernetes.moment import format_moment, parse_moment
-from .._manifests.names import API_VERSION, GROUP, MANAGER, Object, labels
-from .._pods.chassis_settings import Settings
 from .settings import Chassis
 from .southbound import Registry
 

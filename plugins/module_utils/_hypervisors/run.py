@@ -12,14 +12,15 @@ import datetime
 import json
 import typing as t
 
+from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
 from .._errors import InvalidInput, TimedOut, Unreachable
-from .._k8s import Cluster
-from .._manifests.names import API_VERSION, Object
+from .._kubernetes.client import Cluster
+from .desired import Wanted
 from .lease import run_lease
-from .live import Live, look
 from .nodes import select_nodes
 from .objects import TOLD, DeclaredObjects
+from .observed_state import Live, look
 from .ownership import Ours, clashes, strays
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
@@ -27,7 +28,6 @@ from .resources import KIND, chassis_status, declared_settings, held_by_others, 
 from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames
 from .southbound import Registry, read_registry
 from .wait import await_pods, await_registered, our_pods
-from .wanted import Wanted
 
 
 class Hypervisors(DeclaredObjects):

@@ -12,15 +12,15 @@ import ipaddress
 import json
 import typing as t
 
+from .._api.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
+from .._api.names import Object
 from .._chassis.cms_options import OWNER
 from .._chassis.plan import wanted_of
 from .._errors import InvalidInput, OvnError
-from .._manifests.names import Object
-from .._pods.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
 from .nodes import Node, annotated_settings, matches
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec
+    from .._api.spec import ClusterSpec
 
 _MOST = 1_000_000  # bytes that a ConfigMap holds
 _TOLD = 10  # problems; more of them say the same

@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._api.names import MANAGER, Object
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut, Unreachable
-from .._k8s import Cluster
-from .._manifests.names import MANAGER, Object
+from .._kubernetes.client import Cluster
+from .desired import Wanted
 from .pods import COMPONENTS, explain, pod_troubles, rolled_out
 from .settings import Chassis
 from .southbound import Registry, read_registry
-from .wanted import Wanted
 
 _TOLD = 5
 _PAUSE = 1.0  # between looks at the Southbound database

@@ -12,8 +12,8 @@ import hashlib
 import json
 import typing as t
 
-from .._manifests.quantity import parse_quantity
 from .moment import seconds
+from .quantity import parse_quantity
 
 APPLIED = "ovn.c5c3.io/applied"
 Object = dict[str, t.Any]

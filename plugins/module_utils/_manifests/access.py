@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .context import Context
-from .names import (
+from .._api.names import (
     DATABASES,
     GROUP,
     Component,
@@ -22,6 +21,7 @@ from .names import (
     record_name,
     witness_name,
 )
+from .context import Context
 
 
 def accounts(context: Context) -> list[Object]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._api.names import DATABASES, Object
 from .access import accounts
 from .config import config, scripts
 from .context import Context
 from .disruption import disruption_budgets
-from .names import DATABASES, Object
 from .northd import northd_deployment
 from .observer import observer_deployment
 from .policies import network_policies
@@ -22,7 +22,7 @@ from .services import services
 from .statefulset import stateful_set
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec
+    from .._api.spec import ClusterSpec
 
 
 def central_manifests(

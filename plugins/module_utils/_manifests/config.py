@@ -11,12 +11,12 @@ from __future__ import annotations
 import base64
 import typing as t
 
+from .._api.names import CONFIG_NAME, Object, scripts_name
 from . import pods
 from .context import Context
-from .names import CONFIG_NAME, Object, scripts_name
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec
+    from .._api.spec import ClusterSpec
 
 
 def scripts(context: Context, launcher: str, archive: bytes) -> Object:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._spec import ClusterSpec
-from .names import Component, Database, Object, inside_endpoints, labels, owner_reference
+from .._api.names import Component, Database, Object, inside_endpoints, labels, owner_reference
+from .._api.spec import ClusterSpec
 
 
 @dataclasses.dataclass(frozen=True)

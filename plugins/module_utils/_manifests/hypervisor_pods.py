@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .names import Object
+from .._api.names import Object
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec, Controller, Image
+    from .._api.spec import ClusterSpec, Controller, Image
 
 SETTINGS = "ovn-chassis"
 # Not NAME-scripts, which a control plane in the same namespace has.

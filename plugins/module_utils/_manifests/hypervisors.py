@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import typing as t
 
-from .._ovs_launcher import SCRIPT
+from .._api.names import CONFIG_NAME, Component, Object, metadata, selector
+from .._launchers.chassis import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
-from .names import CONFIG_NAME, Component, Object, metadata, selector
 
 if t.TYPE_CHECKING:
-    from .._spec import ClusterSpec
+    from .._api.spec import ClusterSpec
 
 OVS = "ovs"
 CONTROLLER = "ovn-controller"

@@ -8,10 +8,10 @@ northd: one of its pods is active, the others take over within milliseconds. Bes
 
 from __future__ import annotations
 
-from .._spec import Resources
+from .._api.names import Object, labels, northd_name, scripts_name, selector
+from .._api.spec import Resources
 from . import pods
 from .context import Context
-from .names import Object, labels, northd_name, scripts_name, selector
 
 _CONTROL = f"{pods.RUN}/ovn-northd.ctl"
 _ASK = f"ovn-appctl -T 5 -t {_CONTROL}"

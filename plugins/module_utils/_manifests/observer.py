@@ -8,10 +8,10 @@ The observer: keeps the status of the OVNCluster and the labels of leaders true 
 
 from __future__ import annotations
 
-from .._spec import Resources
+from .._api.names import Object, labels, observer_name, scripts_name, selector
+from .._api.spec import Resources
 from . import pods
 from .context import Context
-from .names import Object, labels, observer_name, scripts_name, selector
 
 # Nobody else tells who leads, so a node that is away is given up soon: after 300 s otherwise.
 _TOLERATIONS: list[Object] = [

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._spec import Image, Resources, Tls
-from .names import USER, Object
+from .._api.names import USER, Object
+from .._api.spec import Image, Resources, Tls
 
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
 LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._api.names import DATABASES, PORTS, Component, Object, selector
 from .context import Context
-from .names import DATABASES, PORTS, Component, Object, selector
 
 Peer = t.Union[Component, t.Literal["anywhere"]]
 

@@ -8,8 +8,8 @@ Services of the databases. None of them picks a leader: clients get all members 
 
 from __future__ import annotations
 
+from .._api.names import PORTS, Database, Object, database_name, member_name, selector
 from .context import Context
-from .names import PORTS, Database, Object, database_name, member_name, selector
 
 
 def services(context: Context, database: Database) -> list[Object]:

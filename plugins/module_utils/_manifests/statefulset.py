@@ -12,11 +12,7 @@ member is restarted.
 
 from __future__ import annotations
 
-from .._ovsdb.server import STEMS
-from .._stop_budget import STOP_SECONDS
-from . import pods
-from .context import Context
-from .names import (
+from .._api.names import (
     MOST_MEMBERS,
     PORTS,
     Database,
@@ -28,6 +24,10 @@ from .names import (
     selector,
     witness_name,
 )
+from .._ovsdb.server import STEMS
+from .._stop_budget import STOP_SECONDS
+from . import pods
+from .context import Context
 
 _DATA, _RECORD = "/data", "/record"
 

@@ -42,7 +42,7 @@ class TlsFiles(t.NamedTuple):
     @property
     def context(self) -> ssl.SSLContext:
         """TLS client context."""
-        from .tls import client_context  # loading TLS takes longer than a whole task that needs none
+        from .tls import client_context
 
         return client_context(self)
 

@@ -13,8 +13,8 @@ import ipaddress
 import traceback
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.decision import BOTH_USAGES, Leaf
+from .._errors import InvalidInput
+from .decision import BOTH_USAGES, Leaf
 
 CRYPTOGRAPHY_PROBLEM: str | None = None
 try:

@@ -12,7 +12,7 @@ import dataclasses
 import datetime
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from .._errors import InvalidInput, Refused
 
 FileState = t.Literal["missing", "unreadable", "usable"]
 

@@ -15,7 +15,7 @@ import pwd
 import stat
 import time
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError
+from .._errors import InvalidInput, OvnError
 
 # ovsdb-server looks at its files once per turn of its main loop. A look that falls between the two touches sees one
 # change only and drops it; the second touch, well after the first, gives it another chance.

@@ -15,8 +15,8 @@ import dataclasses
 import datetime
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, files, installed
+from .._errors import InvalidInput, Refused
+from . import certificates, decision, files, installed
 
 CERTIFICATE_MODE = 0o644
 

@@ -12,8 +12,8 @@ import dataclasses
 import datetime
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, decision, names
+from .._errors import InvalidInput
+from . import certificates, decision, names
 
 if t.TYPE_CHECKING:
     from cryptography import x509

@@ -8,13 +8,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._database import converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.converge import MemberState, converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import LAYOUTS, Actual, Wanted
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
-    Conflict,
-    OvnError,
-    Refused,
-    TimedOut,
-    Unreachable,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
 
 NB = LAYOUTS["northbound"]
 GLOBAL = "00000000-0000-4000-8000-00000000000f"

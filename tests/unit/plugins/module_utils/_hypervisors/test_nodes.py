@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import (
     Node,
@@ -12,7 +13,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import
     parse_node,
     select_nodes,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 HYPERVISOR = types.MappingProxyType({"node-role.kubernetes.io/hypervisor": ""})
 

@@ -5,8 +5,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.live import note
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import note
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
     Seen,
     chassis_manifest,

@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (
@@ -16,7 +17,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
     renames,
     settings_files,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import ClusterSpec, parse_spec
 
 SOUTHBOUND = ["ssl:192.0.2.11:6642"]
 UNDERLAY = {"ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}}

@@ -4,8 +4,8 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 OWNER = {
     "apiVersion": "ovn.c5c3.io/v1alpha1",

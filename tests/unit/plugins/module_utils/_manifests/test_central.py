@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
 
 Central = t.Callable[..., t.Any]
 

@@ -9,6 +9,10 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema import CHASSIS_SPEC, CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import wanted_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import declared_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (
@@ -18,10 +22,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.names import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.schema import CHASSIS_SPEC, CLUSTER_SPEC
-from ansible_collections.c5c3.ovn.plugins.module_utils._rollout.settings import wanted_settings
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 TOLERATIONS = [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 60}]
 MAPPINGS = [{"physicalNetwork": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]

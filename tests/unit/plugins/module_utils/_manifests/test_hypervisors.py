@@ -6,9 +6,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovs_launcher import SCRIPT
-from ansible_collections.c5c3.ovn.plugins.module_utils._spec import parse_spec
 
 Object = dict[str, t.Any]
 

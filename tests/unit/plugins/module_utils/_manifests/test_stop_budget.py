@@ -6,7 +6,7 @@ import re
 import typing as t
 from pathlib import Path
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._stop_budget import STOP_SECONDS
 
 Central = t.Callable[..., t.Any]

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is made of the very code that is running, so pods
+judge by the same rules as the modules. Equal code gives equal bytes, on every machine.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import typing as t
+import zipfile
+
+# Seen by Ansible, too: what is imported here travels with every module that builds the archive.
+from . import main as entry
+
+ROOT = "c5c3_ovn"
+LIMIT = 500 * 1024  # of the 1 MiB that a ConfigMap holds, of which base64 takes a quarter
+
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # of all module_utils, maybe inside a zip file
+# Our code is formatted: looking for this is as good as parsing, and a run that changes nothing should cost nothing.
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_HEADER = """\
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+_START = f"""{_HEADER}
+import sys
+
+from {ROOT}._agent.main import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class _Source(t.NamedTuple):
+    text: str
+    is_package: bool
+
+
+def build_archive() -> bytes:
+    """A zipapp (PEP 441) of `_agent.main` and everything of ours that it imports."""
+    members = {"__main__.py": _START, f"{ROOT}/__init__.py": _HEADER}
+    for name, source in _closure(entry.__name__.rpartition("module_utils.")[2]).items():
+        path = name.replace(".", "/")
+        members[f"{ROOT}/{path}{'/__init__' if source.is_package else ''}.py"] = source.text
+    content = io.BytesIO()
+    # Stored, not compressed: another version of zlib would give other bytes.
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(members):
+            entry_info = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            entry_info.create_system = 3  # Unix
+            entry_info.external_attr = 0o100644 << 16
+            archive.writestr(entry_info, members[path].encode())
+    built = content.getvalue()
+    if len(built) > LIMIT:
+        raise AssertionError(f"the archive for pods has {len(built)} bytes, more than {LIMIT}")
+    return built
+
+
+def _closure(first: str) -> dict[str, _Source]:
+    """Our modules that `first` imports, directly or not, with the packages around them; names are relative to module_utils."""
+    found: dict[str, _Source] = {}
+    todo = [first]
+    while todo:
+        name = todo.pop()
+        if not name or name in found:
+            continue
+        source = _source(name)
+        if source is None:  # a function or class of the package that was looked at already
+            continue
+        found[name] = source
+        todo.append(name.rpartition(".")[0])
+        todo.extend(_imports(name, source))
+    return found
+
+
+def _source(name: str) -> _Source | None:
+    """From wherever Python loads it: a folder, or the zip file that Ansible sends to its targets. Nothing is imported for it."""
+    path = os.path.join(_FOLDER, *name.split("."))
+    for candidate, is_package in ((f"{path}.py", False), (os.path.join(path, "__init__.py"), True)):
+        try:
+            return _Source(_read(candidate).decode(), is_package)
+        except OSError:  # not a file
+            continue
+    return None
+
+
+class _Loader(t.Protocol):
+    def get_data(self, path: str) -> bytes: ...
+
+
+def _read(path: str) -> bytes:
+    if os.path.isdir(_FOLDER):
+        with open(path, "rb") as file:
+            return file.read()
+    return t.cast(_Loader, entry.__loader__).get_data(path)
+
+
+def _imports(name: str, source: _Source) -> t.Iterator[str]:
+    """What relative imports name; `from . import x` may mean a module or not."""
+    parts = name.split(".")
+    for dots, module, names in _IMPORT.findall(source.text):
+        package = parts[: len(parts) - len(dots) + source.is_package]
+        target = ".".join([*package, *([module] if module else [])])
+        yield target
+        yield from (f"{target}.{word}".lstrip(".") for word in _WORD.findall(names))

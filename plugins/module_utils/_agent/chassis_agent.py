@@ -1,0 +1,279 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`c5c3-ovn.pyz chassis`: keeps the Open vSwitch settings of one node as the ConfigMap `ovn-chassis` says, by the rules of ovn_chassis.
+
+Between changes it sleeps in a request of the local database server, which answers as soon as somebody touches the settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import sys
+import time
+import typing as t
+
+from .._api.chassis_settings import DEFAULT, Settings, checked, options_of, settings_of
+from .._chassis import external_ids, ownership
+from .._chassis.addresses import node_addresses
+from .._chassis.cms_options import owner_in
+from .._chassis.database import DATABASE, LocalDatabase, missing_devices
+from .._chassis.lookup import look_up
+from .._chassis.operations import ROOT
+from .._chassis.plan import Actual, Plan, diff_of, make_plan, wanted_of
+from .._chassis.registration import Me, address_conflict, duplicate_id
+from .._deadline import Deadline
+from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.rows import decode, transact
+from .._ovsdb.wire import TlsFiles
+from .log import Log
+
+_SLEEP = 5.0  # seconds between looks at the mounted files (their change times) if the database does not wake us
+_AGAIN = 5.0  # before another attempt after a refusal or while a server is away
+_TIMEOUT = 10.0
+_APPLIED = 30.0  # for ovs-vswitchd
+_WATCHED = ["external_ids", "other_config", "bridges"]
+# A change of these can make a clash with another chassis.
+_IDENTITY = {external_ids.SYSTEM_ID, external_ids.REMOTE, external_ids.ENCAP_TYPE, external_ids.ENCAP_IP}
+
+
+class Place(t.NamedTuple):
+    """Where the agent finds everything, from its environment."""
+
+    node: str
+    node_ip: str
+    settings: str
+    database: Endpoint
+    run: str
+    tls: TlsFiles
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> Place:
+        for key in ("OVN_NODE", "OVN_SETTINGS_DIR", "OVS_RUNDIR", "OVN_RUNDIR"):
+            if not environment.get(key):
+                raise InvalidInput(f"{key} is not set. Set it in the environment of this container.")
+        tls = TlsFiles(
+            *(environment.get(key) or None for key in ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE"))
+        )
+        return cls(
+            environment["OVN_NODE"],
+            environment.get("OVN_NODE_IP", ""),
+            environment["OVN_SETTINGS_DIR"],
+            Endpoint("unix", f"{environment['OVS_RUNDIR']}/db.sock"),
+            environment["OVN_RUNDIR"],
+            tls,
+        )
+
+    def read(self) -> Settings:
+        """The settings of this node."""
+        default = self._file(DEFAULT)
+        if default is None:
+            raise Refused(f"{self.settings}/{DEFAULT} is not there: the ConfigMap has no settings yet.")
+        return settings_of(default, self._file(self.node) or {})
+
+    def _file(self, name: str) -> Settings | None:
+        path = f"{self.settings}/{name}"
+        try:
+            with open(path, encoding="utf-8") as file:
+                return checked(json.load(file), path)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as e:
+            raise InvalidInput(f"{path} cannot be read: {e}.") from e
+
+
+class Agent:
+    """Brings the node's database to its settings. What others wait for are files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
+
+    def __init__(self, place: Place, log: Log) -> None:
+        self.place = place
+        self.log = log
+        self._settled = False
+
+    def run(self, archive: str) -> t.NoReturn:
+        """For ever; only a signal ends it, or another `archive`: the code of this process has changed then."""
+        started = _seen(archive)
+        while _seen(archive) == started:
+            seen = self._files()
+            try:
+                with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, {}) as database:
+                    row = _row(database)
+                    self._settle_if_known(row)
+                    changed = self.attempt()
+                    self._report(None)
+                    # What somebody else does from here on differs from `row`. After a change of our own it is read again.
+                    while not changed and self._files() == seen and _seen(archive) == started:
+                        changed = _differs(database, row, _SLEEP)
+            except OvnError as e:
+                self._report(e)
+                time.sleep(_AGAIN)
+        self.log.say("new code: starting again")
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+    def _files(self) -> tuple[t.Any, ...]:
+        """What the settings were made of, as far as a cheap look tells."""
+        files = [_seen(f"{self.place.settings}/{name}") for name in (DEFAULT, self.place.node)]
+        return (*files, self._address_of_tunnels())
+
+    def _address_of_tunnels(self) -> str | None:
+        """Only where it is looked for on network devices, whose addresses come and go."""
+        try:
+            settings = self.place.read()
+            encapsulation = settings.get("encapsulation") or {}
+            if not (encapsulation.get("interface") or encapsulation.get("cidr")):
+                return None
+            return str(self._options(settings)["encapsulation"]["ip"])
+        except OvnError:
+            return None
+
+    def _options(self, settings: Settings) -> Settings:
+        return options_of(settings, node=self.place.node, node_ip=self.place.node_ip, addresses=node_addresses)
+
+    def _settle_if_known(self, row: t.Mapping[str, t.Any]) -> None:
+        """A node that was set up before must not wait for the Southbound database to have its ovn-controller back."""
+        keys = decode(row["external_ids"])
+        if ownership.KEY in keys and all(key in keys for key in _IDENTITY):
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self._settled:
+            _write(f"{self.place.run}/settled", "")
+            self._settled = True
+
+    def attempt(self) -> bool:
+        """One run of ovn_chassis; True if it wrote something. Trouble is an `OvnError`."""
+        options = self._options(self.place.read())
+        wanted = wanted_of(options)
+        plan_for = functools.partial(make_plan, wanted)
+        with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, wanted.bridges) as database:
+            actual, rows = database.read()
+            plan = plan_for(actual)
+            if not options.get("allow_missing_ports"):
+                _refuse_missing_devices(plan)
+            self._refuse_clash(plan, actual, options)
+            plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
+            if next_cfg is not None:
+                self.log.say(f"changed: {json.dumps(diff_of(plan, actual)['after'], sort_keys=True)}")
+            self._settle()
+            try:
+                errors = database.wait_applied(next_cfg or actual.next_cfg, Deadline(_APPLIED))
+            except TimedOut as e:  # in the words of a pod: there are no units here
+                raise TimedOut(
+                    f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
+                ) from e
+        fatal = {
+            name: words
+            for name, words in errors.items()
+            if name in wanted.bridges or not options.get("allow_missing_ports")
+        }
+        if fatal:
+            words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
+            raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
+        return not plan.empty
+
+    def _refuse_clash(self, plan: Plan, actual: Actual, options: Settings) -> None:
+        if not _IDENTITY & plan.external_ids.keys():
+            return
+        after = {k: v for k, v in {**actual.external_ids, **plan.external_ids}.items() if v is not None}
+        owner = owner_in(after.get(external_ids.CMS_OPTIONS, ""))
+        me = Me(after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after), owner)
+        endpoints = parse_endpoints(item for item in options.get("remote") or [] if not item.startswith("cid:"))
+        if any(endpoint.scheme == "ssl" for endpoint in endpoints):
+            from .._ovsdb.tls import client_context
+
+            client_context.cache_clear()  # certificates are renewed while we run
+        chassis = look_up(me, endpoints, self.place.tls, Deadline(_TIMEOUT))
+        reason = address_conflict(me, chassis) or duplicate_id(me, chassis)
+        if reason:
+            raise Refused(f"{reason} Nothing was written.")
+
+    def _report(self, trouble: OvnError | None) -> None:
+        self.log.trouble("settings", trouble)
+        run = self.place.run
+        if trouble is None:
+            _write(f"{run}/agent.ready", "")
+            _remove(f"{run}/agent.trouble")
+        else:
+            _write(f"{run}/agent.trouble", f"{trouble}\n")
+            _remove(f"{run}/agent.ready")
+
+
+def _refuse_missing_devices(plan: Plan) -> None:
+    """A typing error in a port name would otherwise be a bridge without uplink."""
+    missing = missing_devices(plan.bridges.new_ports)
+    if missing:
+        places = ", ".join(f"{port} (for bridge {plan.bridges.new_ports[port]})" for port in missing)
+        raise Refused(f"No such network device on this node: {places}. Nothing was written. Correct the name.")
+
+
+def _row(database: LocalDatabase) -> dict[str, t.Any]:
+    database.connection.deadline = Deadline(_TIMEOUT)
+    (rows,) = database.select((ROOT, []), columns=_WATCHED)
+    if not rows:
+        raise Refused(f"{database.connection.name} has no Open_vSwitch row yet: Open vSwitch is about to start.")
+    return rows[0]
+
+
+def _differs(database: LocalDatabase, row: t.Mapping[str, t.Any], seconds: float) -> bool:
+    """Sleep until the row is another one, at most `seconds`; the server wakes us."""
+    wait = {
+        "op": "wait",
+        "timeout": int(seconds * 1000),
+        "table": ROOT,
+        "where": [],
+        "columns": _WATCHED,
+        "until": "!=",
+        "rows": [dict(row)],
+    }
+    database.connection.deadline = Deadline(seconds + _TIMEOUT)
+    try:
+        transact(database.connection, DATABASE, [wait])
+    except Conflict:  # timed out
+        return False
+    return True
+
+
+def _seen(path: str) -> tuple[int, ...]:
+    """Changes with the file; mounted ConfigMaps are replaced as a whole, so the inode changes too."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _write(path: str, text: str) -> None:
+    """At once or not at all: others read it."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(f"{path}.new", path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _end(_number: int, _frame: object) -> t.NoReturn:
+    raise SystemExit(0)
+
+
+def main(_arguments: t.Sequence[str]) -> int:
+    log = Log("chassis")
+    try:
+        place = Place.of(os.environ)
+    except InvalidInput as e:
+        log.say(str(e))
+        return 2
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # A transaction is done or not done, so this process may end at any point.
+        signal.signal(number, _end)
+    log.say(f"keeping the settings of {place.node}")
+    return Agent(place, log).run(sys.argv[0])

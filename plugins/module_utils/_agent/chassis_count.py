@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+How many chassis there are and how many of them answer, from one member of the Southbound database.
+
+Rows of dead chassis stay. Alive is who has repeated the last heartbeat number (NB_Global.nb_cfg, which Neutron, ovn_sync and others count
+up), or has little time since then. Nobody counts up here: each heartbeat costs a transaction for every chassis.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import typing as t
+
+from .._chassis.heartbeats import ChassisRow, PrivateRow, describe_chassis
+from .._errors import BadAnswer, OvnError
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.wire import TlsFiles
+from .log import expected
+from .member_watch import open_watch
+
+# Seconds after a heartbeat within which an answer is not late.
+GRACE = 60.0
+
+_EVERY = 10.0
+_COLUMNS: dict[str, t.Any] = {
+    # Those of another availability zone (OVN interconnection) are not counted.
+    "Chassis": [{"columns": ["name"], "where": [["other_config", "excludes", ["map", [["is-remote", "true"]]]]]}],
+    "Chassis_Private": [{"columns": ["name", "nb_cfg"]}],
+    "SB_Global": [{"columns": ["nb_cfg"]}],
+}
+
+if t.TYPE_CHECKING:
+    Rows = dict[str, dict[str, dict[str, t.Any]]]
+else:  # Python 3.8 in a pod cannot evaluate it
+    Rows = dict
+
+
+def apply_updates(rows: Rows, updates: t.Any) -> None:
+    """What a notification `update2` (ovsdb-server(7)) says, for columns that hold one value each."""
+    try:
+        for table, changes in updates.items():
+            known = rows.setdefault(table, {})
+            for uuid, change in changes.items():
+                if "delete" in change:
+                    known.pop(uuid, None)
+                else:
+                    kind = next(kind for kind in ("initial", "insert", "modify") if kind in change)
+                    known[uuid] = {**(known.get(uuid, {}) if kind == "modify" else {}), **change[kind]}
+    except (AttributeError, TypeError, StopIteration) as e:
+        raise BadAnswer(f"An update makes no sense: {str(updates)[:200]}.") from e
+
+
+class Count:
+    """Counts over time: a new heartbeat gives everybody some time."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, float] = {}  # heartbeat number: when it was seen first
+
+    def of(self, rows: Rows, now: float) -> dict[str, int]:
+        """`now` is of a monotonic clock."""
+        latest = max((row.get("nb_cfg", 0) for row in rows.get("SB_Global", {}).values()), default=0)
+        # The first number that is seen here may be old, and so may be those that have not answered it.
+        self._asked.setdefault(latest, now if self._asked else now - GRACE)
+        # A database that was created anew counts from zero.
+        self._asked = {number: since for number, since in self._asked.items() if number <= latest}
+        due = [number for number, since in self._asked.items() if now - since >= GRACE]
+        expected = max(due, default=0)
+        self._asked = {number: since for number, since in self._asked.items() if number >= expected}
+        entries = describe_chassis(
+            [ChassisRow(row.get("name", ""), "", (), {}) for row in rows.get("Chassis", {}).values()],
+            [
+                PrivateRow(row.get("name", ""), row.get("nb_cfg", 0), 0)
+                for row in rows.get("Chassis_Private", {}).values()
+            ],
+            expected,
+        )
+        registered = [entry for entry in entries if entry["registered"]]
+        return {"count": len(registered), "active": sum(1 for entry in registered if entry["alive"])}
+
+
+class ChassisWatch(threading.Thread):
+    """Keeps `rows` true while any member takes part in the cluster; None while nobody can tell."""
+
+    def __init__(
+        self,
+        choose: t.Callable[[], Endpoint | None],
+        tls: TlsFiles,
+        changed: t.Callable[[], None],
+        trouble: t.Callable[[str, OvnError | None], None],
+    ) -> None:
+        super().__init__(daemon=True, name="watch of the chassis")
+        self.rows: Rows | None = None
+        self._choose, self._tls, self._changed, self._trouble = choose, tls, changed, trouble
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        pause = 0.5
+        while not self._stopped.is_set():
+            endpoint = self._choose()
+            if endpoint is not None:
+                try:
+                    self._follow(endpoint)
+                    self._trouble("chassis", None)
+                    pause = 0.1
+                except Exception as e:  # a fault of ours, too: the thread has to go on
+                    self._trouble("chassis", expected(e))
+                    pause = min(pause * 2, 10)
+            self.rows = None
+            self._stopped.wait(pause if endpoint is not None else 0.5)
+
+    def _follow(self, endpoint: Endpoint) -> None:
+        """Until another member has to be asked."""
+        with contextlib.closing(open_watch(endpoint, self._tls)) as connection:
+            rows: Rows = {}
+            apply_updates(rows, connection.ask("monitor_cond", ["OVN_Southbound", "chassis", _COLUMNS], 10))
+            self._publish(rows)
+            self._trouble("chassis", None)
+            while not self._stopped.is_set():
+                if connection.wait(_EVERY):
+                    for update in connection.updates:
+                        apply_updates(rows, update[1] if len(update) > 1 else None)
+                    connection.updates.clear()
+                    self._publish(rows)
+                else:
+                    connection.ask("echo", [])
+                if self._choose() != endpoint:
+                    return
+
+    def _publish(self, rows: Rows) -> None:
+        self.rows = {table: dict(content) for table, content in rows.items()}
+        self._changed()

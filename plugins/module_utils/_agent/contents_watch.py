@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Whether all members of a database hold the same at one log index (R25), compared now and then by the observer: no status of OVSDB tells.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import typing as t
+
+from .._errors import OvnError
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.wire import TlsFiles
+from .._raft.answer import Answer
+from .._raft.contents import Contents, compare, read_all
+from .log import expected
+from .member_watch import MemberWatch
+
+# A server answers nobody else while it prints a table.
+MOST_ROWS = 20_000
+_SECONDS = 60.0  # for one database
+
+
+class ContentsWatch(threading.Thread):
+    """Compares each database every `period` seconds. `of` returns what was read last."""
+
+    def __init__(
+        self,
+        members: t.Mapping[str, t.Sequence[MemberWatch]],
+        tls: TlsFiles,
+        period: float,
+        changed: t.Callable[[], None],
+        trouble: t.Callable[[str, OvnError | None], None],
+    ) -> None:
+        super().__init__(daemon=True, name="watch of the contents")
+        self._members, self._tls, self._period = members, tls, period
+        self._changed, self._trouble = changed, trouble
+        self._read: dict[str, dict[str, Contents]] = {}  # by database and server id; replaced as a whole
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        # Not at once: a server that has just started is busy enough.
+        while not self._stopped.wait(self._period):
+            for name in self._members:
+                try:
+                    self._compare(name)
+                    self._trouble(f"contents of {name}", None)
+                except Exception as e:  # a fault of ours, too: the thread has to go on
+                    self._trouble(f"contents of {name}", expected(e))
+
+    def _compare(self, name: str) -> None:
+        sids = {m.member: m.answer.server_id for m in self._members[name] if m.answer and takes_part(m.answer)}
+        places = {m.member: m.endpoint for m in self._members[name] if m.member in sids}
+        if len(places) < 2:
+            return
+        if any(endpoint.scheme == "ssl" for endpoint in places.values()):
+            from .._ovsdb.tls import client_context
+
+            client_context.cache_clear()  # certificates are renewed under a running process
+        found = read_all(places, DATABASE_NAMES[name], self._tls, _SECONDS, MOST_ROWS)
+        read = {sid: found[member] for member, sid in sids.items() if sid and member in found}
+        if is_newer_finding(self._read.get(name, {}), read):
+            self._read[name] = read
+            self._changed()
+
+    def of(self, name: str, answers: t.Sequence[Answer]) -> list[Answer]:
+        """Return the answers with what their servers held. A member that was replaced since is another server."""
+        read = self._read.get(name, {})
+        return [dataclasses.replace(a, contents=read.get(a.server_id or "")) for a in answers]
+
+
+def is_newer_finding(before: t.Mapping[str, Contents], now: t.Mapping[str, Contents]) -> bool:
+    """Whether `now` replaces `before`: a busy database that could not be compared does not unsay that its members differ."""
+    found = compare(now)
+    return bool(found.differences or not (found.unread or found.apart) or not compare(before).differences)
+
+
+def takes_part(answer: Answer | None) -> bool:
+    return answer is not None and answer.server is not None and answer.server.connected

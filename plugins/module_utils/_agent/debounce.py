@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+From what the members of one database say to what is told about it, over time: what may pass by itself is not told at once. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.leader_labels import leader_of
+from .._api.status import pod_of
+from .._raft.answer import Answer
+from .._raft.lag import Sample, at_one_time
+from .._raft.verdict import Verdict, assess
+
+# Seconds: the floor for fast election timers on slow machines.
+_PATIENCE = 3.0
+_NORTHD_PATIENCE = 5.0
+
+
+class Judge:
+    """One database."""
+
+    def __init__(self, members: int) -> None:
+        self._members = members
+        self._told: Verdict | None = None
+        self._doubt_since: float | None = None
+
+    def judge(
+        self,
+        answers: t.Sequence[Answer],
+        indexes: t.Mapping[str, t.Sequence[Sample]],
+        cluster_id: str | None,
+        election_timer: int,
+        now: float,
+    ) -> tuple[Verdict, bool]:
+        """The verdict to tell, and whether it is what was just seen: an election takes three timers, and nothing is wrong then."""
+        verdict = assess(at_one_time(answers, indexes), self._members, cluster_id)
+        if not verdict.passing or (self._told is not None and not self._told.writable):
+            self._told, self._doubt_since = verdict, None
+            return verdict, not verdict.passing
+        if self._doubt_since is None:
+            self._doubt_since = now
+        if now - self._doubt_since > max(_PATIENCE, 3 * election_timer / 1000):
+            self._told = verdict
+            return verdict, True
+        return self._told or verdict, False
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether a look is needed soon, even if nothing happens."""
+        return self._doubt_since is not None
+
+
+class Northd:
+    """The active northd. The next one takes over within milliseconds, its label follows a little later."""
+
+    def __init__(self) -> None:
+        self._last: t.Sequence[str] = ()
+        self._gone_since: float | None = None
+
+    def judge(self, active: t.Sequence[str] | None, now: float) -> tuple[t.Sequence[str] | None, bool]:
+        """Whom to tell of, and whether it is what was just seen; None: nobody can say."""
+        if active is None or active:
+            self._last, self._gone_since = active or (), None
+            return active, True
+        if self._gone_since is None:
+            self._gone_since = now
+        if self._last and now - self._gone_since <= _NORTHD_PATIENCE:
+            return self._last, False
+        self._last = ()
+        return active, True
+
+
+def leading_pod(verdict: Verdict) -> str | None:
+    """The pod to label."""
+    leader = leader_of(verdict)
+    return pod_of(leader) if leader else None

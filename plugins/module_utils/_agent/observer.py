@@ -1,0 +1,324 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods true, between runs and without them.
+
+It looks and tells, it repairs nothing: only runs change databases. For pods that start it writes down how new the members' files are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import os
+import signal
+import threading
+import time
+import typing as t
+
+from .._api.leader_labels import LABELS, active_northd, label_patches
+from .._api.observer_settings import ALIVE_FILE, Settings
+from .._api.outside_addresses import follow
+from .._api.status import DATABASES, cluster_status, pod_of, rolled_out
+from .._database.schema_update import Schemas, of_image
+from .._errors import InvalidInput, OvnError
+from .._kubernetes.rollout_progress import Left, left_to_do
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import DATABASE_NAMES
+from .._raft.answer import Answer, silent
+from .._raft.record import parse_record
+from .._raft.verdict import Verdict
+from .api_client import Api, Mirror
+from .chassis_count import ChassisWatch, Count
+from .contents_watch import ContentsWatch, takes_part
+from .debounce import Judge, Northd, leading_pod
+from .log import Log, expected
+from .member_watch import MemberWatch
+from .self_update import Program
+from .witness_writer import WitnessWriter, indexes_on_disk
+
+_ALIVE = 60.0  # seconds without a round, after which the process hangs
+
+_TICK = 10.0  # a round at least this often
+_SOON = 1.0  # while something is not settled or could not be written
+_GATHER = 0.1  # events of one cause come together
+_START = 5.0  # until every member has had the time to answer once
+_ASK_RECORD = 15.0
+_DEFAULT_TIMER = 1000
+
+
+class Observer:
+    """Threads that look, and one loop that judges and writes."""
+
+    def __init__(self, settings: Settings, api: Api, log: Log, program: Program) -> None:
+        self.settings, self.api, self.log = settings, api, log
+        self._program = program
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._core = core = f"/api/v1/namespaces/{settings.namespace}"
+        self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"
+        selector = {"labelSelector": f"app.kubernetes.io/instance={settings.name}"}
+        only = {"fieldSelector": f"metadata.name={settings.name}"}
+        self.pods = Mirror(api, f"{core}/pods", selector, self._wake.set, log.trouble)
+        self.clusters = Mirror(api, self._resource, only, self._wake.set, log.trouble)
+        apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
+        self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.trouble)
+        self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.trouble)
+        self.members = {
+            name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
+            for name in DATABASES
+        }
+        self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
+        self.contents = ContentsWatch(self.members, settings.tls, settings.compare_seconds, self._wake.set, log.trouble)
+        self._count = Count()
+        self._witnesses = {
+            name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
+        }
+        self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._northd = Northd()
+        self._said = ""
+        self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
+        self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
+        self._asked_record: dict[str, float] = {}
+
+    @property
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        """Until it is stopped, or its program is replaced."""
+        threads: list[Mirror | ChassisWatch | ContentsWatch | MemberWatch]
+        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis, self.contents]
+        threads += [member for members in self.members.values() for member in members]
+        for thread in threads:
+            thread.start()
+        self._first_answers()
+        while not self._stop.is_set() and not self._program.replaced():
+            try:
+                settled = self._round()
+                self.log.trouble("round", None)
+            except Exception as e:  # a fault of ours: better late than never
+                self.log.trouble("round", expected(e))
+                settled = False
+            _touch(self.settings.alive_file)
+            self._wake.wait(_TICK if settled else _SOON)
+            self._wake.clear()
+            self._stop.wait(_GATHER)
+        for thread in threads:
+            thread.stop()
+
+    def _first_answers(self) -> None:
+        end = time.monotonic() + _START
+        while time.monotonic() < end and not self._stop.is_set():
+            if all(m.answer is not None for members in self.members.values() for m in members):
+                return
+            self._wake.wait(0.2)
+            self._wake.clear()
+
+    def _southbound_member(self) -> Endpoint | None:
+        """Whom to ask about chassis: the first that takes part, so that it stays the same one."""
+        for member in self.members["southbound"]:
+            if takes_part(member.answer):
+                return member.endpoint
+        return None
+
+    def _answers(self, name: str) -> list[Answer]:
+        words = f"no answer within {_START:g} s"
+        return [
+            member.answer or silent(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {words}.")
+            for member in self.members[name]
+        ]
+
+    def _round(self) -> bool:
+        """Judge and write; False if there should be another round soon."""
+        resource = (self.clusters.objects or {}).get(self.settings.name)
+        settled = True
+        verdicts: dict[str, Verdict] = {}
+        leaders: dict[str, str | None] = {}
+        for name in DATABASES:
+            verdicts[name], seen = self._judge(name, resource)
+            if seen:
+                leaders[LABELS[name]] = leading_pod(verdicts[name])
+            settled &= seen and not self._judges[name].unsettled
+            # The next one is due soon anyway, so a failure asks for no other round.
+            self._try(f"witness of {name}", functools.partial(self._write_witness, name))
+        pods = list((self.pods.objects or {}).values())
+        for pod, patch in label_patches(pods, leaders).items():
+            settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
+        active = None if self.pods.objects is None else active_northd(pods)
+        northd, seen = self._northd.judge(active, time.monotonic())
+        settled &= seen
+        if resource is not None:
+            write = functools.partial(self._write, resource, verdicts, northd)
+            settled &= self._try("status", write)
+        return settled
+
+    def _try(self, subject: str, write: t.Callable[[], None]) -> bool:
+        """Whether it worked. One write that fails does not keep others from being tried."""
+        try:
+            write()
+        except OvnError as e:
+            self.log.trouble(subject, e)
+            return False
+        self.log.trouble(subject, None)
+        return True
+
+    def _write_witness(self, name: str) -> None:
+        """How new the files are, for pods that start."""
+        now, cluster_id = time.monotonic(), self._cluster_ids[name]
+        told = [(member.answer, member.indexes) for member in self.members[name]]
+        self._witnesses[name].write(cluster_id, indexes_on_disk(told, cluster_id, now), now)
+
+    def _label(self, pod: str, patch: t.Any) -> None:
+        written = self.api.patch(f"{self._core}/pods/{pod}", patch)
+        if written is not None:
+            self.pods.put(written)
+            self.log.say(f"{pod}: {patch['metadata']['labels']}")
+
+    def _judge(self, name: str, resource: t.Any) -> tuple[Verdict, bool]:
+        spec = (resource or {}).get("spec", {}).get(name, {})
+        indexes = {member.member: member.indexes for member in self.members[name]}
+        while True:
+            verdict, seen = self._judges[name].judge(
+                self.contents.of(name, self._answers(name)),
+                indexes,
+                self._cluster_ids[name],
+                int(spec.get("electionTimer") or _DEFAULT_TIMER),
+                time.monotonic(),
+            )
+            # A cluster gets another id only by being created anew, which a run writes down before anybody sees it.
+            unsure = self._cluster_ids[name] is None or verdict.verdict == "split"
+            if not unsure or not self._read_record(name):
+                return verdict, seen
+
+    def _read_record(self, name: str) -> bool:
+        """Whether the recorded cluster id is another one than until now."""
+        if time.monotonic() - self._asked_record.get(name, -_ASK_RECORD) < _ASK_RECORD:
+            return False
+        self._asked_record[name] = time.monotonic()
+        try:
+            found = self.api.get(f"{self._core}/configmaps/{self.settings.name}-{name}-record")
+            cid = parse_record(found["data"]["record.json"]).cid if found else None
+            self.log.trouble(f"record of {name}", None)
+        except KeyError:
+            cid = None  # just being created
+        except OvnError as e:
+            self.log.trouble(f"record of {name}", e)
+            return False
+        before, self._cluster_ids[name] = self._cluster_ids[name], cid
+        return before != cid
+
+    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[Left] | None:
+        """What is left to do for the specification of the last run; None while that is not known."""
+        sets, deployments, pods = self.stateful_sets.objects, self.deployments.objects, self.pods.objects
+        if sets is None or deployments is None or pods is None:
+            return None
+        generation = rolled_out(previous)
+        if not generation:
+            return None  # the first run is under way
+        return left_to_do(
+            {f"{self.settings.name}-{name}": sets.get(f"{self.settings.name}-{name}") for name in DATABASES},
+            deployments.get(f"{self.settings.name}-northd"),
+            pods,
+            {f"{self.settings.name}-{name}": spec.get(name, {}).get("replicas", 0) for name in DATABASES},
+            in_effect=previous.get("observedGeneration") == generation,
+        )
+
+    def _schemas(self) -> dict[str, Schemas]:
+        """Of the database by any member that takes part, and of the image that this process runs in."""
+        known = {}
+        for name in DATABASES:
+            there = next((m.schema for m in self.members[name] if m.schema and takes_part(m.answer)), None)
+            known[name] = Schemas(there, self._image_schemas[name])
+        return known
+
+    def _outside(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """Only a run knows the addresses outside. Those of nodes follow members that have moved."""
+        known = {name: told for name, told in previous.get("endpoints", {}).items() if told}
+        for name in known:
+            if spec.get(name, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
+                members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[name]]
+                known[name] = follow(known[name], members, self.pods.objects)
+        return known
+
+    def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
+        """The status, if it is not what the API server has."""
+        previous = resource.get("status") or {}
+        rows = self.chassis.rows
+        inside = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
+        status = cluster_status(
+            # Runs make objects of the specification, so only they move this; pods may follow later.
+            generation=rolled_out(previous),
+            declared=resource["metadata"]["generation"],
+            left=self._left(resource.get("spec", {}), previous),
+            schemas=self._schemas(),
+            previous=previous,
+            verdicts=verdicts,
+            endpoints={**inside, **self._outside(resource.get("spec", {}), previous)},
+            chassis=None if rows is None else self._count.of(rows, time.monotonic()),
+            now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            northd=northd,
+        )
+        if all(previous.get(key) == value for key, value in status.items()):
+            return
+        # With the version: else what a run has written in between would be undone.
+        patch = {"metadata": {"resourceVersion": resource["metadata"]["resourceVersion"]}, "status": status}
+        written = self.api.patch(f"{self._resource}/{self.settings.name}/status", patch)
+        if written is not None:
+            self.clusters.put(written)
+            summary = _summary(written.get("status", {}))
+            if summary != self._said:
+                self.log.say(summary)
+            self._said = summary
+
+
+def _summary(status: t.Mapping[str, t.Any]) -> str:
+    ready = {c["type"]: c for c in status.get("conditions", ())}.get("Ready", {})
+    return json.dumps(
+        {
+            "ready": ready.get("status"),
+            **{name: [status[name]["verdict"], status[name]["leader"]] for name in DATABASES if name in status},
+            "chassis": [status.get("activeControllers"), status.get("chassisCount")],
+        }
+    )
+
+
+def _touch(path: str) -> None:
+    """For the liveness probe. Without the folder there is no probe."""
+    try:
+        with open(path, "w", encoding="ascii"):
+            os.utime(path)
+    except OSError:
+        return
+
+
+def _is_alive(path: str) -> bool:
+    try:
+        return time.time() - os.stat(path).st_mtime < _ALIVE
+    except OSError:
+        return False
+
+
+def main(arguments: t.Sequence[str]) -> int:
+    environment = os.environ
+    if "--alive" in arguments:
+        return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
+    log, program = Log("observer"), Program()
+    try:
+        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log, program)
+    except InvalidInput as e:
+        log.say(str(e))
+        return 2
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: observer.stop())
+    observer.run()
+    if not observer.stopped:
+        program.start_again()
+    return 0

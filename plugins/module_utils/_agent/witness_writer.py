@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the observer writes down, between runs, of how new the members' files are (R25). From outside it sees indexes, never a term or a disk: what runs
+have written of those stays.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.witness_map import WitnessMap
+from .._raft.answer import Answer
+from .._raft.cluster_witness import ClusterWitness, MemberWitness, merge_cluster_witness
+from .._raft.lag import Sample
+from .api_client import Api
+
+# A server shows an entry when it is committed, a moment before its own disk has it. A file that a power failure has cut off is no old copy.
+ON_DISK_SECONDS = 5.0
+_EVERY = 10.0  # seconds between two writes of one database
+_LOOK_AGAIN = 60.0  # seconds after which a run may have given up what was written
+
+
+class WitnessWriter:
+    """The ConfigMap of one database at `path`. The observer may not create it: runs do."""
+
+    def __init__(self, api: Api, path: str) -> None:
+        self._map = WitnessMap(lambda: api.get(path), lambda patch: api.patch(path, patch))
+        self._last, self._looked = -_EVERY, -_LOOK_AGAIN
+
+    def write(self, cluster_id: str | None, indexes: t.Mapping[str, int], now: float) -> None:
+        """Write what is higher than what is there. `indexes` maps server ids, `now` is the monotonic clock."""
+        if cluster_id is None or not indexes or now - self._last < _EVERY:
+            return
+        self._last = now
+        if now - self._looked >= _LOOK_AGAIN:
+            self._looked = now
+            self._map.read_text()
+        seen = ClusterWitness(cluster_id, {sid: MemberWitness(index) for sid, index in indexes.items()})
+        self._map.update(lambda stored: merge_cluster_witness(stored, seen))
+
+
+def indexes_on_disk(
+    members: t.Iterable[tuple[Answer | None, t.Sequence[Sample]]], cluster_id: str | None, now: float
+) -> dict[str, int]:
+    """Return the highest index that is on the disk of each server of this cluster, by its id. `members` has each answer with its samples."""
+    found: dict[str, int] = {}
+    for answer, samples in members:
+        if answer is None or answer.server is None or not answer.server_id or answer.cluster_id != cluster_id:
+            continue
+        old = [sample.log_index for sample in samples if now - sample.time >= ON_DISK_SECONDS]
+        if old:
+            found[answer.server_id] = max(old)
+    return found

@@ -1,0 +1,53 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the manifests tell the observer by its environment.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._database.schema_update import FOLDER
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.wire import TlsFiles
+from .status import DATABASES
+
+ALIVE_FILE = "/run/ovn/observer-alive"
+COMPARE_SECONDS = 3600.0  # between two looks at what members hold: each costs them time
+
+
+class Settings(t.NamedTuple):
+    """From the environment."""
+
+    name: str
+    namespace: str
+    endpoints: t.Mapping[str, t.Sequence[Endpoint]]
+    tls: TlsFiles
+    alive_file: str
+    schemas: str = FOLDER
+    compare_seconds: float = COMPARE_SECONDS
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> Settings:
+        def needed(variable: str) -> str:
+            if not environment.get(variable):
+                raise InvalidInput(f"{variable} is not set.")
+            return environment[variable]
+
+        return cls(
+            name=needed("OVN_CLUSTER_NAME"),
+            namespace=needed("OVN_NAMESPACE"),
+            endpoints={name: parse_endpoints([needed(f"OVN_{name.upper()}")]) for name in DATABASES},
+            tls=TlsFiles(
+                environment.get("OVN_PRIVATE_KEY"),
+                environment.get("OVN_CERTIFICATE"),
+                environment.get("OVN_CA_CERTIFICATE"),
+            ),
+            alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
+            schemas=environment.get("OVN_SCHEMAS", FOLDER),
+            compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
+        )

@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Rules about several fields of a specification. The API server keeps them by the expressions of the schema, with the same words; we check them before
+anything is sent, and those that it cannot know as well.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from .._errors import InvalidInput
+from .names import DATABASES, MOST_MEMBERS, database_name, member_name
+from .validation import shown
+
+ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
+NO_SHRINK = "a volume can grow, but never shrink"
+SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
+ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"
+PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
+INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
+TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
+DIFFERENT_PORTS = "a node port can only be used once"
+UNDERLAY_NEEDS_NETDEV = (
+    "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
+)
+
+_Spec = dict[str, t.Any]
+
+
+def check_rules(name: str, spec: _Spec) -> None:
+    """Refuse a specification that has all defaults and types, but contradicts itself."""
+    for database in DATABASES:
+        _check_database(spec[database], f"spec.{database}")
+    ports = [p for database in DATABASES for p in spec[database]["service"].get("nodePorts", ())]
+    for port in ports:
+        if ports.count(port) > 1:
+            raise InvalidInput(
+                f"spec: node port {port} is named {ports.count(port)} times: {DIFFERENT_PORTS}. Choose another one."
+            )
+    _check_encapsulation(spec["encapsulation"])
+    _check_underlay(spec["ovs"])
+    _check_bridges(spec.get("bridgeMappings", []))
+    _check_services(name, spec["neutronIntegration"])
+    _check_networks(spec.get("network", {}))
+
+
+def _check_database(value: _Spec, path: str) -> None:
+    if value["replicas"] % 2 == 0:
+        raise InvalidInput(f"{path}.replicas is {value['replicas']}: {ODD}. Set it to 1, 3 or 5.")
+    service = value["service"]
+    ports = service.get("nodePorts") or []
+    if ports and service["type"] == "ClusterIP":
+        raise InvalidInput(
+            f"{path}.service.nodePorts is set: {PORTS_NEED_TYPE}. Set {path}.service.type, or remove the ports."
+        )
+    if ports and len(ports) != value["replicas"]:
+        raise InvalidInput(
+            f"{path}.service.nodePorts has {len(ports)} ports, {path}.replicas is {value['replicas']}: {ONE_PORT_EACH}."
+            " Name one port for each member."
+        )
+
+
+def _check_encapsulation(value: _Spec) -> None:
+    if "interface" in value and "cidr" in value:
+        raise InvalidInput(f"spec.encapsulation: {INTERFACE_OR_CIDR}. Remove one of them.")
+    if "cidr" in value:
+        _check_network("spec.encapsulation.cidr", value["cidr"])
+
+
+def _check_underlay(value: _Spec) -> None:
+    if "underlay" in value and value["datapathType"] != "netdev":
+        raise InvalidInput(
+            f"spec.ovs.underlay is set, but spec.ovs.datapathType is {value['datapathType']}: {UNDERLAY_NEEDS_NETDEV}. "
+            "Remove spec.ovs.underlay, or set spec.ovs.datapathType to netdev."
+        )
+
+
+def _check_bridges(mappings: list[_Spec]) -> None:
+    owner: dict[str, str] = {}
+    for index, item in enumerate(mappings):
+        for port in item.get("ports", ()):
+            if owner.setdefault(port, item["bridge"]) != item["bridge"]:
+                raise InvalidInput(
+                    f"spec.bridgeMappings[{index}].ports names {port}, which is already a port of bridge {owner[port]}. "
+                    "A network device belongs to one bridge: remove it from the other."
+                )
+
+
+def _check_services(name: str, neutron: _Spec) -> None:
+    names = {key: neutron[f"{key}Connection"]["service"]["name"] for key in ("nb", "sb")}
+    if names["nb"] == names["sb"]:
+        raise InvalidInput(
+            f"spec.neutronIntegration: both connections use the Service {shown(names['nb'])}: {TWO_SERVICES}. Rename one."
+        )
+    taken = {database_name(name, database) for database in DATABASES}
+    taken |= {member_name(name, database, index) for database in DATABASES for index in range(MOST_MEMBERS)}
+    for key, service in names.items():
+        if service in taken:
+            raise InvalidInput(
+                f"spec.neutronIntegration.{key}Connection.service.name is {shown(service)}, which is the name of another Service "
+                "of this cluster. Choose another one."
+            )
+
+
+def _check_networks(value: _Spec) -> None:
+    for field in ("netCidr", "svcCidr"):
+        for part in filter(None, value.get(field, "").split(",")):
+            address, length, *host = part.split("/")
+            _check_network(f"spec.network.{field}", f"{address}/{length}")
+            if host and int(host[0]) < int(length):
+                raise InvalidInput(
+                    f"spec.network.{field} is {shown(part)}: the part of one host is bigger than the whole. Use a length of {length} or more."
+                )
+
+
+def _check_network(path: str, value: str) -> None:
+    try:
+        ipaddress.ip_network(value, strict=True)
+    except ValueError as e:
+        raise InvalidInput(f"{path} is {shown(value)}: {e}. Use a network like 192.0.2.0/24 or 2001:db8::/64.") from e

@@ -1,0 +1,268 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of an OVNCluster from the verdicts about its databases. Modules and the observer write it, so both use this. Pure.
+
+Only what both can see is in it: the observer asks the members from outside and never sees a member list, a term or a timer.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+
+from .._database.schema_update import TITLES, Schemas, schema_gap
+from .._kubernetes.rollout_progress import Left
+from .._raft.answer import host_of
+from .._raft.verdict import Verdict
+from .._raft.view import majority
+from .leader_labels import leader_of
+
+DATABASES = ("northbound", "southbound")
+UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
+# Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
+_CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")
+
+_REASONS = {
+    "healthy": "Healthy",
+    "degraded": "Degraded",
+    "no_quorum": "NoQuorum",
+    "split": "Split",
+    "diverged": "Diverged",
+    "forming": "Forming",
+    "unreachable": "Unreachable",
+}
+_UUID_LENGTH = 36
+_LONGEST = 1000  # of a message
+
+# Numbers that differ with each look and say nothing new.
+_RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
+
+
+class _Finding(t.NamedTuple):
+    """A condition without its history."""
+
+    kind: str
+    status: str  # True | False | Unknown
+    reason: str
+    message: str
+
+
+def cluster_status(
+    *,
+    generation: int,
+    previous: t.Mapping[str, t.Any],
+    verdicts: t.Mapping[str, Verdict],
+    endpoints: t.Mapping[str, str],
+    chassis: t.Mapping[str, int] | None,
+    now: str,
+    northd: t.Sequence[str] | None = None,
+    declared: int | None = None,
+    left: t.Sequence[Left] | None = None,
+    schemas: t.Mapping[str, Schemas] | None = None,
+) -> dict[str, t.Any]:
+    """The whole status. What the caller does not know is None, and what was known of it stays: `chassis` (count, active), `northd` (active
+    pods), `left` (what is left to do until the pods are as the objects say), `schemas`.
+
+    `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
+    is due. `previous` is the status until now; equal findings give an equal status, whatever the time is.
+    """
+    known = {condition["type"]: condition for condition in previous.get("conditions", ())}
+    databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
+    counts = {"count": previous.get("chassisCount"), "active": previous.get("activeControllers")}
+    if chassis is not None:
+        counts = {"count": chassis["count"], "active": chassis["active"]}
+    findings: list[_Finding | None] = [
+        *databases,
+        _northd(northd, known.get("NorthdReady")),
+        _controllers(counts, verdicts["southbound"].writable),
+        _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
+        _schema(schemas or {}, known.get(SCHEMA)),
+    ]
+    told = [finding for finding in findings if finding is not None]
+    told.insert(0, _ready(told))
+    status: dict[str, t.Any] = {
+        "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in told],
+        "endpoints": {name: endpoints[name] for name in DATABASES},
+        **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
+    }
+    observed = previous.get("observedGeneration") if left is None or left else generation
+    if observed is not None:
+        status["observedGeneration"] = observed
+    if counts["count"] is not None:
+        status["chassisCount"], status["activeControllers"] = counts["count"], counts["active"] or 0
+    return status
+
+
+def serves(verdict: Verdict) -> bool:
+    """Whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
+    if verdict.verdict != "forming":
+        return verdict.writable
+    members = members_of(verdict)
+    return verdict.writable and _taking_part(members) >= majority(len(members))
+
+
+def _database(name: str, verdict: Verdict, endpoints: str) -> _Finding:
+    members = members_of(verdict)
+    words = (
+        f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'nobody')} leads."
+    )
+    problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
+    return _Finding(
+        f"{TITLES[name]}Ready",
+        "True" if serves(verdict) else "False",
+        _REASONS[verdict.verdict],
+        " ".join([words, *_silent_addresses(members, endpoints), *dict.fromkeys(problems)])[:_LONGEST],
+    )
+
+
+def _silent_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
+    """What clients outside see of members that take no part."""
+    known = endpoints.split(",")
+    if len(known) != len(members):
+        return []
+    silent = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]
+    told = [one for one in silent if pod_of(one) not in members]  # addresses inside are the names of pods
+    return [f"Clients get no answer at {', '.join(told)}."] if told else []
+
+
+def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
+    """By pod: one that is silent may be told of twice, as the place that was asked and as an address in the leader's list."""
+    members: dict[str, t.Mapping[str, t.Any]] = {}
+    for member in verdict.members:
+        name = pod_of(member["member"])
+        if name not in members or member["reachable"]:
+            members[name] = member
+    return dict(sorted(members.items()))
+
+
+def pod_of(place: str) -> str:
+    """The pod that a place names: its Raft address and its endpoint begin with its name."""
+    host = host_of(place)
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host.partition(".")[0]
+    return host
+
+
+def _taking_part(members: t.Mapping[str, t.Mapping[str, t.Any]]) -> int:
+    return sum(1 for member in members.values() if member["connected"])
+
+
+def rolled_out(status: t.Mapping[str, t.Any]) -> int:
+    """The generation that a run last made objects of, though maybe not yet pods; 0 if none ever did."""
+    told: t.Mapping[str, t.Any] = next((c for c in status.get("conditions", ()) if c["type"] == UP_TO_DATE), {})
+    return int(told.get("observedGeneration") or status.get("observedGeneration") or 0)
+
+
+def _again(before: t.Mapping[str, t.Any]) -> _Finding:
+    return _Finding(before["type"], before["status"], before["reason"], before["message"])
+
+
+def _up_to_date(
+    generation: int, declared: int, left: t.Sequence[Left] | None, before: t.Mapping[str, t.Any] | None
+) -> _Finding:
+    if declared > generation:
+        words = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
+        return _Finding(UP_TO_DATE, "False", "NotRolledOut", words)
+    if left is None:
+        words = "Nobody has looked at the pods of this specification yet."
+        return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", words)
+    if left:
+        reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
+        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.words for one in left)[:_LONGEST])
+    return _Finding(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
+
+
+def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Finding | None:
+    """Of both databases, or nothing new: one that cannot be asked says nothing."""
+    if not all(name in schemas and None not in schemas[name] for name in DATABASES):
+        return _again(before) if before else None
+    gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
+    if gaps:
+        return _Finding(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
+    words = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
+    return _Finding(SCHEMA, "True", "AsImage", f"{words}.")
+
+
+def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding:
+    if active is None:
+        return (
+            _again(before) if before else _Finding("NorthdReady", "Unknown", "NotObserved", "Nobody has seen northd.")
+        )
+    if active:
+        return _Finding("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
+    return _Finding(
+        "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
+    )
+
+
+def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
+    count, active = counts["count"], counts["active"] or 0
+    kind = "ControllersReady"
+    if not fresh:
+        return _Finding(kind, "Unknown", "SouthboundNotReady", "The Southbound database cannot tell who is alive.")
+    if count is None:
+        return _Finding(kind, "Unknown", "NotObserved", "Nobody has looked at the chassis yet.")
+    if not count:
+        return _Finding(kind, "False", "NoChassis", "No chassis is registered.")
+    words = f"{active} of {count} chassis answer."
+    if active < count:
+        return _Finding(kind, "False", "ChassisSilent", words)
+    return _Finding(kind, "True", "AllAnswer", words)
+
+
+def _ready(findings: t.Sequence[_Finding]) -> _Finding:
+    """Databases and northd: the control plane. Chassis come and go, they are told of apart."""
+    missing = [f for f in findings if f.kind in _CONTROL_PLANE and f.status != "True"]
+    if missing:
+        first = min(missing, key=lambda f: f.status != "False")
+        return _Finding("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
+    return _Finding("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
+
+
+def _with_history(
+    finding: _Finding, before: t.Mapping[str, t.Any] | None, generation: int, now: str
+) -> dict[str, t.Any]:
+    message, since = finding.message, now
+    if before is not None:
+        if before["status"] == finding.status:
+            since = before["lastTransitionTime"]
+        if _settled(before["message"]) == _settled(message):
+            message = before["message"]
+    return {
+        "type": finding.kind,
+        "status": finding.status,
+        "reason": finding.reason,
+        "message": message,
+        "lastTransitionTime": since,
+        "observedGeneration": generation,
+    }
+
+
+def _settled(message: str) -> str:
+    return _RESTLESS.sub("N", message)
+
+
+def _members(verdict: Verdict, previous: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {
+        "verdict": verdict.verdict,
+        "writable": verdict.writable,
+        # Nobody forgets a cluster's name because its members are down.
+        "clusterId": verdict.cluster_id or previous.get("clusterId", ""),
+        "leader": pod_of(leader_of(verdict) or ""),
+        "members": [
+            {
+                "name": name,
+                # The first four digits are all that others know of a member that does not answer.
+                "serverId": member["server_id"] if len(member["server_id"] or "") == _UUID_LENGTH else "",
+                "role": (member["role"] or "") if member["connected"] else "",
+                "connected": bool(member["connected"]),
+            }
+            for name, member in members_of(verdict).items()
+        ],
+    }

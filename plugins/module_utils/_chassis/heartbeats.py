@@ -1,0 +1,98 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the Southbound database says of each chassis, and who has answered a heartbeat. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .cms_options import GATEWAY
+from .external_ids import items_of
+
+
+@dataclasses.dataclass(frozen=True)
+class ChassisRow:
+    """A row of Chassis with its encapsulations. `nb_cfg` is what a version before 20.09 writes here."""
+
+    name: str
+    hostname: str
+    encapsulations: tuple[tuple[str, str], ...]  # (type, ip)
+    settings: t.Mapping[str, str]  # other_config over external_ids
+    transport_zones: tuple[str, ...] = ()
+    nb_cfg: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class PrivateRow:
+    """A row of Chassis_Private: the answer to a heartbeat."""
+
+    name: str
+    nb_cfg: int
+    timestamp: int  # milliseconds since 1970 by the chassis' own clock
+
+
+def describe_chassis(
+    chassis: t.Iterable[ChassisRow], private: t.Iterable[PrivateRow] | None, expected: int | None
+) -> list[dict[str, t.Any]]:
+    """One entry per name, sorted. `private` None: the schema has no such table. `expected` None: nobody can tell who is alive."""
+    answers = None if private is None else {row.name: row for row in private}
+    rows = {row.name: row for row in chassis}
+    entries = []
+    for name in sorted(rows.keys() | (answers or {}).keys()):
+        row, answer = rows.get(name), (answers or {}).get(name)
+        nb_cfg = answer.nb_cfg if answer else (row.nb_cfg if row and answers is None else None)
+        alive = None if expected is None else row is not None and nb_cfg is not None and nb_cfg >= expected
+        settings = row.settings if row else {}
+        cms_options = items_of(settings.get("ovn-cms-options", ""))
+        entries.append(
+            {
+                "name": name,
+                "hostname": row.hostname if row else "",
+                "registered": row is not None,
+                "alive": alive,
+                "remote": settings.get("is-remote", "").lower() == "true",
+                "nb_cfg": nb_cfg,
+                "nb_cfg_timestamp": answer.timestamp if answer else None,
+                "encapsulations": [{"type": kind, "ip": ip} for kind, ip in sorted(row.encapsulations)] if row else [],
+                "bridge_mappings": parse_bridge_mappings(settings.get("ovn-bridge-mappings", "")),
+                "gateway": GATEWAY in cms_options,
+                "cms_options": cms_options,
+                "transport_zones": sorted(row.transport_zones) if row else [],
+            }
+        )
+    return entries
+
+
+def parse_bridge_mappings(text: str) -> list[dict[str, str]]:
+    """`physnet1:br-ex,physnet2:br-vlan` as a list; parts that are no pair are left out, as ovn-controller does."""
+    pairs = (part.strip().partition(":") for part in text.split(","))
+    return [{"physical_network": network, "bridge": bridge} for network, _colon, bridge in pairs if network and bridge]
+
+
+class RollCall:
+    """Has everybody answered? For looks after each of thousands of answers: one name that is still late says no for all.
+
+    `look` gives all late names and is costly; `is_late` looks at one of them, and says no where it cannot tell cheaply.
+    """
+
+    def __init__(self, look: t.Callable[[], list[str]], is_late: t.Callable[[str], bool]) -> None:
+        self._look, self._is_late = look, is_late
+        self._late: list[str] = []
+
+    def complete(self) -> bool:
+        while self._late:
+            if self._is_late(self._late[-1]):
+                return False
+            self._late.pop()
+        self._late = self._look()
+        return not self._late
+
+
+def late_names(entries: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
+    """Chassis that have not answered. Those of another availability zone (OVN interconnection) never answer here."""
+    return [entry["name"] for entry in entries if entry["alive"] is False and not entry["remote"]]

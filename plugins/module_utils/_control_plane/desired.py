@@ -1,0 +1,184 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a run wants: the options of ovn_cluster, checked, and what follows from them together with what is there. Pure.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing as t
+import uuid
+
+from .._api.crds import check_revision, custom_resource_definitions
+from .._api.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name, witness_name
+from .._api.spec import ClusterSpec, parse_spec
+from .._errors import InvalidInput
+from .._kubernetes.apply import Done, key_of
+from .observed_state import Live
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """`raw` is the specification as the user wrote it, `spec` the same with all defaults."""
+
+    name: str
+    namespace: str
+    raw: Object
+    spec: ClusterSpec
+    metadata: Object
+    cluster_domain: str
+    cluster_ids: t.Mapping[str, str | None]
+    declared: bool = True  # False: whoever applied the resource keeps it
+    bootstrap: bool = True
+    restart: bool = True
+    allow_outage: bool = False
+    new_cluster: bool = False
+    accept_rollback: bool = False
+    accept_lost_disk: bool = False
+    break_lock: bool = False
+    force_conflicts: bool = False
+    wait: bool = True
+    wait_timeout: float = 300
+
+    def foundations(self, live: Live) -> list[Object]:
+        """The namespace if it is missing, and the kinds. A newer collection may have written them: those stay."""
+        missing = (
+            [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
+        )
+        return missing + wanted_definitions(live)
+
+    def resource(self) -> Object:
+        """The custom resource."""
+        ours = {"name": self.name, "namespace": self.namespace}
+        both = {**labels(self.name), **(self.metadata.get("labels") or {})}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "OVNCluster",
+            "metadata": {**self.metadata, **ours, "labels": both},
+            "spec": self.raw,
+        }
+
+    def record_skeleton(self, database: Database) -> Object:
+        """The ConfigMap of a record without its data: no owner, for it outlives the custom resource."""
+        return self._skeleton(record_name(self.name, database), database)
+
+    def witness_skeleton(self, database: Database) -> Object:
+        """The ConfigMap of the witness without its data: without an owner, as the record."""
+        return self._skeleton(witness_name(self.name, database), database)
+
+    def _skeleton(self, name: str, database: Database) -> Object:
+        metadata = {"name": name, "namespace": self.namespace, "labels": labels(self.name, database)}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wanted:
+    """The options, checked. Without `spec` and `definition` the resource that is there is taken as it is."""
+    definition = params["definition"] or {}
+    if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
+        raise InvalidInput(
+            f"definition is a {definition.get('apiVersion')} {definition.get('kind')}, not a {API_VERSION} OVNCluster."
+        )
+    metadata = copy.deepcopy(definition.get("metadata") or {})
+    raw = params["spec"] if params["spec"] is not None else definition.get("spec")
+    if raw is None and existing is None:
+        raise InvalidInput(
+            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, so spec or definition has to say what it should be. "
+            "An empty spec takes all defaults."
+        )
+    raw = copy.deepcopy(raw if raw is not None else (existing or {}).get("spec") or {})
+    for kind, image in (params["images"] or {}).items():
+        if image:
+            raw[f"{kind}Image"] = {**(raw.get(f"{kind}Image") or {}), **image}
+    name = metadata.pop("name", None) or params["name"]
+    namespace = metadata.pop("namespace", None) or params["namespace"]
+    if params["wait_timeout"] <= 0:
+        raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
+    cluster_ids: dict[str, str | None] = {d: _cluster_id(params, d) for d in DATABASES}
+    return Wanted(
+        name=name,
+        namespace=namespace,
+        raw=raw,
+        spec=parse_spec(raw, name=name, namespace=namespace),
+        metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
+        cluster_domain=params["cluster_domain"],
+        cluster_ids=cluster_ids,
+        declared=params["spec"] is not None or bool(definition) or bool(params["images"]) or existing is None,
+        bootstrap=params["bootstrap"] == "auto",
+        restart=params["restart"],
+        allow_outage=params["allow_outage"],
+        new_cluster=params["new_cluster"],
+        accept_rollback=params["accept_rollback"],
+        accept_lost_disk=params["accept_lost_disk"],
+        break_lock=params["break_lock"],
+        force_conflicts=params["force_conflicts"],
+        wait=params["wait"],
+        wait_timeout=params["wait_timeout"],
+    )
+
+
+def _cluster_id(params: t.Mapping[str, t.Any], database: Database) -> str | None:
+    option = f"{database}_cluster_id"
+    text = str(params[option] or "").strip()
+    if not text:
+        return None
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise InvalidInput(
+            f'{option} is "{text}", which is no UUID. Take it from ovn_raft_status, or leave it out.'
+        ) from None
+
+
+def wanted_definitions(live: Live) -> list[Object]:
+    """Our custom resource definitions; a newer collection's are refused."""
+    manifests = custom_resource_definitions()
+    for manifest in manifests:
+        check_revision(live.index.get(key_of(manifest)))
+    return [manifest for manifest in manifests if manifest["metadata"]["name"] not in live.hidden]
+
+
+def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
+    """Claim templates of a StatefulSet cannot be changed; claims that exist grow by themselves (storage.py)."""
+    for manifest in manifests:
+        if manifest["kind"] == "StatefulSet":
+            there = live.index.get(key_of(manifest))
+            if there:
+                manifest["spec"]["volumeClaimTemplates"] = [
+                    {key: value for key, value in _without_nulls(template).items() if key != "status"}
+                    for template in copy.deepcopy(there["spec"]["volumeClaimTemplates"])
+                ]
+    return manifests
+
+
+def _without_nulls(value: t.Any) -> t.Any:
+    """API servers before 1.34 tell `creationTimestamp: null` in these templates, which nobody has applied."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def is_config(manifest: Object) -> bool:
+    """The ConfigMap that tells others where the databases are; written when that is known."""
+    return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)
+
+
+def template_changes(done: t.Sequence[Done], name: str) -> bool:
+    """Whether the pods of this StatefulSet would get another template."""
+    return any(
+        d.kind == "StatefulSet"
+        and d.name == name
+        and d.action == "changed"
+        and d.before is not None
+        and d.before["spec"]["template"] != (d.after or {})["spec"]["template"]
+        for d in done
+    )
+
+
+def is_later(manifest: Object) -> bool:
+    """northd and the observer: of no use before the databases are, and updated after them."""
+    component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
+    return manifest["kind"] == "Deployment" and component in ("northd", "observer")

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Where clients reach the databases: computed from the Services and Nodes of this moment, never frozen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._api.names import DATABASES, Database, Object, inside_endpoints, outside_endpoints
+from .._api.spec import ClusterSpec
+from .._errors import Refused
+from .._kubernetes.client import Cluster
+
+
+@dataclasses.dataclass(frozen=True)
+class Endpoints:
+    """Comma lists of every member. Where nothing is exposed, those for clients outside are those inside."""
+
+    northbound: str = ""
+    southbound: str = ""
+    northbound_inside: str = ""
+    southbound_inside: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return dataclasses.asdict(self)
+
+    def of(self, database: Database) -> str:
+        return self.northbound if database == "northbound" else self.southbound
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Which control plane."""
+
+    name: str
+    namespace: str
+    cluster_domain: str
+    spec: ClusterSpec
+
+    def inside(self, database: Database) -> list[str]:
+        return inside_endpoints(
+            database,
+            self.spec.database(database).replicas,
+            name=self.name,
+            namespace=self.namespace,
+            cluster_domain=self.cluster_domain,
+            tls=self.spec.tls.enabled,
+        )
+
+
+def find_endpoints(
+    cluster: Cluster,
+    place: Place,
+    *,
+    warn: t.Callable[[str], None],
+    before: t.Mapping[str, str],
+    services: list[Object] | None = None,
+    pods: t.Mapping[str, Object] | None = None,
+) -> Endpoints:
+    """`services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the status of the resource."""
+    spec = place.spec
+    types = {spec.database(d).service.type for d in DATABASES}
+    nodes: list[Object] = []
+    if types != {"ClusterIP"} and services is None:
+        services = cluster.list("v1", "Service", place.namespace, labels=f"app.kubernetes.io/instance={place.name}")
+    if "NodePort" in types:
+        if pods is None:
+            ours = f"app.kubernetes.io/instance={place.name},app.kubernetes.io/component in (northbound,southbound)"
+            pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", place.namespace, labels=ours)}
+        try:
+            nodes = cluster.list("v1", "Node")
+        except Refused as e:
+            warn(f"The addresses of the nodes are not known, so no endpoint for clients outside can be told: {e}")
+    outside = outside_endpoints(spec, services or [], nodes, pods, before)
+    for d in DATABASES:
+        expected, found = spec.database(d).replicas, len(outside.get(d) or ())
+        if spec.database(d).service.exposed and found < expected:
+            warn(
+                f"{found} of {expected} {d} members have an address of type {spec.database(d).service.type} for clients outside so far. "
+                "Run again when the others have one."
+            )
+    return Endpoints(
+        # Names of this cluster mean nothing outside: better no endpoint for a moment than one that cuts off every chassis.
+        **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
+        **{f"{d}_inside": ",".join(place.inside(d)) for d in DATABASES},
+    )

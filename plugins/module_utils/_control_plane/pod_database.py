@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The settings inside a database whose members are pods: found and changed through the leader's pod, with the sockets that its server has there.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .._database.converge import MemberState
+from .._database.member import committed, member_state, read_settings
+from .._database.settings import Actual, Layout
+from .._errors import BadAnswer, OvnError, Unreachable
+from .._kubernetes.client import Cluster
+from .._kubernetes.lease import RunLease
+from .._ovsdb.rows import Operation, write
+from .._raft.parse import ClusterStatus, parse_cluster_status
+
+_SECONDS = 10
+
+
+class PodConnection:
+    """OVSDB requests, each by one command in the pod."""
+
+    def __init__(self, cluster: Cluster, namespace: str, pod: str, socket: str) -> None:
+        self.cluster, self.namespace, self.pod, self.socket = cluster, namespace, pod, socket
+
+    @property
+    def name(self) -> str:
+        return f"pod {self.pod}"
+
+    def run(self, *command: str) -> str:
+        result = self.cluster.exec(self.namespace, self.pod, "database", list(command), timeout=_SECONDS + 5)
+        if result.code != 0:
+            words = (result.stderr or result.stdout).strip()[-500:]
+            raise Unreachable(f"{command[0]} in pod {self.pod} ended with code {result.code}: {words}.")
+        return result.stdout
+
+    def call(self, method: str, params: list[t.Any]) -> t.Any:
+        """What ovsdb-client can do: `transact`."""
+        text = self.run("ovsdb-client", "-t", str(_SECONDS), method, f"unix:{self.socket}", json.dumps(params))
+        try:
+            return json.loads(text)
+        except ValueError as e:
+            raise BadAnswer(f"Pod {self.pod} answered a transaction with {text[:200]!r}.") from e
+
+
+class PodDatabase:
+    """The member of `converge()`: whichever pod leads. `pods` maps Raft address to pod."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        layout: Layout,
+        pods: t.Mapping[str, str],
+        leader: str | None,
+        status: ClusterStatus | None,
+        lease: RunLease,
+    ) -> None:
+        self.cluster, self.namespace, self.layout, self.pods = cluster, namespace, layout, dict(pods)
+        self.pod = leader or next(iter(self.pods.values()))
+        self.lease = lease
+        self._known = status  # what was seen a moment ago saves the first question
+        self._committed: int | None = None
+
+    def _connection(self) -> PodConnection:
+        return PodConnection(self.cluster, self.namespace, self.pod, f"/run/ovn/{self.layout.service}.sock")
+
+    def _status(self) -> ClusterStatus:
+        if self._known is not None:
+            status, self._known = self._known, None
+            return status
+        control = f"/run/ovn/{self.layout.service}.ctl"
+        return parse_cluster_status(
+            self._connection().run("ovs-appctl", "-T", "5", "-t", control, "cluster/status", self.layout.name)
+        )
+
+    def examine(self) -> MemberState:
+        """Follows the lead to the pod that has it; a pod that is gone or hangs says nothing about the others."""
+        trouble = ""
+        for _hop in self.pods:
+            try:
+                status = self._status()
+            except OvnError as e:
+                trouble = f": {e}"
+                names = list(self.pods.values())
+                self.pod = names[(names.index(self.pod) + 1) % len(names)]
+                continue
+            state = member_state(status, self._committed)
+            self._committed = committed(status)
+            address = next((s.address for s in status.servers if s.sid == status.leader_sid), "")
+            if state.role != "follower" or address not in self.pods:
+                return state
+            self.pod, self._committed = self.pods[address], None
+        return MemberState("none", reason=f"no pod leads{trouble}")
+
+    def read(self) -> Actual:
+        return read_settings(self._connection(), self.layout)
+
+    def write(self, operations: t.Sequence[Operation]) -> None:
+        self.lease.take(f"set listeners of the {self.layout.title} database")
+        write(self._connection(), self.layout.name, operations, "c5c3.ovn.ovn_cluster")
+
+    def change_timer(self, milliseconds: int) -> None:
+        self.lease.take(f"set the election timer of the {self.layout.title} database")
+        control = f"/run/ovn/{self.layout.service}.ctl"
+        self._connection().run(
+            *(
+                "ovs-appctl",
+                "-T",
+                "5",
+                "-t",
+                control,
+                "cluster/change-election-timer",
+                self.layout.name,
+                str(milliseconds),
+            )
+        )

@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is made anew, without its pods
+and claims: they are orphans for a moment, and the new one takes them as its own. A run that is killed in between leaves running pods, and the next
+one makes it.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._api.names import Object
+from .._api.spec import Storage
+from .._errors import Conflict, InvalidInput, Refused, TimedOut
+from .._kubernetes.client import Cluster
+from .._kubernetes.quantity import parse_quantity
+from .._kubernetes.rollout_progress import is_leaving
+
+_GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
+_ATTEMPTS, _PAUSE = 5, 0.1
+
+
+def stale(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
+    """What a new claim would not get as declared, each with words for what it shall get."""
+    if stateful_set is None:
+        return {}
+    found, (template,) = dict[str, str](), stateful_set["spec"]["volumeClaimTemplates"]
+    if parse_quantity(template["spec"]["resources"]["requests"]["storage"]) != parse_quantity(storage.size):
+        found["size"] = storage.size
+    if template["spec"].get("storageClassName") != storage.storage_class:
+        declared = storage.storage_class
+        found["storage class"] = f"storage class {declared}" if declared else "the cluster's default storage class"
+    return found
+
+
+def words(name: str, differs: t.Mapping[str, str]) -> str:
+    return f"make the StatefulSet {name} anew, so that new claims get {' and '.join(differs.values())}"
+
+
+def kept_words(name: str, differs: t.Mapping[str, str], why: str) -> str:
+    return f"StatefulSet {name} still makes claims of the old {' and '.join(differs)}: {why}. Run again."
+
+
+def foreseen(there: Object, manifest: Object) -> Object:
+    """The StatefulSet as it will be: `manifest` has it with the declared storage."""
+    return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
+
+
+def rehearse(cluster: Cluster, manifest: Object) -> str:
+    """Why the API server would not accept the new one, empty if it would. Asked before the old one goes, under a name that nobody has."""
+    metadata = manifest["metadata"]
+    try:
+        cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-anew"}}, dry_run=True)
+    except (Conflict, InvalidInput, Refused) as e:
+        text = str(e).rstrip(".")
+        quota = "; a quota may refuse the rehearsal only, which it counts as one more" if "quota" in text else ""
+        return f"the API server does not accept a rehearsal (a dry run) of the one that replaces it: {text}{quota}"
+    return ""
+
+
+def take_away(cluster: Cluster, known: Object, replicas: int) -> str:
+    """Take the StatefulSet away and leave its pods alone; returns when it is gone. Else why it stays: it is not as this run knows it.
+
+    A new one with fewer replicas would end pods of members that nobody has told to leave.
+    """
+    metadata = known["metadata"]
+    for _attempt in range(_ATTEMPTS):
+        there = cluster.get("apps/v1", "StatefulSet", metadata["name"], metadata["namespace"])
+        if there is None or there["metadata"]["uid"] != metadata["uid"] or is_leaving(there):
+            return "somebody else deleted it meanwhile"
+        if there["spec"]["replicas"] != replicas:
+            return f"somebody else scaled it from {replicas} to {there['spec']['replicas']} meanwhile"
+        try:
+            _orphan(cluster, there)
+        except Conflict:  # its controller has written the status, or somebody was faster
+            time.sleep(_PAUSE)
+            continue
+        await_gone(cluster, there)
+        return ""
+    return "somebody else changes it all the time"
+
+
+def _orphan(cluster: Cluster, there: Object) -> None:
+    metadata = there["metadata"]
+    cluster.delete(
+        "apps/v1",
+        "StatefulSet",
+        metadata["name"],
+        metadata["namespace"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        propagation="Orphan",
+    )
+
+
+def await_gone(cluster: Cluster, stateful_set: Object) -> None:
+    metadata = stateful_set["metadata"]
+    name, namespace = metadata["name"], metadata["namespace"]
+    end = time.monotonic() + _GONE_SECONDS
+    while (there := cluster.get("apps/v1", "StatefulSet", name, namespace)) is not None:
+        if there["metadata"]["uid"] != metadata["uid"]:
+            return
+        if time.monotonic() > end:
+            why = _why_still(there["metadata"].get("finalizers") or ())
+            raise TimedOut(
+                f"StatefulSet {name} in namespace {namespace} was deleted, but is still there after {_GONE_SECONDS:g} s. {why}"
+            )
+        time.sleep(_PAUSE)
+
+
+def _why_still(finalizers: t.Collection[str]) -> str:
+    collector = "See that the garbage collector of kube-controller-manager runs, then run again."
+    if "orphan" in finalizers:
+        return f"Its pods go on without it. {collector}"
+    if "foregroundDeletion" in finalizers:
+        return (
+            "Somebody deleted it together with its pods (--cascade=foreground), and it waits until they have ended. Claims and records stay. "
+            f"Look at kubectl describe of the pods. {collector}"
+        )
+    return f"It waits for {', '.join(finalizers) or 'its end'}. See who has to remove that, then run again."

@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of the OVNCluster as this run saw it last. From then on the observer in the cluster keeps it true.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+from .._api.names import API_VERSION, DATABASES, Database, Object
+from .._api.status import cluster_status
+from .._deadline import Deadline
+from .._errors import Conflict, OvnError
+from .._kubernetes.client import Cluster
+from .._kubernetes.rollout_progress import is_available, left_to_do
+from .._raft_pods.ask_northd import ask_northds
+from .._raft_pods.backend import DatabaseRollout
+from .desired import Wanted
+from .endpoints import Endpoints
+
+_NORTHD_SECONDS = 10.0
+_TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
+_ATTEMPTS, _PAUSE = 5, 0.2
+
+
+class Seen(t.NamedTuple):
+    """What a run saw last: both databases, where they are, and the Deployments (None: not known)."""
+
+    databases: t.Mapping[Database, DatabaseRollout]
+    endpoints: Endpoints
+    northd: Object | None
+    observer: Object | None
+
+
+def write_status(
+    cluster: Cluster,
+    wanted: Wanted,
+    resource: Object | None,
+    seen: Seen,
+    now: str,
+    *,
+    generation: int,
+    warn: t.Callable[[str], None],
+) -> Object | None:
+    """Written only if it differs; the resource with its status. `generation` of the specification is the one that was rolled out."""
+    if resource is None:
+        return None
+    changed = [rollout for rollout in seen.databases.values() if rollout.changed]
+    for rollout in changed:
+        rollout.look()
+    northd = _active_northd(cluster, wanted, resource, seen)
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE)
+        if changed or attempt:  # the observer has written, too, while we were busy
+            resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
+        status = _status(resource, seen, generation, northd, now)
+        if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
+            return resource
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": "OVNCluster",
+            # With the version: else what the observer has written meanwhile would be undone.
+            "metadata": {
+                "name": wanted.name,
+                "namespace": wanted.namespace,
+                "resourceVersion": resource["metadata"]["resourceVersion"],
+            },
+            "status": status,
+        }
+        try:
+            return cluster.apply_status(manifest)
+        except Conflict:
+            continue
+    warn(
+        f"The status of OVNCluster {wanted.name} was not written: somebody else changed it each time. Run again, or let the observer write it."
+    )
+    return resource
+
+
+def _status(resource: Object, seen: Seen, generation: int, northd: list[str] | None, now: str) -> dict[str, t.Any]:
+    previous = resource.get("status") or {}
+    pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
+    return cluster_status(
+        generation=generation,
+        declared=resource["metadata"]["generation"],
+        previous=previous,
+        verdicts={d: seen.databases[d].verdict() for d in DATABASES},
+        endpoints={d: seen.endpoints.of(d) for d in DATABASES},
+        chassis=None,
+        now=now,
+        northd=northd,
+        left=left_to_do(
+            {seen.databases[d].set_name: seen.databases[d].set for d in DATABASES},
+            seen.northd,
+            pods,
+            {seen.databases[d].set_name: len(seen.databases[d].run.declared) for d in DATABASES},
+            in_effect=previous.get("observedGeneration") == generation,
+        ),
+        schemas={d: seen.databases[d].schemas for d in DATABASES},
+    )
+
+
+def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: Seen) -> list[str] | None:
+    """Asked only if nobody else tells it: an observer that lives knows it better, and at any time. None if nobody could be asked."""
+    conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
+    if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):
+        return None
+    patience = Deadline(_TAKE_OVER_SECONDS if wanted.wait else 0)
+    while True:
+        try:
+            answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
+        except OvnError:
+            return None
+        active = [pod for pod, said in answers.items() if said["state"] == "active"]
+        if active or patience.expired:
+            answered = any(said["state"] != "unreachable" for said in answers.values())
+            return active if answered or not answers else None
+        time.sleep(0.5)

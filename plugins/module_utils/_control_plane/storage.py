@@ -1,0 +1,127 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (anew.py has those without).
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.names import DATABASES, MANAGER, Database, Object, claim_name
+from .._errors import Refused
+from .._kubernetes.apply import Done, Note
+from .._kubernetes.client import Cluster
+from .._kubernetes.quantity import parse_quantity
+from .desired import Wanted
+from .observed_state import Live
+
+
+def claim_change(claim: Object, size: str, storage_class: str | None) -> Object | None:
+    """The patch that makes one claim as large as declared, None if it is; `Refused` for what would need another volume."""
+    name = claim["metadata"]["name"]
+    there = claim["spec"]["resources"]["requests"]["storage"]
+    if parse_quantity(size) < parse_quantity(there):
+        raise Refused(
+            f"PersistentVolumeClaim {name} has {there}, the specification says {size}. A volume does not shrink: declare {there} or more."
+        )
+    current = claim["spec"].get("storageClassName")
+    if storage_class is not None and current is not None and storage_class != current and not is_empty(claim):
+        what = (
+            f"Data does not move to another class: declare {current}"
+            if is_bound(claim)
+            else "Somebody made it by hand, or gave it a volume or something to be filled from: "
+            f"{f'declare {current}' if current else 'leave storageClass out'}, or delete it and its pod"
+        )
+        raise Refused(
+            f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. {what}. Without storageClass "
+            "claims that are there stay as they are, and new ones get the cluster's default."
+        )
+    if parse_quantity(size) == parse_quantity(there):
+        return None
+    return {"spec": {"resources": {"requests": {"storage": size}}}}
+
+
+def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
+    """Claims that have to grow, each with its patch; `Refused` if one of them cannot."""
+    changes: list[tuple[Object, Object]] = []
+    for database in DATABASES:
+        spec = wanted.spec.database(database)
+        for claim in claims_of(wanted, live, database):
+            patch = claim_change(claim, spec.storage.size, spec.storage.storage_class)
+            if patch and is_bound(claim):  # the API server changes none without a volume
+                changes.append((claim, patch))
+    return changes
+
+
+def claims_of(wanted: Wanted, live: Live, database: Database) -> list[Object]:
+    names = [claim_name(wanted.name, database, index) for index in sorted(live.claims(database))]
+    return [claim for name in names if (claim := live.get("v1", "PersistentVolumeClaim", name)) is not None]
+
+
+def unbound_claims(wanted: Wanted, live: Live) -> list[str]:
+    """Claims without a volume whose size is not the declared one."""
+    found = []
+    for database in DATABASES:
+        spec = wanted.spec.database(database)
+        for claim in claims_of(wanted, live, database):
+            if not is_bound(claim) and claim_change(claim, spec.storage.size, spec.storage.storage_class):
+                found.append(claim["metadata"]["name"])
+    return found
+
+
+def is_bound(claim: Object) -> bool:
+    return bool((claim.get("status") or {}).get("phase") == "Bound")
+
+
+def is_empty(claim: Object) -> bool:
+    """Whether nothing can be lost with it: our StatefulSet made it, it never had a volume, waits for no particular one, and nothing is to be
+    copied into it. Labels alone do not tell: who restores claims copies them.
+    """
+    spec, ours = claim["spec"], (claim["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
+    filled = any(spec.get(field) for field in ("volumeName", "selector", "dataSource", "dataSourceRef"))
+    static = spec.get("storageClassName") == ""  # our templates name a class or none at all
+    return ours and not filled and not static and not is_bound(claim)
+
+
+def check_claims(cluster: Cluster, wanted: Wanted, live: Live) -> None:
+    """`Refused`, before anything is changed, if a claim would have to shrink, to move, or to grow although its storage class cannot.
+
+    The API server would say so only after the OVNCluster was changed.
+    """
+    try:
+        _refuse_fixed_size(cluster, claim_changes(wanted, live))
+    except Refused as e:
+        if e.details.get("http_status"):
+            raise
+        raise Refused(f"{e} Nothing was changed.", **e.details) from e
+
+
+def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Object]]) -> None:
+    for name in sorted({claim["spec"].get("storageClassName") or "" for claim, _patch in changes} - {""}):
+        try:
+            storage_class = cluster.get("storage.k8s.io/v1", "StorageClass", name)
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            continue  # this user may not look: the API server will judge
+        if storage_class is None or not storage_class.get("allowVolumeExpansion"):
+            claims = ", ".join(
+                c["metadata"]["name"] for c, _patch in changes if c["spec"].get("storageClassName") == name
+            )
+            raise Refused(
+                f"{claims} would have to grow, but volumes of StorageClass {name} do not "
+                f"({'allowVolumeExpansion is not true' if storage_class else 'there is no such StorageClass'}). "
+                "Declare the size that they have."
+            )
+
+
+def grow_claims(cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: Note) -> None:
+    for claim, patch in claim_changes(wanted, live):
+        name = claim["metadata"]["name"]
+        after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
+        if not check_mode:
+            after = cluster.patch("v1", "PersistentVolumeClaim", name, wanted.namespace, patch)
+        note(Done("PersistentVolumeClaim", name, wanted.namespace, "changed", claim, after))

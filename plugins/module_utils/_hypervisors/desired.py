@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a run of ovn_hypervisors wants: its options, checked.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.spec import ClusterSpec, parse_spec
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.wire import TlsFiles
+
+
+class Wanted(t.NamedTuple):
+    """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can ask itself."""
+
+    name: str
+    namespace: str
+    spec: ClusterSpec
+    southbound: list[str]
+    northbound: list[str]
+    asked: list[Endpoint]
+    tls: TlsFiles
+    tls_secret: str | None
+    api_server: str
+    break_lock: bool
+    force_conflicts: bool
+    wait: bool
+    wait_timeout: float
+
+
+def wanted_from(params: t.Mapping[str, t.Any], server: str) -> Wanted:
+    """`server` is the API server's URL, for a cluster that names no other in `api_server`."""
+    name, namespace = params["name"], params["namespace"]
+    present = params["state"] == "present"
+    spec = parse_spec(params["spec"] or {}, name=name, namespace=namespace)
+    southbound = parse_endpoints(params["southbound"] or [])
+    if present and not southbound:
+        raise InvalidInput(
+            "southbound is missing: name the endpoints of the Southbound database, for example the endpoints.southbound that ovn_cluster returns."
+        )
+    schemes = {endpoint.scheme for endpoint in southbound}
+    wrong = schemes - ({"ssl"} if spec.tls.enabled else {"tcp"})
+    if present and wrong:
+        one = next(str(endpoint) for endpoint in southbound if endpoint.scheme in wrong)
+        raise InvalidInput(
+            f"southbound names {one}, but spec.tls.enabled is {str(spec.tls.enabled).lower()}, so "
+            f"{'ssl:HOST:PORT' if spec.tls.enabled else 'tcp:HOST:PORT'} is expected. Make them agree."
+        )
+    tls = TlsFiles(params["private_key"] or None, params["certificate"] or None, params["ca_certificate"] or None)
+    if any(tls) and not tls.complete:
+        missing = [option for option, path in tls._asdict().items() if not path]
+        raise InvalidInput(f"{' and '.join(missing)} missing: private_key, certificate and ca_certificate go together.")
+    return Wanted(
+        name=name,
+        namespace=namespace,
+        spec=spec,
+        southbound=[str(endpoint) for endpoint in southbound],
+        northbound=[str(endpoint) for endpoint in parse_endpoints(params["northbound"] or [])],
+        asked=southbound if tls.complete or "ssl" not in schemes else [],
+        tls=tls,
+        tls_secret=(params["tls_secret"] or spec.tls.secret) if spec.tls.enabled else None,
+        api_server=params["api_server"] or server,
+        break_lock=params["break_lock"],
+        force_conflicts=params["force_conflicts"],
+        wait=params["wait"],
+        wait_timeout=params["wait_timeout"],
+    )

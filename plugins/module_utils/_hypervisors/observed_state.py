@@ -1,0 +1,107 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is in a hypervisor cluster already: one list for each kind, read once at the start of a run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+from .._api.crds import check_revision, custom_resource_definitions
+from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object
+from .._kubernetes.apply import Key, live_index
+from .._kubernetes.client import Cluster
+from .._manifests.hypervisor_pods import SETTINGS
+from .nodes import Node, parse_node
+from .pods import COMPONENT, COMPONENTS
+from .resources import KIND, is_ours
+from .settings import recorded_addresses
+
+CRD = "apiextensions.k8s.io/v1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Live:
+    """`index` has the objects of ours that a run compares. `foreign_config`: a control plane in the same namespace publishes `ovn-config` already."""
+
+    name: str
+    namespace: str
+    index: dict[Key, Object]
+    nodes: list[Node]
+    chassis: dict[str, Object]
+    definition: Object | None
+    foreign_config: bool
+
+    @property
+    def settings(self) -> Object | None:
+        return self.index.get(("v1", "ConfigMap", self.namespace, SETTINGS))
+
+    def daemon_set(self, name: str) -> Object | None:
+        return self.index.get(("apps/v1", "DaemonSet", self.namespace, name))
+
+    @property
+    def our_chassis(self) -> dict[str, Object]:
+        return {
+            node: resource for node, resource in self.chassis.items() if is_ours(resource, self.name, self.namespace)
+        }
+
+    @property
+    def owner(self) -> str:
+        """What the chassis of this cluster and namespace carry. The definition outlives everything of ours, and its uid is nobody else's."""
+        definition = self.index.get((CRD, "CustomResourceDefinition", "", chassis_definition()["metadata"]["name"]))
+        uid = ((definition or {}).get("metadata") or {}).get("uid")
+        return hashlib.sha256(f"{uid}/{self.namespace}/{self.name}".encode()).hexdigest()[:16] if uid else ""
+
+    def addresses(self) -> dict[str, set[str]]:
+        """Where the tunnels of nodes ended, as far as somebody has noted it."""
+        found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
+        for node, resource in self.our_chassis.items():
+            note(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
+        return found
+
+
+def note(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
+    """A new address takes the place of former ones: what a node had once may be another machine's today. `later` takes the place of none."""
+    if ip and ip not in addresses.get(node, ()):
+        addresses[node] = {ip}
+    elif not ip and later and not addresses.get(node):
+        addresses[node] = {later}
+
+
+def chassis_definition() -> Object:
+    return next(d for d in custom_resource_definitions() if d["spec"]["names"]["kind"] == KIND)
+
+
+def look(cluster: Cluster, name: str, namespace: str) -> Live:
+    """Five requests. A definition that a newer collection has written is refused."""
+    wanted = chassis_definition()["metadata"]["name"]
+    managed = f"app.kubernetes.io/managed-by={MANAGER}"
+    definition = next(
+        (
+            d
+            for d in cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={wanted}")
+            if d["metadata"]["name"] == wanted
+        ),
+        None,
+    )
+    check_revision(definition)
+    chassis = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, KIND)} if definition else {}
+    nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
+    kinds = [("v1", "ConfigMap"), ("apps/v1", "DaemonSet")]
+    found = live_index(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
+    index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
+    foreign = found.keys() - index.keys()
+    if definition:
+        index[CRD, "CustomResourceDefinition", "", wanted] = definition
+    index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
+    return Live(
+        name, namespace, index, nodes, chassis, definition, ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign
+    )
+
+
+def _component(one: Object) -> str | None:
+    return (one["metadata"].get("labels") or {}).get(COMPONENT)

@@ -1,0 +1,40 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+New settings reach the agents at once: kubelets look at ConfigMaps once a minute, but whenever a pod of theirs changes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from .._api.chassis_settings import DEFAULT
+from .._errors import OvnError, TimedOut, Unreachable
+from .._kubernetes.apply import Done
+from .._kubernetes.client import Cluster
+from .._kubernetes.moment import format_moment
+from .desired import Wanted
+from .settings import Chassis
+from .wait import our_pods
+
+
+def hurry(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settings: Done) -> None:
+    """Touch the pods of the agents that `settings` changes something for."""
+    before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    stamp = format_moment(datetime.datetime.now(datetime.timezone.utc))
+    patch = {"metadata": {"annotations": {"ovn.c5c3.io/settings": stamp}}}
+    labels = f"{our_pods(wanted.name)},app.kubernetes.io/component=controller"
+    if not changed & {DEFAULT, *(one.node.name for one in chassis)}:
+        return
+    for pod in cluster.list("v1", "Pod", wanted.namespace, labels=labels):
+        if DEFAULT in changed or pod["spec"].get("nodeName") in changed:
+            try:
+                cluster.patch("v1", "Pod", pod["metadata"]["name"], wanted.namespace, patch)
+            except (TimedOut, Unreachable):  # one limit of time is enough for what is only faster this way
+                return
+            except OvnError:  # the pod may just have gone
+                continue

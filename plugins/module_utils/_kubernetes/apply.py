@@ -1,0 +1,231 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+From live objects to desired ones: one PATCH for each that differs, none for one that does not.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Conflict, OvnError, Refused
+from .compare import APPLIED, is_applied, shown, was_created, with_hash
+from .kinds import FIELD_MANAGER
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+Object = dict[str, t.Any]
+Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name
+Action = t.Literal["created", "changed", "unchanged", "deleted"]
+
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+# Content, and what others hang on: only deleted when somebody asks for exactly that.
+_NEVER_PRUNED = frozenset(
+    {"CustomResourceDefinition", "Namespace", "OVNCluster", "PersistentVolume", "PersistentVolumeClaim", "Secret"}
+)
+# A stale `replicas` would end members, so what is applied names the version that was seen.
+_VERSIONED = frozenset({"StatefulSet"})
+_ATTEMPTS = 5
+_AT_ONCE = 4  # requests: each needs a connection of its own
+_SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
+
+
+class Done(t.NamedTuple):
+    """What happened to one object; in check mode, what would happen."""
+
+    kind: str
+    name: str
+    namespace: str
+    action: Action
+    before: Object | None
+    after: Object | None
+
+
+Note = t.Callable[[Done], object]
+
+
+def key_of(manifest: Object) -> Key:
+    metadata = manifest["metadata"]
+    return manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"]
+
+
+def live_index(
+    cluster: Cluster, kinds: t.Iterable[tuple[str, str]], namespace: str | None, labels: str
+) -> dict[Key, Object]:
+    """The objects of these kinds, in one request a kind, some at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        lists = pool.map(lambda one: cluster.list(one[0], one[1], namespace, labels=labels), kinds)
+        return {key_of(item): item for items in lists for item in items}
+
+
+def converge(
+    cluster: Cluster,
+    desired: t.Sequence[Object],
+    live: t.Mapping[Key, Object],
+    *,
+    check_mode: bool,
+    force: bool = False,
+    note: Note | None = None,
+) -> list[Done]:
+    """Apply what differs, in the given order. The error of one object tells what was done before it, `note` hears of each at once."""
+    done: list[Done] = []
+    for manifest in desired:
+        try:
+            one = _converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force)
+        except OvnError as e:
+            e.details.setdefault("done", [_told(one) for one in done if one.action != "unchanged"])
+            raise
+        _add(one, done, note)
+    return done
+
+
+def _add(one: Done, done: list[Done], note: Note | None) -> None:
+    done.append(one)
+    if note is not None:
+        note(one)
+
+
+def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, check_mode: bool, force: bool) -> Done:
+    _api_version, kind, namespace, name = key_of(manifest)
+    if before is not None and is_applied(manifest, before):
+        return Done(kind, name, namespace, "unchanged", before, before)
+    wanted = with_hash(manifest)
+    try:
+        if before is not None and kind in _VERSIONED and not check_mode:
+            after = _apply_over(cluster, wanted, before, force)
+        else:
+            after = _apply(cluster, wanted, check_mode, force)
+    except Refused as e:
+        if check_mode and before is None and e.details.get("http_status") == 404:
+            # Its namespace or its kind comes first in a real run.
+            return Done(kind, name, namespace, "created", None, wanted)
+        raise
+    return Done(kind, name, namespace, _action(before, after, check_mode), before, after)
+
+
+def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
+    """Apply it over exactly this specification; `Conflict` if somebody wrote another one meanwhile. Its controller writes the status at any time."""
+    there: Object | None = before
+    for _attempt in range(_ATTEMPTS):
+        version = (there or before)["metadata"]["resourceVersion"]
+        try:
+            return cluster.apply(
+                {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}}, force=force
+            )
+        except Conflict as e:
+            if e.details.get("managers"):
+                raise
+            error, metadata = e, before["metadata"]
+            there = cluster.get(before["apiVersion"], before["kind"], metadata["name"], metadata.get("namespace"))
+            same = there is not None and there["metadata"]["uid"] == metadata["uid"]
+            if there is None or not same or there["spec"] != before["spec"]:
+                raise
+    raise error
+
+
+def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
+    if before is None:
+        # It may have been there without our labels.
+        return "created" if was_created(after, FIELD_MANAGER) else "changed"
+    if check_mode:  # a dry run does not move the resourceVersion
+        return "unchanged" if shown(before) == shown(after) else "changed"
+    same = before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
+    return "unchanged" if same else "changed"
+
+
+def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) -> Object:
+    """A kind that was defined or changed a moment ago is not served at once."""
+    ours = manifest["apiVersion"].startswith("ovn.c5c3.io/")
+    deadline = Deadline(_SERVED_SECONDS)
+    while True:
+        try:
+            return cluster.apply(manifest, dry_run=check_mode, force=force)
+        except OvnError as e:
+            unserved = e.details.get("http_status") == 404 and not e.details.get("reason")
+            outdated = e.details.get("http_status") == 500 and "field not declared in schema" in str(e)
+            if check_mode or not ours or not (unserved or outdated) or deadline.expired:
+                raise
+        time.sleep(0.2)
+
+
+def prune(
+    cluster: Cluster,
+    desired: t.Iterable[Object],
+    live: t.Mapping[Key, Object],
+    *,
+    check_mode: bool,
+    note: Note | None = None,
+) -> list[Done]:
+    """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
+    wanted = {key_of(manifest) for manifest in desired}
+    done: list[Done] = []
+    for key, item in live.items():
+        if key in wanted or not _may_be_pruned(key, item):
+            continue
+        api_version, kind, namespace, name = key
+        uid = item["metadata"].get("uid")
+        if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
+            _add(Done(kind, name, namespace, "deleted", item, None), done, note)
+    return done
+
+
+def _may_be_pruned(key: Key, item: Object) -> bool:
+    _api_version, kind, _namespace, name = key
+    metadata = item["metadata"]
+    return (
+        (metadata.get("labels") or {}).get(_MANAGED_BY) == FIELD_MANAGER
+        and APPLIED in (metadata.get("annotations") or {})
+        and "deletionTimestamp" not in metadata
+        and kind not in _NEVER_PRUNED
+        and not (kind == "ConfigMap" and name.endswith(("-record", "-witness")))
+    )
+
+
+def merged(done: t.Iterable[Done]) -> list[Done]:
+    """Each object once: as it was before the run, what was first done to it, and as it is now."""
+    found: dict[tuple[str, str, str], Done] = {}
+    for one in done:
+        key = (one.kind, one.name, one.namespace or "")
+        first = found.get(key, one)
+        found[key] = one._replace(
+            action=one.action if first.action == "unchanged" else first.action, before=first.before
+        )
+    return list(found.values())
+
+
+def listed(done: t.Iterable[Done]) -> list[dict[str, str]]:
+    """The value `objects` of a module."""
+    return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
+
+
+def diff_of(
+    done: t.Iterable[Done],
+    *,
+    steps: t.Sequence[str] = (),
+    settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
+) -> dict[str, t.Any]:
+    """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
+    changed = [one for one in merged(done) if one.action != "unchanged"]
+    before: Object = {_title(one): shown(one.before) for one in changed if one.before is not None}
+    after: Object = {_title(one): shown(one.after) for one in changed if one.after is not None}
+    for side, content in (("before", before), ("after", after)):
+        values = (settings or {}).get(side)
+        if values:
+            content["settings"] = dict(values)
+    if steps:
+        before["steps"], after["steps"] = [], list(steps)
+    return {"before": before, "after": after}
+
+
+def _title(one: Done) -> str:
+    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
+
+
+def _told(one: Done) -> str:
+    return f"{_title(one)} {one.action}"

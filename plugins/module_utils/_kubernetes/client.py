@@ -1,0 +1,250 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What can be asked of one API server. Errors are of our family; `requests` counts, `warnings` collects the server's warnings.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Conflict, InvalidInput, OvnError, Refused
+from .auth import AUTH_ARG_SPEC, hide_only_secrets
+from .command import ExecResult
+from .connection import Connection
+from .kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
+from .retries import APPLY
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+__all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets", "run_module"]
+
+Object = dict[str, t.Any]
+Objects = list[Object]  # in the class, `list` is a method
+
+
+class Cluster(Connection):
+    """A connection for one task; all methods can be called from several threads."""
+
+    def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0) -> None:
+        super().__init__(params, timeout)
+        self._kinds: dict[tuple[str, str], Kind] = dict(KNOWN_KINDS)
+
+    def _find(self, api_version: str, kind: str) -> Kind | None:
+        """None: the cluster does not have this kind (yet)."""
+        known = self._kinds.get((api_version, kind))
+        if known is not None:
+            return known
+        try:
+            answer = self.send("get", group_path(api_version), f"look for the kind {kind} of {api_version}")
+        except Refused as e:
+            if e.details.get("http_status") != 404:
+                raise
+            return None
+        found = kind_of_discovery(api_version, kind, answer)
+        if found is not None:
+            self._kinds[found.api_version, found.kind] = found
+        return found
+
+    def _need(self, api_version: str, kind: str, doing: str) -> Kind:
+        found = self._find(api_version, kind)
+        if found is None:
+            raise Refused(
+                f"Cannot {doing}: the API server {self.server} has no kind {kind} of {api_version}. "
+                "Is its CustomResourceDefinition installed?",
+                http_status=404,
+            )
+        return found
+
+    def list(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+        limit: int | None = None,
+    ) -> Objects:
+        """The objects, with apiVersion and kind; none if the cluster does not have the kind."""
+        found = self._find(api_version, kind)
+        if found is None:
+            return []
+        try:
+            answer = self.send(
+                "get",
+                found.path(namespace),
+                f"list {kind} in {namespace or 'all namespaces'}",
+                label_selector=labels or None,
+                field_selector=fields or None,
+                limit=limit,
+            )
+        except Refused as e:
+            if e.details.get("http_status") == 404:
+                return []
+            raise
+        return [{"apiVersion": api_version, "kind": kind, **item} for item in answer.get("items") or []]
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object | None:
+        found = self._find(api_version, kind)
+        if found is None:
+            return None
+        try:
+            answer: Object = self.send("get", found.path(namespace, name), f"get {_title(kind, name, namespace)}")
+        except Refused as e:
+            if e.details.get("http_status") == 404:
+                return None
+            raise
+        return answer
+
+    def apply(self, manifest: Object, *, dry_run: bool = False, force: bool = False) -> Object:
+        """Server-side apply, one PATCH: what the object is then."""
+        try:
+            return self._write("apply", manifest, dry_run=dry_run, force=force)
+        except Conflict as e:
+            # What we patched once, a port for example, is our own by another operation: nobody has to be asked for it.
+            if force or e.details.get("managers") != [FIELD_MANAGER]:
+                raise
+            return self._write("apply", manifest, dry_run=dry_run, force=True)
+
+    def apply_status(self, manifest: Object) -> Object:
+        """The same for the status; this field manager's own status fields are never somebody else's."""
+        return self._write("apply the status of", manifest, subresource="status", force=True)
+
+    def _write(
+        self, verb: str, manifest: Object, *, dry_run: bool = False, force: bool = False, subresource: str = ""
+    ) -> Object:
+        doing, kind, namespace, name = self._subject(verb, manifest)
+        answer: Object = self.send(
+            "patch",
+            kind.path(namespace, name, subresource),
+            doing,
+            body=manifest,
+            content_type=APPLY,
+            field_manager=FIELD_MANAGER,
+            force_conflicts="true" if force else None,
+            dry_run="All" if dry_run else None,
+        )
+        return answer
+
+    def _subject(self, verb: str, manifest: Object) -> tuple[str, Kind, str | None, str]:
+        api_version, kind, metadata = manifest["apiVersion"], manifest["kind"], manifest["metadata"]
+        doing = f"{verb} {_title(kind, metadata['name'], metadata.get('namespace'))}"
+        return doing, self._need(api_version, kind, doing), metadata.get("namespace"), metadata["name"]
+
+    def replace(self, manifest: Object) -> Object:
+        """PUT over the version that the caller has read; `Conflict` if it is no longer the newest."""
+        doing, kind, namespace, name = self._subject("replace", manifest)
+        if not manifest["metadata"].get("resourceVersion"):
+            raise InvalidInput(f"Cannot {doing}: it has no resourceVersion. Read it first.")
+        answer: Object = self.send("put", kind.path(namespace, name), doing, body=manifest, field_manager=FIELD_MANAGER)
+        return answer
+
+    def create(self, manifest: Object) -> Object:
+        """POST; `Conflict` if it exists."""
+        doing, kind, namespace, _name = self._subject("create", manifest)
+        answer: Object = self.send("post", kind.path(namespace), doing, body=manifest, field_manager=FIELD_MANAGER)
+        return answer
+
+    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
+        """JSON merge patch: null removes a key."""
+        doing = f"patch {_title(kind, name, namespace)}"
+        answer: Object = self.send(
+            "patch",
+            self._need(api_version, kind, doing).path(namespace, name),
+            doing,
+            body=patch,
+            content_type="application/merge-patch+json",
+            field_manager=FIELD_MANAGER,
+        )
+        return answer
+
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> bool:
+        """Whether it was there; `Conflict` if another object has the name now, or it is of another version."""
+        found = self._find(api_version, kind)
+        if found is None:
+            return False
+        body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        if given := {key: value for key, value in conditions.items() if value is not None}:
+            body["preconditions"] = given
+        if grace is not None:
+            body["gracePeriodSeconds"] = grace
+        try:
+            self.send("delete", found.path(namespace, name), f"delete {_title(kind, name, namespace)}", body=body)
+        except Refused as e:
+            if e.details.get("http_status") == 404:
+                return False
+            raise
+        return True
+
+    def evict(self, pod: str, namespace: str, uid: str) -> bool:
+        """Delete a pod if its disruption budget allows that; whether it was there. `Conflict` if another pod has the name now.
+
+        `Refused` with the status 429 if the budget does not allow it now.
+        """
+        doing = f"evict {_title('Pod', pod, namespace)}"
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = self._need("v1", "Pod", doing).path(namespace, pod, "eviction")
+        try:
+            self.send("post", path, doing, body=body)
+        except Refused as e:
+            if e.details.get("http_status") == 404:
+                return False
+            raise
+        return True
+
+    def watch(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+        timeout: float,
+    ) -> t.Iterator[tuple[str, Object]]:
+        """First every object as ADDED, then what happens to them, for `timeout` seconds."""
+        doing = f"watch {kind} in {namespace or 'all namespaces'}"
+        path = self._need(api_version, kind, doing).path(namespace)
+        yield from self.events(path, doing, timeout, label_selector=labels or None, field_selector=fields or None)
+
+
+def _title(kind: str, name: str, namespace: str | None) -> str:
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def run_module(module: AnsibleModule, work: t.Callable[[AnsibleModule, Cluster], dict[str, t.Any]]) -> t.NoReturn:
+    """The frame of a module that works on one cluster: ends it with the result of `work`, the server's warnings and the number of requests."""
+    hide_only_secrets(module)
+    requests = 0
+    try:
+        cluster = Cluster(module.params)
+        try:
+            result = work(module, cluster)
+        finally:
+            requests = cluster.requests
+            for warning in cluster.warnings:
+                module.warn(warning)
+    except OvnError as e:
+        module.fail_json(**e.as_result(), requests=requests)
+    module.exit_json(**result, requests=requests)

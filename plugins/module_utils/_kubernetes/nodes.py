@@ -1,0 +1,38 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Nodes that no longer report to the API server. A command in a pod there would only run into its time limit.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import OvnError
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+
+def unresponsive_nodes(cluster: Cluster) -> dict[str, str]:
+    """Return why each node counts as gone, by its name. Empty if nodes cannot be read: not everybody may."""
+    try:
+        nodes = cluster.list("v1", "Node")
+    except OvnError:
+        return {}
+    found: dict[str, str] = {}
+    for node in nodes:
+        for condition in (node.get("status") or {}).get("conditions") or ():
+            # False is the word of a kubelet that is there, and still runs commands.
+            if condition["type"] == "Ready" and condition["status"] == "Unknown":
+                since = condition.get("lastTransitionTime") or "an unknown time"
+                name = node["metadata"]["name"]
+                found[name] = f"node {name} has not reported since {since}"
+    return found
+
+
+def node_of(pod: t.Mapping[str, t.Any]) -> str:
+    """Return the name of the node of a pod, empty if it has none yet."""
+    return str((pod.get("spec") or {}).get("nodeName") or "")

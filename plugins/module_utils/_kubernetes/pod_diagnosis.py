@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Why pods do not run, in Kubernetes' own words: what containers wait for, and the warnings about the pods, their claims and their owner. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .moment import seconds
+
+_CRASHES = 3
+_SHORT_RUN = 30.0  # seconds; whoever lived longer had started, and dies of something else
+
+Object = t.Mapping[str, t.Any]
+
+
+def unscheduled(pod: Object) -> Object | None:
+    """The condition that says that no node takes the pod."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
+
+
+def containers(pod: Object) -> list[Object]:
+    """What its kubelet says of each, in the order in which they start."""
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def ends_at_once(container: Object) -> bool:
+    """Again and again: with what it is made of, it will not stay."""
+    last = (container.get("lastState") or {}).get("terminated") or {}
+    begun = seconds(last.get("startedAt"))
+    # One that could not even be started is said to have begun in 1970.
+    lived = seconds(last.get("finishedAt")) - begun if begun else 0.0
+    return container.get("restartCount", 0) >= _CRASHES and lived < _SHORT_RUN
+
+
+def container_troubles(pod: Object) -> list[str]:
+    """What keeps the containers of one pod from running."""
+    name, found = pod["metadata"]["name"], []
+    condition = unscheduled(pod)
+    if condition is not None:
+        found.append(f"Pod {name} has no node: {condition.get('message', condition.get('reason', ''))}")
+    for container in containers(pod):
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
+            words = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
+            found.append(f"Container {container['name']} of pod {name} waits ({words})")
+    return found
+
+
+def event_troubles(events: t.Iterable[Object], owner: str, names: t.Collection[str]) -> list[str]:
+    """The last warning about each object that concerns `owner`: itself, its pods and their claims."""
+    newest: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for event in events:
+        about = event.get("involvedObject") or {}
+        kind, name = about.get("kind", ""), about.get("name", "")
+        ours = name == owner or any(name == one or name.endswith(f"-{one}") for one in names)
+        if event.get("type") != "Warning" or not ours or event.get("reason") in ("Unhealthy", "BackOff"):
+            continue
+        time = str(
+            event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
+        )
+        key = (kind, name, event.get("reason", ""))
+        newest[key] = max(newest.get(key, ("", "")), (time, event.get("message", "").strip()))
+    ordered = sorted(newest.items(), key=lambda item: item[1][0], reverse=True)
+    return [f"{kind} {name}: {message}" for (kind, name, _reason), (_time, message) in ordered]

@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Pods in which nothing runs and, made as they are, nothing will. They may be made anew without a gate, as long as they are what they were when
+they were judged.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Conflict
+from .pod_diagnosis import containers, ends_at_once
+from .rollout_progress import is_leaving
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+Object = t.Mapping[str, t.Any]
+
+
+def has_started(pod: Object) -> bool:
+    """Whether anything ever ran in it or may run at this moment, or the pod is on its way out."""
+    states = [container.get("state") or {} for container in containers(pod)]
+    started = any("running" in state or "terminated" in state for state in states)
+    return started or is_leaving(pod) or any(container.get("restartCount") for container in containers(pod))
+
+
+def is_idle(pod: Object) -> bool:
+    """Whether nothing ever ran in it, or its container ends at once each time, and its kubelet pauses before it tries again."""
+    if not has_started(pod):
+        return True
+    pausing = [one for one in containers(pod) if _waits_for(one) == "CrashLoopBackOff"]
+    runs = any("running" in (one.get("state") or {}) for one in containers(pod))
+    return not is_leaving(pod) and not runs and any(ends_at_once(one) for one in pausing)
+
+
+def backs_off(pod: Object) -> bool:
+    """Whether its kubelet pauses, for up to five minutes, before it pulls an image again. With a new pod it tries at once."""
+    return any(_waits_for(container) == "ImagePullBackOff" for container in containers(pod))
+
+
+def _waits_for(container: Object) -> str:
+    return str(((container.get("state") or {}).get("waiting") or {}).get("reason", ""))
+
+
+def delete_idle(cluster: Cluster, pod: Object) -> bool:
+    """Delete it, unless anything of it has changed since it was listed: a server in it may serve by now."""
+    metadata = pod["metadata"]
+    try:
+        return cluster.delete(
+            *("v1", "Pod", metadata["name"], metadata["namespace"]),
+            uid=metadata["uid"],
+            resource_version=metadata["resourceVersion"],
+        )
+    except Conflict:
+        return False

@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What one central host tells of itself besides Raft: northd, versions, and the certificates that its ports serve.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError, Refused
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.unixctl import appctl
+from .._ovsdb.wire import Connection, TlsFiles
+
+NORTHD_STATES = ("active", "standby", "paused")
+
+_VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)*\b")
+
+
+def parse_version(text: str) -> str:
+    """`23.03.1` of `ovn-northd 23.03.1`, empty if there is none."""
+    match = _VERSION.search(text)
+    return match[0] if match else ""
+
+
+def parse_northd_state(text: str) -> str:
+    """`active` of `Status: active`; another word means a northd that this collection does not know."""
+    state = text.strip().rpartition(":")[2].strip()
+    if state not in NORTHD_STATES:
+        raise Refused(f'northd describes its state as "{text.strip()[:200]}", expected {", ".join(NORTHD_STATES)}.')
+    return state
+
+
+def served_certificate(certificate: t.Mapping[str, t.Any] | None, now: float) -> dict[str, t.Any]:
+    """Common name, end and days left of what ssl.SSLSocket.getpeercert() returned; `now` in seconds since 1970."""
+    if not certificate:
+        return {"subject": None, "not_after": None, "days_left": None}
+    names = dict(pair for part in certificate.get("subject", ()) for pair in part)
+    end = ssl.cert_time_to_seconds(certificate["notAfter"])
+    return {
+        "subject": names.get("commonName", ""),
+        "not_after": certificate["notAfter"],
+        "days_left": int((end - now) // 86400),
+    }
+
+
+def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
+    """State, connections and version; a northd that cannot be asked is `unreachable` with the reason."""
+    answer: dict[str, t.Any] = {
+        "state": "unreachable",
+        "northbound_connected": None,
+        "southbound_connected": None,
+        "version": "",
+        "reason": "",
+    }
+    try:
+        deadline = Deadline(seconds)
+        answer["state"] = parse_northd_state(appctl(control_socket, "status", deadline=deadline))
+        for database, command in (("northbound", "nb-connection-status"), ("southbound", "sb-connection-status")):
+            # Exactly: "not connected" contains "connected", too.
+            answer[f"{database}_connected"] = appctl(control_socket, command, deadline=deadline).strip() == "connected"
+        answer["version"] = parse_version(appctl(control_socket, "version", deadline=deadline))
+    except OvnError as e:
+        answer["reason"] = str(e)
+    return answer
+
+
+def await_northd(control_socket: str, seconds: float, patience: float) -> dict[str, t.Any]:
+    """As `ask_northd`, but a northd that runs without its databases has `patience` seconds to reach them.
+
+    After a lost connection it tries again every 8 s at most (lib/reconnect.c in Open vSwitch), and announces nothing when it succeeds.
+    """
+    deadline, pause = Deadline(patience), 0.1
+    while True:
+        answer = ask_northd(control_socket, seconds)
+        settled = answer["northbound_connected"] is not False and answer["southbound_connected"] is not False
+        if settled or deadline.expired:
+            return answer
+        time.sleep(min(pause, max(0.001, deadline.left())))
+        pause = min(pause * 1.5, 1.0)
+
+
+def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: float) -> dict[str, t.Any]:
+    """Version of the server and of the schema in use."""
+    answer: dict[str, t.Any] = {"version": "", "schema_version": "", "reason": ""}
+    try:
+        deadline = Deadline(seconds)
+        answer["version"] = parse_version(appctl(control_socket, "version", deadline=deadline))
+        with Connection(socket, TlsFiles(), deadline) as connection:
+            schema = connection.call("get_schema", [DATABASE_NAMES[database]])
+        answer["schema_version"] = str(schema.get("version", ""))
+    except OvnError as e:
+        answer["reason"] = str(e)
+    return answer
+
+
+def ask_certificate(endpoint: Endpoint, tls: TlsFiles, seconds: float, now: float) -> dict[str, t.Any]:
+    """What a port serves. A handshake that fails, or a server behind it that does not answer, is the finding, in `problem`."""
+    try:
+        with Connection(endpoint, tls, Deadline(seconds)) as connection:
+            connection.call("echo", [])
+            return {"endpoint": str(endpoint), **served_certificate(connection.peer_certificate, now), "problem": ""}
+    except OvnError as e:
+        return {"endpoint": str(endpoint), **served_certificate(None, now), "problem": str(e)}

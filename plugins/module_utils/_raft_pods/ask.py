@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The answers of all members of one database that run in pods, and for each that gave none what Kubernetes says about it.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError, Refused
+from .._kubernetes.nodes import node_of, unresponsive_nodes
+from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+from .._kubernetes.pods import list_events, list_pods
+from .._kubernetes.rollout_progress import CONTAINER, runs
+from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.wire import ask_all
+from .._raft.answer import Answer, silent
+from .._raft.ask import Asked, problem_of
+from .._raft.record import parse_record
+from .examine import examine_command, parse_seen
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import Cluster
+
+Pod = dict[str, t.Any]
+
+
+def ask_pods(
+    cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
+) -> Asked:
+    """Everybody at the same time, `timeout` seconds each. Who did not answer in time in an `earlier` round is not asked again."""
+    owner = f"{name}-{database}"
+    pods = list_pods(cluster, namespace, name, database)
+    stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
+    text = ((stored or {}).get("data") or {}).get("record.json")
+    record = parse_record(text) if text else None
+    declared = [member for member, m in record.members.items() if m.state != "absent"] if record else []
+    names = list(dict.fromkeys((*declared, *sorted(pods))))
+    if not names:
+        raise Refused(
+            f"There is no {database} database of the OVNCluster {name} in namespace {namespace}: neither pods nor a state record. "
+            "Compare cluster and namespace with those of ovn_cluster."
+        )
+    command = examine_command("never")
+    gone = unresponsive_nodes(cluster)
+    timed_out = {a.member: a for a in earlier if not a.spoke and any(p.code == "timeout" for p in a.problems)}
+
+    def one(member: str) -> Answer:
+        if member not in pods:
+            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
+        node = gone.get(node_of(pods[member]))
+        if node:
+            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}.")
+        if member in timed_out:
+            return timed_out[member]
+        if not runs(pods[member]):
+            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
+        result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
+        return parse_seen(database, member, result, time.time()).answer
+
+    answers: list[Answer] = []
+    for member, outcome in zip(names, ask_all(names, one, Deadline(timeout + 5))):
+        if isinstance(outcome, OvnError):
+            problem = problem_of(outcome)
+            outcome = silent(member, DATABASE_NAMES[database], problem.code, problem.message)
+        answers.append(outcome)
+    told = _what_kubernetes_says(cluster, namespace, owner, pods, [a.member for a in answers if not a.spoke])
+    answers = [_with_words(answer, told.get(answer.member, "")) for answer in answers]
+    return Asked(answers, len(declared) or None, record.cid if record else None)
+
+
+def _what_kubernetes_says(
+    cluster: Cluster, namespace: str, owner: str, pods: t.Mapping[str, Pod], members: t.Sequence[str]
+) -> dict[str, str]:
+    """Why these pods do not run, the latest word about each."""
+    if not members:
+        return {}
+    events = list_events(cluster, namespace)
+    told: dict[str, str] = {}
+    for member in members:
+        troubles = container_troubles(pods[member]) if member in pods else event_troubles(events, owner, [owner])
+        troubles += event_troubles(events, member, [member])
+        told[member] = troubles[0].rstrip(".") if troubles else ""
+    return told
+
+
+def _with_words(answer: Answer, words: str) -> Answer:
+    if not words or not answer.problems:
+        return answer
+    code, message = answer.problems[0]
+    return silent(answer.member, answer.database, code, f"{message} Kubernetes says: {words}.")

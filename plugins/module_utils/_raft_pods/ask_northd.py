@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The state of every northd that runs in a pod, from one command in each.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.names import selector
+from .._deadline import Deadline
+from .._errors import OvnError
+from .._kubernetes.nodes import node_of, unresponsive_nodes
+from .._kubernetes.pod_diagnosis import container_troubles
+from .._kubernetes.rollout_progress import is_leaving
+from .._northd.central_host import parse_northd_state, parse_version
+from .._ovsdb.wire import ask_all
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import Cluster, ExecResult
+
+CONTAINER = "northd"
+
+# One line each: the state, both connections, the version. A northd that hangs costs one time limit, not four.
+_SCRIPT = """
+ask="ovn-appctl -T 5 -t /run/ovn/ovn-northd.ctl"
+state=$($ask status) || exit
+echo "$state"
+$ask nb-connection-status
+$ask sb-connection-status
+$ask version | head -n 1
+"""
+
+Northd = dict[str, t.Any]
+
+
+def unreachable(reason: str) -> Northd:
+    return {
+        "state": "unreachable",
+        "northbound_connected": None,
+        "southbound_connected": None,
+        "version": "",
+        "reason": reason,
+    }
+
+
+def parse_northd(result: ExecResult) -> Northd:
+    """What the command said, in the form of `ask_northd` on a machine."""
+    lines = result.stdout.splitlines()
+    if result.code != 0 or len(lines) < 4:
+        return unreachable(result.stderr.strip()[-300:] or f"the command in its pod ended with code {result.code}")
+    try:
+        state = parse_northd_state(lines[0])
+    except OvnError as e:
+        return unreachable(str(e))
+    return {
+        "state": state,
+        # Exactly: "not connected" contains "connected", too.
+        "northbound_connected": lines[1].strip() == "connected",
+        "southbound_connected": lines[2].strip() == "connected",
+        "version": parse_version(lines[3]),
+        "reason": "",
+    }
+
+
+def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float) -> dict[str, Northd]:
+    """By pod, everybody at the same time. Pods that are on their way out do not count."""
+    labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
+    pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_leaving(pod)]
+
+    gone = unresponsive_nodes(cluster)
+
+    def one(pod: dict[str, t.Any]) -> Northd:
+        node = gone.get(node_of(pod))
+        if node:
+            return unreachable(node)
+        if (pod.get("status") or {}).get("phase") != "Running":
+            troubles = "; ".join(container_troubles(pod)) or "it does not run"
+            return unreachable(f"Kubernetes says: {troubles}")
+        command = ["sh", "-c", _SCRIPT]
+        return parse_northd(cluster.exec(namespace, pod["metadata"]["name"], CONTAINER, command, timeout=timeout))
+
+    answers: dict[str, Northd] = {}
+    for pod, outcome in zip(pods, ask_all(pods, one, Deadline(timeout + 5))):
+        answers[pod["metadata"]["name"]] = unreachable(str(outcome)) if isinstance(outcome, OvnError) else outcome
+    return dict(sorted(answers.items()))

@@ -1,0 +1,258 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The `RaftBackend` of a database whose members are pods: how they are observed, where the record is, and how each step is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import typing as t
+
+from .._api.witness_map import IsDue, differs
+from .._deadline import Deadline
+from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._kubernetes.moment import seconds
+from .._kubernetes.rollout_progress import CONTAINER
+from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
+from .._raft.foresee import play
+from .._raft.gates import gate_reason
+from .._raft.observation import Observation
+from .._raft.plan import plan_round
+from .._raft.record import Record
+from .._raft.rounds import converge
+from .._raft.step import Round, Run, Step, Unexamined, unexamined
+from .observed import Context, ObservedDatabase
+from .record_store import RecordStore
+from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
+
+# Seconds after its start in which a server is expected to find the others: a cluster's DNS keeps "no such name" for up to 30 s, and so does the
+# server's own resolver; then there may be an election.
+_FINDS_OTHERS = 90.0
+_PAUSE = 2.0  # after a step that was refused for the moment
+
+
+class Scale(t.Protocol):
+    """Brings the StatefulSet to a number of pods. `seen` is the StatefulSet as it was observed: `Changed` if it is another one now."""
+
+    def __call__(self, replicas: int, seen: t.Mapping[str, t.Any] | None) -> None: ...
+
+
+class DatabaseRollout(ObservedDatabase):
+    def __init__(
+        self,
+        context: Context,
+        run: Run,
+        store: RecordStore,
+        scale: Scale,
+        replicas: int,
+        *,
+        election_timer: int,
+        stateful_set: t.Callable[[], dict[str, t.Any] | None],
+        template_changed: bool = False,
+        witness: WitnessStore | None = None,
+    ) -> None:
+        super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
+        self.witness, self._forgot = witness, False
+        self.scale, self.election_timer = scale, election_timer
+        self.warnings: list[str] = []
+        self.founding = False  # check mode: whether the run will create the cluster
+        self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
+        self.deadline, self.wait_timeout = Deadline(0), 0.0
+        self._world: dict[str, Observation] = {}
+        self._starts_since: float | None = None  # since when servers that have just started are waited for
+        self._hindered = ""  # why a step was not taken when it was its turn
+
+    # --- acting ----------------------------------------------------------------------------------------------------------
+
+    def foresee(self) -> None:
+        """Check mode: the whole ordered plan."""
+        seen, record = self.look(), self.store.read()
+        for name in self.gone & set(self.run.declared):
+            seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
+        self._world, anew = self.seen, self.foresee_anew(self.gone)
+        try:
+            decided = plan_round(self.run, seen, gate_reason)
+        except Unexamined:
+            coming = anew | self.members_without_pods()
+            if set(unexamined(self.run, list(seen.values()))) - coming:
+                raise
+            self.warnings.append(
+                f"What follows for {self.run.database} is known when {', '.join(sorted(coming))} runs."
+            )
+            return
+        self.founding = decided.founding
+        self.warnings += decided.warnings
+        steps, self._world = play(self.run, self.seen, gate_reason)
+        self.steps += steps
+        if decided.record and not self.steps:
+            self.steps.append(f"write the state record of {self.run.database}")
+
+    @property
+    def will_be_whole(self) -> bool:
+        """Check mode: whether every declared member takes part when the plan is carried out."""
+        return not self._apart(self._world)
+
+    def roll_out(self, deadline: Deadline, wait_timeout: float) -> None:
+        """One safe step after the other. A run that ends anywhere in here is finished by the next one. `wait_timeout` is that of the whole run."""
+        self.deadline, self.wait_timeout = deadline, wait_timeout
+        self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
+        try:
+            self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
+            # What was observed before the witness was given up is given up, too.
+            if not self._forget_witness("accept what was lost"):
+                with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
+                    self._keep_witness(differs_meaningfully)
+        except (Refused, TimedOut, Unreachable) as e:
+            raise self._explained(e) from e
+
+    def _explained(self, error: OvnError) -> OvnError:
+        """The same, with what Kubernetes says about it. It says nothing about other runs."""
+        if "holder" in error.details:
+            return error
+        known = str(error)
+        words = [self._hindered, "" if "Kubernetes says" in known else self._trouble()]
+        more = " ".join(word for word in words if word and word not in known)
+        return type(error)(f"{known} {more}".rstrip(), **error.details)
+
+    # --- the backend -----------------------------------------------------------------------------------------------------
+
+    def observe(self) -> dict[str, Observation]:
+        self.await_examined(self.deadline)  # each time: a command in a pod may fail once on a busy node
+        for name in self._starting():
+            self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
+        return self.seen
+
+    def acquire(self, step: str) -> bool:
+        if self.deadline.expired:
+            raise TimedOut(
+                f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
+            )
+        fresh = self.context.lease.take(step)
+        return self._forget_witness(step) or fresh
+
+    def able_to_start(self) -> t.Collection[str]:
+        """A pod starts its member as soon as the record lets it."""
+        return list(self.run.declared)[: self.replicas]
+
+    def report(self, decided: Round) -> None:
+        """A module can only tell when it has ended, so there is nobody to report to meanwhile."""
+
+    def write_record(self, record: Record, step: Step | None) -> None:
+        if step is not None and step.action == "start":
+            self._look_again(step)  # this record is what lets the member start
+        self.context.lease.check()
+        self.store.write(record, self.election_timer)
+        self.members.poke(record)
+        if not self.steps and (step is None or step.action == "wait"):
+            self._note(f"write the state record of {self.run.database}")  # else it belongs to the step that it records
+
+    def execute(self, step: Step, record: Record) -> None:
+        try:
+            self._execute(step, record)
+        except Changed as e:
+            self._hindered = str(e)
+            time.sleep(min(_PAUSE, self.deadline.left()))
+            raise
+        self._hindered = ""
+
+    def _execute(self, step: Step, record: Record) -> None:
+        if step.action == "start":
+            self._make_room(step)
+        elif step.action != "wait":
+            self._look_again(step)
+        if step.action != "wait":
+            # What a launcher remembers ends with its pod, and the next pod reads what is written now.
+            self._keep_witness(differs, holds_lease=True)
+            self._note(step.reason)
+        self.members.take(step, record, self.deadline)
+
+    def _keep_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
+        """Write down how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
+        record = self.store.read()
+        if self.witness is None or record is None or not record.cid:
+            return
+        now = observed_witness(record, self.seen.values(), self.remembered)
+        ours = known_members(record, self.seen.values())
+        if holds_lease:
+            self.context.lease.check()
+
+        def change(stored: ClusterWitness) -> ClusterWitness:
+            known = of_recorded_cluster(stored, record, ours) if holds_lease else stored
+            return merge_cluster_witness(known, now)
+
+        try:
+            self.witness.update(change, is_due)
+        except Conflict as e:
+            raise Changed(str(e)) from e
+
+    def _forget_witness(self, step: str) -> bool:
+        """Forget once what is known of newer files, if the operator accepts older ones; else each start would refuse them again."""
+        record = self.store.read()
+        if not self.run.accept_rollback or self._forgot or self.witness is None or record is None or not record.cid:
+            return False
+        self._forgot = True
+        self.context.lease.take(step)
+        self.context.lease.check()
+        cid = record.cid
+        self.witness.update(lambda _stored: ClusterWitness(cid))
+        self.members.forget_witness(self.witness.read_text, self.deadline)
+        return True
+
+    def _look_again(self, step: Step) -> None:
+        """`Changed` if a target of the step is no longer as it was when the step was planned."""
+        before, self.pods = self.pods, self.members.pods()
+        now = self._look_at(list(step.expects))
+        for name, expected in step.expects.items():
+            if name not in now:
+                raise Changed(f"{name} cannot be examined any more: {self.unknown.get(name, 'it does not answer')}.")
+            if now[name].target() != expected or _uid(before.get(name)) != _uid(self.pods.get(name)):
+                raise Changed(f"{name} has changed since this step was planned: {step.reason}.")
+
+    def _starting(self) -> list[str]:
+        """Servers that run, have just started and do not take part yet; nobody, once that has lasted too long: they start again and again."""
+        if not self.context.wait:
+            return []
+        servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
+        # Clocks of nodes may be ahead.
+        young = [name for name in servers if abs(self.context.now() - _started_at(self.pods[name])) < _FINDS_OTHERS]
+        now = time.monotonic()
+        if not self._apart(self.seen):
+            self._starts_since = None
+        elif young and self._starts_since is None:
+            self._starts_since = now
+        return young if self._starts_since is not None and now - self._starts_since <= _FINDS_OTHERS else []
+
+    def _make_room(self, step: Step) -> None:
+        """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
+        order = list(self.run.declared)
+        needed = max(order.index(name) for name in step.members) + 1
+        if needed > self.replicas:
+            self.context.lease.check()
+            self.scale(needed, self.set)
+            self.replicas = needed
+
+
+def _uid(pod: t.Mapping[str, t.Any] | None) -> str:
+    return str(pod["metadata"].get("uid", "")) if pod else ""
+
+
+def _started_at(pod: t.Mapping[str, t.Any]) -> float:
+    """When the container of the database did, in seconds since 1970; long ago if it does not run."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    running = [(one.get("state") or {}).get("running") or {} for one in containers if one["name"] == CONTAINER]
+    return max((seconds(one.get("startedAt")) for one in running), default=0.0)
+
+
+def raise_together(failures: t.Sequence[BaseException]) -> None:
+    """What stopped one database and what stopped the other, in one error."""
+    if not failures:
+        return
+    first, *others = failures
+    if isinstance(first, OvnError) and others:
+        raise type(first)(" ".join(str(error) for error in failures), **first.details) from first
+    raise first

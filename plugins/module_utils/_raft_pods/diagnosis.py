@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Asks Kubernetes why pods do not run, for an error message.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import OvnError
+from .._kubernetes.client import Cluster
+from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+
+_MOST = 5  # messages; more of them say the same
+
+
+def describe(cluster: Cluster, namespace: str, owner: str, names: t.Collection[str]) -> str:
+    """One text for an error message, empty if Kubernetes sees nothing wrong."""
+    try:
+        pods = [pod for pod in cluster.list("v1", "Pod", namespace) if pod["metadata"]["name"] in names]
+        troubles = [trouble for pod in pods for trouble in container_troubles(pod)]
+        troubles += event_troubles(cluster.list("v1", "Event", namespace), owner, names)
+    except OvnError as e:
+        return f"(Why cannot be told: {e})"
+    distinct = list(dict.fromkeys(text.rstrip(".") for text in troubles))
+    return f"Kubernetes says: {'; '.join(distinct[:_MOST])}." if distinct else ""

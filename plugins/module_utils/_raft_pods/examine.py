@@ -1,0 +1,329 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What one command in the pod of a database member tells of it: the file, the mounted record, the server's own words. Pure.
+
+The command needs nothing of this collection but the launcher's verb `state`, so pods of an older version can be examined as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing as t
+
+from .._database.schema_update import Schemas
+from .._errors import BadAnswer, OvnError
+from .._kubernetes.rollout_progress import is_leaving, is_outdated
+from .._ovsdb.server import DATABASE_NAMES, SERVER_QUERY, databases_in
+from .._raft.answer import Answer, Problem, silent
+from .._raft.ask import problem_of, told_by_server
+from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
+from .._raft.observation import Observation
+from .._raft.parse import parse_cluster_status
+from .._raft.start_check import Space, find_space_problem
+from .._raft.witness import Witness, number_or_none, parse_witness
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import ExecResult
+
+LAUNCHER = "/scripts/ovn-raft-launcher"
+# Reading a large database takes minutes, and a restart would start that anew.
+_LOADING_SECONDS = 600
+
+# Each part begins with @NAME CODE, and its lines with a blank: nothing that a program says can pass for a part of its own.
+# Two samples of a leader, as the gates want them.
+_SCRIPT = """
+case $OVN_DATABASE in
+northbound) stem=ovnnb_db database=OVN_Northbound schema=/usr/share/ovn/ovn-nb.ovsschema ;;
+*) stem=ovnsb_db database=OVN_Southbound schema=/usr/share/ovn/ovn-sb.ovsschema ;;
+esac
+ctl=$OVN_RUN_DIR/$stem.ctl
+part() {
+    name=$1
+    shift
+    printf '@%s\\n' "$name" >&2
+    text=$("$@")
+    code=$?
+    printf '@%s %s\\n' "$name" "$code"
+    printf '%s\\n' "$text" | sed 's/^/ /'
+}
+process() {
+    pid=$(cat "$OVN_RUN_DIR/$stem.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
+    tr '\\0' '\\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF -- "$OVN_DB_FILE" || return 1
+    echo "$(($(date +%s) - $(stat -c %Y "$OVN_STATE_DIR/state")))"
+}
+part status ovs-appctl -T 5 -t "$ctl" cluster/status "$database"
+if [ "$code" -eq 0 ]; then
+    case $text in *'Role: leader'*)
+        sleep 0.1
+        part status ovs-appctl -T 5 -t "$ctl" cluster/status "$database" ;;
+    esac
+fi
+[ "$code" -ge 128 ] || part version ovs-appctl -T 5 -t "$ctl" version
+part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
+served=$code
+case $code$text in 0*'"connected":true'*) connected=yes ;; *) connected=no ;; esac
+# A member that takes part is the better witness of itself: of its file only the presence counts.
+presence() {
+    if [ -s "$OVN_DB_FILE" ]; then class=member
+    elif [ -e "$OVN_DB_FILE" ]; then class=empty
+    elif [ -d "${OVN_DB_FILE%/*}" ]; then class=none
+    else class=unknown; fi
+    printf '%s\\n' "class=$class" cid= sid= reason= decision= detail=
+}
+local_witness() { cat "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}" 2>/dev/null || :; }
+witnesses() { local_witness; cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :; }
+space() { stat -f -c 'free=%a*%S' "${OVN_DB_FILE%/*}" && stat -L -c 'file=%s' "$OVN_DB_FILE"; }
+schemas() {
+    ovsdb-client -t 3 get-schema-version "unix:$OVN_RUN_DIR/$stem.sock" "$database" && ovsdb-tool schema-version "${OVN_SCHEMA:-$schema}"
+}
+case $3$served in always0) part schema schemas ;; esac
+part process process
+part launcher cat "$OVN_STATE_DIR/state" "$OVN_STATE_DIR/reason"
+part record cat "$OVN_RECORD_DIR/record.json"
+case $3$connected$served in
+alwaysyes*) part file presence ;;
+always* | silent*[1-9]*) part file timeout 15 sh "$1" state ;;
+esac
+[ "$3" != always ] || { part local_witness local_witness; part witness witnesses; part space space 2>/dev/null; }
+part end true
+"""
+
+
+def examine_command(file: t.Literal["always", "silent", "never"]) -> list[str]:
+    """When to examine the file: always (only its presence if the member takes part), if no server answers, or never."""
+    return ["sh", "-c", _SCRIPT, "sh", LAUNCHER, json.dumps(SERVER_QUERY), file]
+
+
+EXAMINE = examine_command("always")
+
+
+class _Part(t.NamedTuple):
+    code: int
+    text: str
+    error: str
+
+
+class Seen(t.NamedTuple):
+    """What the command said: the answer of the server, and what only the pod knows. `decision` is what the launcher would do with file and record."""
+
+    answer: Answer
+    file: dict[str, str]  # empty if the launcher could not examine it
+    problem: str  # why it cannot be told what the member is
+    loading: bool  # a server is there, but does not answer yet
+    decision: str
+    waiting: str  # the launcher's own words, while it waits
+    revision: int | None  # of the record as the pod sees it
+    witness: Witness
+    space: Space
+
+    @property
+    def running(self) -> bool:
+        return self.answer.spoke or self.loading
+
+
+def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.0) -> Seen:
+    """`taken` is the time of the command, seconds since 1970."""
+    parts = _parts(result)
+    answer = _answer(DATABASE_NAMES[database], member, parts, taken)
+    file, problem = dict[str, str](), ""
+    told = parts["file"][-1] if "file" in parts else _Part(result.code, "", "the command was cut off")
+    if told.code == 0:
+        file = dict(line.split("=", 1) for line in told.text.splitlines() if "=" in line)
+    elif "file" in parts:  # that says nothing about the data
+        words = (
+            f"The launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'it said nothing'}"
+        )
+        file = {"class": "unknown", "cid": "", "sid": "", "reason": words, "detail": ""}
+    if not {"class", "cid", "sid", "reason", "detail"} <= file.keys():  # the last one shows that nothing was cut off
+        problem = f"its launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'no words'}"
+    if "end" not in parts:
+        problem = "the command was cut off"
+    age = parts["process"][-1] if "process" in parts else None
+    loading = not answer.spoke and age is not None and age.code == 0
+    if loading and age is not None and _number(age.text) >= _LOADING_SECONDS:
+        loading = False
+        problem = f"its server runs, but does not answer since {age.text.strip()} s. It hangs: look at its log, then delete the pod {member}"
+    words = parts["launcher"][-1].text.strip() if "launcher" in parts else ""
+    state, _newline, reason = words.partition("\n")
+    waiting = reason if state in ("ask", "refuse", "idle") and not answer.spoke else ""
+    if waiting:
+        answer = dataclasses.replace(
+            answer, problems=(Problem("unreachable", f"No server runs in the pod: {waiting}"),)
+        )
+    return Seen(
+        answer=answer,
+        file=file,
+        problem=problem,
+        loading=loading,
+        decision=file.get("decision", ""),
+        waiting=waiting,
+        revision=_revision(parts["record"][-1].text) if "record" in parts else None,
+        witness=parse_witness(parts["witness"][-1].text if "witness" in parts else ""),
+        space=_space(parts["space"][-1].text if "space" in parts else ""),
+    )
+
+
+def parse_examination(
+    database: str,
+    member: str,
+    result: ExecResult | None,
+    pod: t.Mapping[str, t.Any],
+    update_revision: str,
+    record: dict[str, t.Any] | None,
+    *,
+    taken: float = 0.0,
+) -> Observation | None:
+    """One member as a plan sees it; None if it is not known what it is.
+
+    `result` is None if the command could not be run, `record` is the one that counts, not what the pod sees of it.
+    """
+    if result is None or is_leaving(pod):
+        return None
+    seen = parse_seen(database, member, result, taken)
+    if seen.problem:
+        return None
+    answer, server, status = seen.answer, seen.answer.server, seen.answer.status
+    connected = bool(server and server.connected)
+    cid, sid = answer.cluster_id, answer.server_id
+    if server is not None:
+        cid, sid = server.cluster_id or cid, server.server_id or sid
+    file_sid = sid if connected else seen.file["sid"] or None
+    running_index = status.log_next - 1 if status is not None and status.log_next > 0 else None
+    return Observation(
+        member,
+        file_class=seen.file["class"],
+        file_cid=cid if connected else seen.file["cid"] or None,
+        file_sid=file_sid,
+        file_reason=seen.file["reason"],
+        record=record,
+        running=seen.running,
+        connected=connected,
+        leader=bool(server and server.leader),
+        cid=cid,
+        sid=sid,
+        last_term=None if running_index is not None else number_or_none(seen.file.get("last_term")),
+        last_index=running_index if running_index is not None else number_or_none(seen.file.get("last_index")),
+        witness_index=seen.witness.index_of(sid or file_sid),
+        witnesses=seen.witness.by_short_sid(),
+        start_problem=find_space_problem(f"pod {member}", seen.space),
+        file_bytes=seen.space.file,
+        free_bytes=seen.space.free,
+        listed={listed.sid: listed.address for listed in status.servers} if status else {},
+        restart_reason="its pod template has changed" if seen.running and is_outdated(pod, update_revision) else "",
+        answer=answer.as_dict(),
+    )
+
+
+def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
+    """Why `parse_examination` did not tell what the member is."""
+    if is_leaving(pod):
+        return "its pod is on its way out"
+    return parse_seen(database, member, result).problem
+
+
+def schemas_in(result: ExecResult) -> Schemas:
+    """Of the database that the server has, and of the image."""
+    told = _parts(result).get("schema", [_Part(1, "", "")])[-1]
+    versions = told.text.split()
+    return Schemas(*versions) if told.code == 0 and len(versions) == 2 else Schemas(None, None)
+
+
+def local_witness_in(result: ExecResult) -> ClusterWitness:
+    """Return what the launcher itself remembers, without what Kubernetes has told it."""
+    return parse_cluster_witness(_parts(result).get("local_witness", [_Part(1, "", "")])[-1].text)
+
+
+def _parts(result: ExecResult) -> dict[str, list[_Part]]:
+    errors: dict[str, str] = {}
+    name = ""
+    for line in result.stderr.splitlines():
+        if line.startswith("@"):
+            name = line[1:]
+            errors[name] = ""
+        else:
+            errors[name] = f"{errors.get(name, '')}{line}\n"
+    found: dict[str, list[_Part]] = {}
+    for line in result.stdout.splitlines():
+        if line.startswith("@"):
+            name, _blank, code = line[1:].partition(" ")
+            found.setdefault(name, []).append(_Part(_number(code), "", errors.get(name, "")))
+        elif name in found:
+            last = found[name][-1]
+            found[name][-1] = last._replace(text=f"{last.text}{line[1:]}\n")
+    return found
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as e:
+        raise BadAnswer(f"A command in a pod said {text!r} where a number is expected.") from e
+
+
+def _space(text: str) -> Space:
+    """Of the lines `free=BLOCKS*BYTES` and `file=BYTES`; the second is missing if there is no file."""
+    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    blocks, _times, size = told.get("free", "").partition("*")
+    known = blocks.isdigit() and size.isdigit()
+    return Space(number_or_none(told.get("file")), int(blocks) * int(size) if known else None)
+
+
+def _revision(text: str) -> int | None:
+    try:
+        return int(json.loads(text)["revision"])
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: float) -> Answer:
+    problems: list[Problem] = []
+    found: dict[str, t.Any] = {}
+    for name, told in (("status", _told_by_control), ("server", _told_by_socket)):
+        if name not in parts:
+            continue
+        try:
+            told_parts = told(member, database, parts[name])
+        except OvnError as e:
+            told_parts = {"problems": (problem_of(e),)}
+        # A dead or frozen process is told once, not for each of its sockets.
+        problems.extend(p for p in told_parts.pop("problems", ()) if p.code not in {known.code for known in problems})
+        found.update(told_parts)
+    version = parts.get("version", [_Part(1, "", "")])[-1]
+    if version.code == 0:
+        found["version"] = version.text
+    if not found and not parts:
+        return silent(member, database, "bad_answer", f"Pod {member} said nothing of its database.")
+    return Answer(member, database, **found, problems=tuple(problems), taken=taken)
+
+
+def _told_by_control(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
+    last = samples[-1]
+    if last.code != 0:
+        return {"problems": (_refusal(member, database, last, "control socket"),)}
+    parse_cluster_status(last.text)
+    return {"cluster_status": last.text, "earlier_status": samples[0].text if len(samples) > 1 else None}
+
+
+def _told_by_socket(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
+    told = samples[-1]
+    if told.code != 0:
+        return {"problems": (_refusal(member, database, told, "database socket"),)}
+    try:
+        rows = databases_in(json.loads(told.text), f"Pod {member}")
+    except ValueError as e:
+        raise BadAnswer(f"Pod {member} answered a query of _Server with {told.text[:200]!r}.") from e
+    return told_by_server(f"Pod {member}", database, rows)
+
+
+def _refusal(member: str, database: str, part: _Part, place: str) -> Problem:
+    words = part.error.strip()[-300:]
+    if "unknown cluster" in words or "not a valid command" in words:
+        told = f"Pod {member} knows no cluster {database}: the server left it, or it serves another database."
+        return Problem("no_database", told)
+    if part.code >= 128:  # ended by the alarm clock of its time limit
+        return Problem("timeout", f"The {place} of pod {member} does not answer in time: its server is busy or hangs.")
+    return Problem("unreachable", f"No server answers on the {place} of pod {member}: {words}")

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One member on its way to take part: what it says meanwhile, and the little that can be done for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Conflict, Refused
+from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.stuck_pods import delete_idle, is_idle
+from .._raft.record import Record
+from .examine import Seen
+
+if t.TYPE_CHECKING:
+    from .steps import PodMembers
+
+Pod = dict[str, t.Any]
+
+# The kubelet brings a new record within a second of a poke, but may have been poked before it knew of the record.
+_POKE_AGAIN = 5.0
+# The launcher looks every 3 s. Longer than this, it will not change its mind.
+_PATIENCE = 10.0
+# A pod that waits with an old record: with a new pod it gets the new one.
+_RECYCLE = 20.0
+
+
+class Wait:
+    """Waits for one member to take part, and helps where only a poke or a new pod helps."""
+
+    def __init__(self, members: PodMembers, member: str, record: Record, deadline: Deadline) -> None:
+        self.members, self.member, self.record, self.deadline = members, member, record, deadline
+        self.last = "it has no pod"
+        self.uid = ""
+        self.since = time.monotonic()  # of this pod
+        self.poked = self.since
+        self.pokes = 0
+        self.idle: float | None = None  # since when the launcher waits although it sees this record
+
+    def over(self, pod: Pod | None, seen: Seen | None) -> bool:
+        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins anew each time never sees that it does not end."""
+        if pod is None:
+            self.last = "it has no pod"
+            return False
+        now = time.monotonic()
+        if pod["metadata"]["uid"] != self.uid:
+            self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
+        if seen is None:
+            self.last = "its pod does not run yet"
+            # One that crashed now and then starts again by itself, and may serve then.
+            if is_idle(pod) and self.members.outdated({self.member: pod}):
+                self.members.check_lease()
+                delete_idle(self.members.cluster, pod)
+            return False
+        if seen.answer.server is not None and seen.answer.server.connected:
+            return True
+        if seen.running:
+            status = seen.answer.status
+            self.last = f'its status is "{status.status}"' if status else "its server reads the file"
+            self.idle = None
+        elif (seen.revision or 0) < self.record.revision:
+            self.last = f"its pod does not see revision {self.record.revision} of the record yet"
+            if not is_leaving(pod):
+                self._bring_record(now)
+        else:
+            self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
+            self._lose_patience(now, seen)
+        return False
+
+    def _bring_record(self, now: float) -> None:
+        if now - self.since > _RECYCLE:
+            self._recycle()
+        elif now - self.poked > _POKE_AGAIN:
+            self.poked, self.pokes = now, self.pokes + 1
+            self.members.poke_one(self.member, f"{self.record.revision}.{self.pokes}")
+
+    def _lose_patience(self, now: float, seen: Seen) -> None:
+        """No server, although the launcher has seen what the record says: it has a reason."""
+        waits = seen.waiting or (seen.file.get("reason") if seen.decision in ("ask", "refuse", "idle") else "")
+        if not waits:
+            self.idle = None
+            return
+        self.idle = self.idle or now
+        if now - self.idle > _PATIENCE:
+            raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
+
+    def _recycle(self) -> None:
+        """No server runs in it, so a new pod costs nothing. That is asked once more: while the others were asked, the record may have come."""
+        seen = self.members.see([self.member], self.deadline).get(self.member)
+        if seen is None or seen.running or (seen.revision or 0) >= self.record.revision:
+            return
+        self.members.check_lease()
+        with contextlib.suppress(Conflict):  # there is a new one already
+            self.members.cluster.delete("v1", "Pod", self.member, self.members.namespace, uid=self.uid)
+        self.since = time.monotonic()

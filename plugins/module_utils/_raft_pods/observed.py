@@ -1,0 +1,313 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One Raft database whose members are pods, as a run sees it: who says what, who is away and why, and who is worth waiting for.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import time
+import typing as t
+
+from .._database.schema_update import Schemas
+from .._deadline import Deadline
+from .._errors import OvnError
+from .._kubernetes.client import Cluster, ExecResult
+from .._kubernetes.lease import RunLease
+from .._kubernetes.rollout_progress import is_outdated, runs, update_revision
+from .._kubernetes.stuck_pods import backs_off, delete_idle, has_started, is_idle
+from .._raft.answer import Answer, silent
+from .._raft.cluster_witness import ClusterWitness
+from .._raft.observation import Observation
+from .._raft.step import Run
+from .._raft.verdict import Verdict, assess
+from .._raft.view import majority
+from .diagnosis import describe
+from .examine import EXAMINE, local_witness_in, parse_examination, schemas_in, unknown_because
+from .record_store import RecordStore
+from .steps import PodMembers
+
+_EXEC_SECONDS = 25  # the command asks several times, each with its own limit
+_EXAMINED_SECONDS = 60  # for a pod that runs, or that nobody needs; one that hangs longer is told as unknown
+# A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
+_AGAIN_SECONDS = 3
+
+
+@dataclasses.dataclass
+class Context:
+    """What both databases of a run share."""
+
+    cluster: Cluster
+    namespace: str
+    name: str
+    lease: RunLease
+    check_mode: bool
+    wait: bool = True
+    _ahead: float | None = None
+
+    def now(self) -> float:
+        """The API server's clock: its stamps say for how long something lasts."""
+        if self._ahead is None:
+            self._ahead = self.lease.server_time().timestamp() - time.time()
+        return time.time() + self._ahead
+
+
+class ObservedDatabase:
+    def __init__(
+        self,
+        context: Context,
+        run: Run,
+        store: RecordStore,
+        replicas: int,
+        stateful_set: t.Callable[[], dict[str, t.Any] | None],
+        *,
+        template_changed: bool = False,
+    ) -> None:
+        self.context, self.run, self.store, self.replicas = context, run, store, replicas
+        self.stateful_set, self.template_changed = stateful_set, template_changed
+        self.members = PodMembers(
+            context.cluster,
+            context.namespace,
+            context.name,
+            run.database,
+            context.now,
+            self._check_lease,
+        )
+        self.pods: dict[str, dict[str, t.Any]] = {}
+        self.set: dict[str, t.Any] | None = None
+        self.seen: dict[str, Observation] = {}
+        self.remembered: dict[str, ClusterWitness] = {}  # what launchers remember of their own servers, by member
+        self._away: dict[str, float] = {}  # since when members cannot be examined
+        self._met: set[str] = (
+            set()
+        )  # members that were away at an earlier look: what their pods wait for now began in this run
+        self.stuck: dict[str, str] = {}  # member whose pod has to be recreated, and why, as observed last
+        self.schemas = Schemas(None, None)
+        self.unknown: dict[str, str] = {}  # member to why it could not be examined
+        self.steps: list[str] = []
+
+    def _check_lease(self) -> None:
+        self.context.lease.check()
+
+    @property
+    def set_name(self) -> str:
+        return f"{self.context.name}-{self.run.database}"
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps)
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing of it was ever recorded."""
+        return self.store.read() is None
+
+    def look(self) -> dict[str, Observation]:
+        """Every member at the same time. Who could not be examined is missing, never "absent"."""
+        self.unknown, self.schemas = {}, Schemas(None, None)
+        self.pods, self.set = self.members.pods(), self.stateful_set()
+        self.seen = self._look_at(list(self.run.declared))
+        return self.seen
+
+    def _look_at(self, names: t.Sequence[str]) -> dict[str, Observation]:
+        cluster, namespace, pods = self.context.cluster, self.context.namespace, self.pods
+        revision = update_revision(self.set)
+        claims: set[str] | None = None
+        record = self.store.read()
+        as_dict = record.as_dict() if record else None
+        observed: dict[str, Observation] = {}
+        present = [name for name in names if name in pods and not _is_pending(pods[name])]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
+            answers = dict(zip(present, pool.map(self._examine, present)))
+        for name in names:
+            if name in pods and name not in answers:
+                self.unknown[name] = "its pod does not run"
+                continue
+            if name in pods:
+                result = answers[name]
+                if isinstance(result, OvnError):
+                    self.unknown[name] = str(result)
+                    continue
+                told = schemas_in(result)
+                # A pod of the image before tells what that one brings.
+                if told.database is not None and not is_outdated(pods[name], revision):
+                    self.schemas = told
+                parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
+                if parsed is not None:
+                    observed[name] = self._with_due_restart(parsed)
+                    self.remembered[name] = local_witness_in(result)
+                else:
+                    self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
+                continue
+            # A claim may hold the member's file, whatever the record says of it: only its launcher can tell (R26).
+            self.unknown[name] = "it has a claim, but no pod"
+            if claims is None:
+                claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace)}
+            if f"data-{name}" not in claims:
+                observed[name] = Observation(name, record=as_dict, installed=False)
+        return observed
+
+    def _examine(self, pod: str) -> ExecResult | OvnError:
+        try:
+            return self.context.cluster.exec(
+                self.context.namespace, pod, "database", list(EXAMINE), timeout=_EXEC_SECONDS
+            )
+        except OvnError as e:
+            if e.details.get("http_status") in (401, 403):
+                raise  # asking again helps nobody
+            return e
+
+    def _with_due_restart(self, o: Observation) -> Observation:
+        if self.template_changed and o.running and not o.restart_reason:
+            return dataclasses.replace(o, restart_reason="its pod template has changed")
+        return o
+
+    def verdict(self) -> Verdict:
+        """What all members say together, as ovn_raft_status would put it."""
+        answers = []
+        for name in self.run.declared:
+            o = self.seen.get(name)
+            answers.append(
+                Answer.from_dict(o.answer)
+                if o is not None and o.answer
+                else silent(name, self.run.database, "unreachable", f"Pod {name} does not run.")
+            )
+        record = self.store.read()
+        return assess(answers, len(self.run.declared), record.cid if record else None)
+
+    def absentees(self) -> str:
+        """Who does not take part although nothing can be done about it now, and why; empty if all do."""
+        away = self._apart(self.seen)
+        if not away:
+            return ""
+        return f"{self.run.database}: {', '.join(away)} does not take part. {self._trouble()} Run again when its pod runs.".replace(
+            "  ", " "
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Every declared member has its pod and takes part: nothing else is going on."""
+        return not self._apart(self.seen) and self.replicas == len(self.run.declared)
+
+    def _apart(self, world: t.Mapping[str, Observation]) -> list[str]:
+        """Declared members that do not take part in this world."""
+        return [name for name in self.run.declared if not (name in world and world[name].connected)]
+
+    @property
+    def leader(self) -> Observation | None:
+        return next((o for o in self.seen.values() if o.leader and o.connected), None)
+
+    def await_examined(self, deadline: Deadline) -> None:
+        """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
+        wanted = list(self.run.declared)[: self.replicas]
+        while True:
+            self.look()
+            now, waiting = time.monotonic(), self._waiting()
+            self._away = {name: self._away.get(name, now) for name in waiting}
+            self.members.waited.forget(set(wanted) - set(waiting))
+            if not waiting:
+                self.stuck = {}
+                return
+            self.stuck = self._stuck(waiting)
+            self._met.update(waiting)
+            # A stuck pod runs only after it was recreated, which is for the rounds to decide.
+            coming = [] if self.stuck else self._coming(waiting, now)
+            if not coming or deadline.expired:
+                return
+            self.members.wait_for_pods(coming, deadline.within(5))
+
+    def members_without_pods(self) -> set[str]:
+        """Return the members whose claims are there and whose pods the StatefulSet has yet to create; empty for a run that does not wait for them."""
+        named = list(self.run.declared)[: self.replicas]
+        return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
+
+    def foresee_anew(self, gone: t.Collection[str]) -> set[str]:
+        """Check mode: members whose pods a run makes anew before anything else, but for those whose pods are `gone` by then."""
+        stuck = self._stuck([name for name in self._waiting() if name not in gone])
+        for name, why in stuck.items():
+            self._note_anew(name, why)
+        return set(stuck)
+
+    def _waiting(self) -> list[str]:
+        """Members that the StatefulSet wants and that cannot be examined."""
+        wanted = list(self.run.declared)[: self.replicas]
+        return [name for name in wanted if name not in self.seen or not self.seen[name].installed]
+
+    @property
+    def _serves(self) -> bool:
+        connected = [o for o in self.seen.values() if o.connected]
+        return self.leader is not None and len(connected) >= majority(len(self.run.declared))
+
+    def _coming(self, waiting: t.Sequence[str], now: float) -> list[str]:
+        """Those who are worth waiting for."""
+        away = {name: now - self._away[name] for name in waiting}
+        running = [name for name in waiting if name in self.pods and runs(self.pods[name])]
+        limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
+        coming = [name for name in running if away[name] < limit]
+        unneeded = {name for name in waiting if not self._is_needed(name)}
+        idle = [
+            name for name in waiting if name not in running and (name not in unneeded or away[name] < _EXAMINED_SECONDS)
+        ]
+        if idle and self.context.wait:
+            for name, outlook in self.members.outlooks(idle, self.pods, unneeded).items():
+                if not outlook.hopeless:
+                    coming.append(name)
+        return coming
+
+    def _is_needed(self, name: str) -> bool:
+        """Whether the others do not serve without it, or it never took part: then it is waited for as long as that can help."""
+        record = self.store.read()
+        member = record.members.get(name) if record is not None else None
+        return not self._serves or member is None or member.state != "confirmed"
+
+    def recreate_stuck_pods(self, deadline: Deadline) -> bool:
+        """Delete the pods that were observed to start never, for want of an image for example; return whether there were any.
+
+        Their StatefulSet creates them again. Those that have changed meanwhile are observed again.
+        """
+        if not self.stuck or deadline.expired:
+            return False
+        self.context.lease.take(f"make {', '.join(self.stuck)} anew")
+        for name, why in self.stuck.items():
+            if delete_idle(self.context.cluster, self.pods[name]):
+                self._away[name] = time.monotonic()
+                self._note_anew(name, why)
+        self.members.wait_for_pods(list(self.stuck), deadline.within(5))
+        return True
+
+    def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
+        """Pods to make anew, and why. No controller replaces them by itself."""
+        idle = {name: self.pods[name] for name in waiting if name in self.pods and is_idle(self.pods[name])}
+        outdated = idle if self.template_changed else self.members.outdated(idle)
+        due = {
+            name: f"its template has changed, and {'it ended at once each time' if has_started(pod) else 'it never started'}"
+            for name, pod in outdated.items()
+        }
+        pausing = [name for name, pod in idle.items() if backs_off(pod) and not has_started(pod)]
+        for name in pausing:
+            # The image may be there by now, and nobody waits for a kubelet that pauses.
+            if self.context.wait and name not in self._met and self._is_needed(name):
+                due.setdefault(name, "its image is pulled again at once, and it never started")
+        return due
+
+    def _note_anew(self, name: str, why: str) -> None:
+        self._note(f"make the pod {name} anew: {why}")
+
+    def _note(self, words: str) -> None:
+        if words not in self.steps:
+            self.steps.append(words)
+
+    def _trouble(self) -> str:
+        said = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
+        return " ".join(
+            [*(f"{name}: {why.rstrip('.')}." for name, why in self.unknown.items() if name not in self.seen), said]
+        ).strip()
+
+
+def _is_pending(pod: t.Mapping[str, t.Any]) -> bool:
+    """Nothing runs in it, and a command would only be refused."""
+    return (pod.get("status") or {}).get("phase") == "Pending" and not runs(pod)

@@ -1,0 +1,298 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One step of a plan on members that are pods. It decides nothing: the plan does, and the launcher in the pod acts by what the record says.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._kubernetes.pod_startup import Outlook, outlook
+from .._kubernetes.pods import list_events, list_pods
+from .._kubernetes.rollout_progress import CONTAINER, is_outdated, is_ready, runs, update_revision
+from .._kubernetes.wait_tracker import Waited
+from .._ovsdb.server import DATABASE_NAMES, STEMS
+from .._ovsdb.wire import ask_all
+from .._raft.answer import Answer
+from .._raft.outcomes import check_unresponsive, lists, not_joined, settled, still_listed
+from .._raft.record import Record
+from .._raft.step import Step
+from .examine import Seen, examine_command, parse_seen
+from .joining import Wait
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import Cluster, ExecResult
+
+Pod = dict[str, t.Any]
+
+RECORD_ANNOTATION = "ovn.c5c3.io/record"
+_EXEC_SECONDS = 25.0  # the command asks several times, each with its own limit
+_LOOKS_EVERY = 1.0
+_WAIT_SECONDS = 2.0
+# Who makes pods and who judges them had the time to do so once.
+_FIRST_LOOK = 5.0
+
+
+# A kubelet shows a changed ConfigMap within seconds if the pod is patched, else within about a minute.
+_FORGET_SECONDS = 90.0
+_ATTEMPTS = 3  # to reach a pod that fails a command
+_FORGET = """rm -f "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}"
+cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :"""
+
+
+class PodMembers:
+    """The pods of one database: pod NAME-DATABASE-INDEX is the member of that name."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        name: str,
+        database: str,
+        now: t.Callable[[], float] = time.time,
+        check_lease: t.Callable[[], None] = lambda: None,
+    ) -> None:
+        """`now` is the API server's clock, seconds since 1970. `check_lease` raises an error if this run has no right to act any more."""
+        self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
+        self.now, self.check_lease = now, check_lease
+        self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
+        self._looked = 0.0
+
+    def take(self, step: Step, record: Record, deadline: Deadline) -> None:
+        if step.action == "start":
+            self._start(step.members, record, deadline)
+        elif step.action == "stop":
+            self._stop(step.members, deadline)
+        elif step.action == "restart":
+            self._restart(step.members, record, deadline)
+        elif step.action == "kick":
+            self._kick(step.members[0], step.sid or "", deadline)
+        else:
+            self._wait(step.members, deadline.within(_WAIT_SECONDS))
+
+    # --- looking ---------------------------------------------------------------------------------------------------------
+
+    def pods(self) -> dict[str, Pod]:
+        return list_pods(self.cluster, self.namespace, self.name, self.database)
+
+    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]:
+        """What the pods say, all asked at once; those that cannot be asked are missing."""
+        limit = min(_EXEC_SECONDS, max(5.0, deadline.left()))
+        command = examine_command("silent")
+
+        def one(member: str) -> Seen:
+            result = self.cluster.exec(self.namespace, member, CONTAINER, command, timeout=limit)
+            return parse_seen(self.database, member, result, time.time())
+
+        outcomes = zip(members, ask_all(list(members), one))
+        return {member: outcome for member, outcome in outcomes if not isinstance(outcome, OvnError)}
+
+    def wait_for_pods(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """Until the databases' containers of these pods run, no longer than the deadline; those that run all get a moment."""
+        while True:
+            time.sleep(min(0.5, deadline.left()))
+            pods = self.pods()
+            if all(member in pods and runs(pods[member]) for member in members) or deadline.expired:
+                return
+
+    def outlooks(
+        self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
+    ) -> dict[str, Outlook]:
+        """Of pods that do not run."""
+        self.waited.look(members, pods)
+        events = list_events(self.cluster, self.namespace)
+        owner = f"{self.name}-{self.database}"
+        now, waited = self.now(), self.waited
+        return {
+            m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m)), needed=m not in unneeded)
+            for m in members
+        }
+
+    def _refuse_hopeless(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
+        """An error if one of these, which are waited for, will not come by itself."""
+        self.waited.look(members, pods)
+        now = time.monotonic()
+        idle = [
+            member
+            for member in members
+            if self.waited.lasts(member) > _FIRST_LOOK and not (member in pods and runs(pods[member]))
+        ]
+        if not idle or now - self._looked < _FIRST_LOOK:
+            return
+        self._looked = now
+        for member, seen in self.outlooks(idle, pods).items():
+            if seen.hopeless:
+                raise Refused(
+                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
+                    "Put it right, then run again."
+                )
+
+    def outdated(self, pods: t.Mapping[str, Pod]) -> dict[str, Pod]:
+        """Those of them that would be made differently today."""
+        if not pods:
+            return {}
+        owner = self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace)
+        revision = update_revision(owner)
+        return {member: pod for member, pod in pods.items() if is_outdated(pod, revision)}
+
+    # --- the record in the pods ------------------------------------------------------------------------------------------
+
+    def poke(self, record: Record) -> None:
+        """Let the kubelets look for the new record now; by themselves they do so every minute."""
+        for member in self.pods():
+            self.poke_one(member, str(record.revision))
+
+    def poke_one(self, member: str, value: str) -> None:
+        patch = {"metadata": {"annotations": {RECORD_ANNOTATION: value}}}
+        try:
+            self.cluster.patch("v1", "Pod", member, self.namespace, patch)
+        except Refused as e:
+            if e.details.get("http_status") != 404:
+                raise
+
+    def forget_witness(self, kept: t.Callable[[], str], deadline: Deadline) -> None:
+        """Let the launchers forget how new their files were, and wait until their pods see what Kubernetes keeps now: `kept` reads it."""
+        deadline, attempt = deadline.within(_FORGET_SECONDS), 0
+        since: set[str] = set()
+        while True:
+            since.add(kept())  # the observer goes on writing
+            pods = [member for member, pod in self.pods().items() if runs(pod)]
+            texts = ask_all(pods, self._forget)
+            silent = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
+            outdated = {m for m, text in zip(pods, texts) if isinstance(text, str) and text and text not in since}
+            late = sorted(silent | outdated)
+            if not late or deadline.expired:
+                return
+            if attempt % 5 == 0:
+                for member in late:
+                    self.poke_one(member, f"witness.{attempt}")
+            attempt += 1
+            time.sleep(min(_LOOKS_EVERY, deadline.left()))
+
+    def _forget(self, member: str) -> str:
+        """Return what the pod sees of the ConfigMap, nothing if it does not mount it."""
+        return self.cluster.exec(self.namespace, member, CONTAINER, ["sh", "-c", _FORGET], timeout=15).stdout
+
+    # --- the steps -------------------------------------------------------------------------------------------------------
+
+    def _start(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
+        """Until all of them take part. Their pods may not exist yet: the StatefulSet makes them."""
+        waits = {member: Wait(self, member, record, deadline) for member in members}
+        while waits:
+            pods = self.pods()
+            seen = self.see([member for member in waits if member in pods and runs(pods[member])], deadline)
+            for member in list(waits):
+                if waits[member].over(pods.get(member), seen.get(member)):
+                    del waits[member]
+            self._refuse_hopeless(waits, pods)
+            if waits and deadline.expired:
+                member, wait = next(iter(waits.items()))
+                raise not_joined(self.database, member, deadline, wait.last)
+            if waits:
+                time.sleep(min(_LOOKS_EVERY, deadline.left()))
+
+    def _stop(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """With new pods, whose launchers wait: the record says that these members are replaced."""
+        pods = self.pods()
+        uids = {member: pods[member]["metadata"]["uid"] for member in members if member in pods}
+        for member in uids:
+            self._evict(pods[member])
+        for member, uid in uids.items():
+            self._await_successor(member, uid, deadline)
+
+    def _restart(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
+        """preStop hands the leadership over; the new pod finds the claim, and with it the file. Several at once only while nobody leads."""
+        pods = self.pods()
+        for member in members:
+            if member not in pods:
+                raise Changed(f"Pod {member} is gone: somebody else deleted it.")
+        for member in members:
+            self._evict(pods[member])
+        for member in members:
+            self._await_successor(member, pods[member]["metadata"]["uid"], deadline)
+        self._start(members, record, deadline)
+        for member, found in self.see(members, deadline).items():
+            wanted = record.members[member].sid
+            if wanted and found.answer.server_id not in (None, wanted):
+                raise Refused(
+                    f"The {self.database} member {member} came back as {found.answer.server_id}, not as {wanted}. "
+                    "Has its claim been exchanged? No other member was restarted; look at the claim, then run again."
+                )
+
+    def _evict(self, pod: Pod) -> None:
+        """Evict exactly this pod. Its disruption budget speaks for pods that are ready: one that is not serves nobody, and is deleted."""
+        metadata = pod["metadata"]
+        self.check_lease()
+        try:
+            self.cluster.evict(metadata["name"], self.namespace, metadata["uid"])
+        except Conflict as e:
+            raise Changed(f"Pod {metadata['name']} is another one now: somebody else deleted it.") from e
+        except Refused as e:
+            if e.details.get("http_status") != 429:
+                raise
+            if is_ready(pod):
+                raise Changed(str(e)) from e
+            self.cluster.delete("v1", "Pod", metadata["name"], self.namespace, uid=metadata["uid"])
+
+    def _await_successor(self, member: str, uid: str, deadline: Deadline) -> None:
+        while True:
+            pods = self.pods()
+            pod = pods.get(member)
+            if pod is not None and pod["metadata"]["uid"] != uid and runs(pod):
+                return
+            if pod is None or pod["metadata"]["uid"] != uid:
+                self._refuse_hopeless([member], pods)
+            if deadline.expired:
+                state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
+                raise TimedOut(
+                    f"Pod {member} was deleted, but {state} within {deadline.seconds:g} s. The other members go on; "
+                    "look at kubectl describe of the pod, then run again."
+                )
+            time.sleep(min(0.3, deadline.left()))
+
+    def _kick(self, leader: str, server_id: str, deadline: Deadline) -> None:
+        """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
+        answer = self._answer(leader)
+        if not self._lists(answer, server_id):
+            return
+        check_unresponsive(self.database, answer, server_id)
+        self.check_lease()
+        result = self._appctl(leader, "cluster/kick", DATABASE_NAMES[self.database], server_id)
+        if result.code != 0:
+            raise Refused(
+                f"The {self.database} leader {leader} refused to remove {server_id}: {result.stderr.strip()[-300:]}. Run again."
+            )
+        while self._lists(self._answer(leader), server_id):
+            if deadline.expired:
+                raise still_listed(self.database, server_id, deadline)
+            time.sleep(0.2)
+
+    def _lists(self, answer: Answer, server_id: str) -> bool:
+        return lists(self.database, answer, server_id, f"Pod {answer.member}")
+
+    def _answer(self, leader: str) -> Answer:
+        name = DATABASE_NAMES[self.database]
+        result = self._appctl(leader, "cluster/status", name)
+        if result.code != 0:
+            raise Unreachable(f"The server in pod {leader} does not answer: {result.stderr.strip()[-300:]}. Run again.")
+        return Answer(leader, name, cluster_status=result.stdout)
+
+    def _appctl(self, member: str, *command: str) -> ExecResult:
+        words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', STEMS[self.database], *command]
+        return self.cluster.exec(self.namespace, member, CONTAINER, words, timeout=15)
+
+    def _wait(self, members: t.Sequence[str], deadline: Deadline) -> None:
+        """Until one of them says something else than now."""
+
+        def now() -> dict[str, t.Any]:
+            return {member: settled(seen.answer) for member, seen in self.see(members, deadline).items()}
+
+        before = now()
+        while not deadline.expired and now() == before:
+            time.sleep(min(0.3, deadline.left()))

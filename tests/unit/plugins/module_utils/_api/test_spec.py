@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema import CLUSTER_SPEC
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+
+
+def parse(raw: dict[str, t.Any]) -> ClusterSpec:
+    return parse_spec(raw, name="ovn", namespace="ovn-system")
+
+
+def northbound(**fields: t.Any) -> dict[str, t.Any]:
+    return {"northbound": fields}
+
+
+def node_ports(*ports: int, **fields: t.Any) -> dict[str, t.Any]:
+    return {"service": {"type": "NodePort", "nodePorts": list(ports)}, **fields}
+
+
+def neutron(name: str) -> dict[str, t.Any]:
+    return {"neutronIntegration": {"nbConnection": {"service": {"name": name}}}}
+
+
+DIGEST = "sha256:" + "0" * 64
+
+REFUSED = [
+    (
+        "an even number of members",
+        northbound(replicas=2),
+        r"^spec\.northbound\.replicas is 2: a Raft cluster.*Set it to",
+    ),
+    ("too many members", northbound(replicas=7), r"^spec\.northbound\.replicas is 7\. Use 1 to 5: Members"),
+    (
+        "a number as text",
+        northbound(replicas="3"),
+        r'^spec\.northbound\.replicas is "3", but it has to be a whole number',
+    ),
+    ("a number as truth", northbound(replicas=True), r"^spec\.northbound\.replicas is True, but it has to be a whole"),
+    (
+        "a fraction",
+        northbound(electionTimer=2.5),
+        r"^spec\.northbound\.electionTimer is 2\.5, but it has to be a whole",
+    ),
+    ("an unknown field", northbound(replica=3), r"^spec\.northbound\.replica is no field.*Did you mean replicas\?"),
+    ("names of Python", {"bridge_mappings": []}, r"^spec\.bridge_mappings is no field.*Did you mean bridgeMappings\?"),
+    ("far from everything", {"qqqq": 1}, r"^spec\.qqqq is no field.*Known are bridgeMappings, controller, "),
+    ("a list for a mapping", {"northbound": []}, r"^spec\.northbound is \[\], but it has to be a mapping"),
+    ("a mapping for a list", {"bridgeMappings": {}}, r"^spec\.bridgeMappings is \{\}, but it has to be a list"),
+    ("no TLS at all", {"tls": {"enabled": "no"}}, r'^spec\.tls\.enabled is "no", but it has to be true or false'),
+    ("a size without unit", northbound(storage={"size": 10}), r"^spec\.northbound\.storage\.size is 10,.*quotes"),
+    ("a size with a wrong unit", northbound(storage={"size": "10GB"}), r'^spec\.northbound\.storage\.size is "10GB"'),
+    ("an empty class", northbound(storage={"storageClass": ""}), r"^spec\.northbound\.storage\.storageClass is empty"),
+    (
+        "a timer below OVSDB's limit",
+        northbound(electionTimer=99),
+        r"^spec\.northbound\.electionTimer is 99\. Use 100 to",
+    ),
+    (
+        "an unknown type of Service",
+        northbound(service={"type": "Node"}),
+        r'type is "Node"\. Use one of "ClusterIP", "Nod',
+    ),
+    (
+        "ports without exposing",
+        northbound(service={"nodePorts": [30001]}),
+        r"nodePorts is set.*Set spec\.northbound\.serv",
+    ),
+    (
+        "too few ports",
+        northbound(**node_ports(30001)),
+        r"nodePorts has 1 ports, spec\.northbound\.replicas is 3.*Name one",
+    ),
+    (
+        "a port twice",
+        northbound(**node_ports(30001, 30001, 30002)),
+        r"node port 30001 is named 2 times.*Choose another",
+    ),
+    (
+        "a port in both databases",
+        {"northbound": node_ports(30001, replicas=1), "southbound": node_ports(30001, replicas=1)},
+        r"node port 30001 is named 2 times",
+    ),
+    (
+        "a label that YAML reads as truth",
+        {"ovs": {"nodeSelector": {"a": True}}},
+        r"nodeSelector\[a\] is True.*in quotes",
+    ),
+    ("a label that is a number", {"ovs": {"nodeSelector": {1: "a"}}}, r"nodeSelector has the key 1.*in quotes"),
+    (
+        "a quantity",
+        {"northd": {"resources": {"limits": {"memory": "1x"}}}},
+        r'limits\[memory\] is "1x", which does not',
+    ),
+    ("a finer quantity", {"northd": {"resources": {"limits": {"cpu": "0.0001"}}}}, r"limits\[cpu\].*smaller unit"),
+    (
+        "interface and network",
+        {"encapsulation": {"interface": "a", "cidr": "10.0.0.0/8"}},
+        r"spec\.encapsulation:.*Remove",
+    ),
+    (
+        "an address for a network",
+        {"encapsulation": {"cidr": "192.0.2.1/24"}},
+        r"cidr is .*host bits set.*Use a network",
+    ),
+    ("an old encapsulation", {"encapsulation": {"type": "stt"}}, r'type is "stt"\. Use one of "geneve", "vxlan"'),
+    ("a long device name", {"encapsulation": {"interface": "a" * 16}}, r"interface has 16 characters\. Use at most 15"),
+    (
+        "an underlay of the kernel's datapath",
+        {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
+        r"^spec\.ovs\.underlay is set, but spec\.ovs\.datapathType is system: only a datapath in user space \(netdev\) needs an underlay",
+    ),
+    (
+        "half an underlay",
+        {"ovs": {"underlay": {"bridge": "br-phy"}}},
+        r"^spec\.ovs\.underlay\.interface is missing\. Set it",
+    ),
+    ("half a mapping", {"bridgeMappings": [{"bridge": "br-ex"}]}, r"bridgeMappings\[0\]\.physicalNetwork is missing"),
+    (
+        "a physical network twice",
+        {"bridgeMappings": [{"physicalNetwork": "a", "bridge": "x"}, {"physicalNetwork": "a", "bridge": "y"}]},
+        r"^spec\.bridgeMappings\[1\] names a a second time",
+    ),
+    (
+        "a device on two bridges",
+        {
+            "bridgeMappings": [
+                {"physicalNetwork": "a", "bridge": "x", "ports": ["eth1"]},
+                {"physicalNetwork": "b", "bridge": "y", "ports": ["eth1"]},
+            ]
+        },
+        r"^spec\.bridgeMappings\[1\]\.ports names eth1, which is already a port of bridge x",
+    ),
+    ("one name for both Services", neutron("ovn-sb"), r'both connections use the Service "ovn-sb"'),
+    ("the name of another Service", neutron("ovn-northbound-4"), r"which is the name of another Service"),
+    ("a Service that begins with a number", neutron("1nb"), r'service\.name is "1nb", which does not have the form'),
+    ("a digest without its kind", {"ovnImage": {"digest": "0" * 64}}, r"^spec\.ovnImage\.digest is "),
+    ("networks of nothing", {"network": {"netCidr": "10.0.0.0"}}, r"^spec\.network\.netCidr is "),
+    ("more in a part than in the whole", {"network": {"netCidr": "10.0.0.0/14/12"}}, r"length of 14 or more"),
+    ("too many tolerations", northbound(tolerations=[{"operator": "Exists"}] * 33), r"has 33 entries, at most 32"),
+]
+
+
+@pytest.mark.parametrize(("raw", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_refused(raw: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse(raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "message"),
+    [
+        ("1ovn", "net", '^name is "1ovn"'),
+        ("Ovn", "net", "^name is "),
+        ("o" * 41, "net", "^name has 41 characters"),
+        ("ovn", "my_net", "^namespace is "),
+    ],
+)
+def test_names_that_no_pod_can_have(name: str, namespace: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse_spec({}, name=name, namespace=namespace)
+
+
+def test_defaults() -> None:
+    spec = parse({})
+    assert (spec.ovn_image.reference, spec.ovs_image.reference) == (
+        "ghcr.io/c5c3/ovn:24.03.4",
+        "ghcr.io/c5c3/ovs:3.4.1",
+    )
+    for database in (spec.northbound, spec.southbound):
+        assert (database.replicas, database.storage.size, database.storage.storage_class) == (3, "10Gi", None)
+        assert (database.election_timer, database.inactivity_probe) == (5000, 30000)
+        assert (database.service.type, database.service.exposed) == ("ClusterIP", False)
+    assert (spec.northd.replicas, spec.northd.threads) == (3, 1)
+    for daemons in (spec.controller, spec.ovs):
+        assert daemons.node_selector == {"node-role.kubernetes.io/hypervisor": ""}
+    assert (spec.ovs.datapath_type, spec.ovs.underlay) == ("system", None)
+    assert (spec.encapsulation.type, spec.encapsulation.interface, spec.encapsulation.cidr) == ("geneve", None, None)
+    assert (spec.tls.enabled, spec.tls.secret) == (True, "ovn-tls")
+    assert spec.gateway.node_selector == {}
+    assert [(s.name, s.port) for s in (spec.neutron_integration.northbound, spec.neutron_integration.southbound)] == [
+        ("ovn-nb", 6641),
+        ("ovn-sb", 6642),
+    ]
+
+
+def test_what_the_api_server_completed_means_the_same() -> None:
+    raw = {"northbound": {"replicas": 5}, "bridgeMappings": [{"physicalNetwork": "a", "bridge": "x"}]}
+    assert parse(complete(CLUSTER_SPEC, raw, "spec")) == parse(raw)
+
+
+def test_null_is_not_given() -> None:
+    assert parse({"northbound": {"replicas": None, "service": None}, "gateway": None}) == parse({})
+
+
+@pytest.mark.parametrize(
+    ("image", "reference"),
+    [
+        ({"tag": "25.03"}, "ghcr.io/c5c3/ovn:25.03"),
+        ({"repository": "registry.example.com:5000/ovn"}, "registry.example.com:5000/ovn:24.03.4"),
+        ({"tag": "25.03", "digest": DIGEST}, f"ghcr.io/c5c3/ovn@{DIGEST}"),
+    ],
+)
+def test_image(image: dict[str, str], reference: str) -> None:
+    assert parse({"ovnImage": image}).ovn_image.reference == reference
+
+
+def test_quantities_read_as_the_api_server_gives_them_back() -> None:
+    spec = parse(northbound(storage={"size": "1024Mi"}, resources={"requests": {"cpu": 1, "memory": "0.5Gi"}}))
+    assert spec.northbound.storage.size == "1Gi"
+    assert spec.northbound.resources.as_dict() == {"requests": {"cpu": "1", "memory": "512Mi"}}
+
+
+@pytest.mark.parametrize("cidr", ["192.0.2.0/24", "2001:db8::/64"])
+def test_both_families(cidr: str) -> None:
+    assert parse({"encapsulation": {"cidr": cidr}}).encapsulation.cidr == cidr
+    assert parse({"network": {"netCidr": f"10.128.0.0/14/23,{cidr}", "svcCidr": cidr}}).network.svc_cidr == cidr

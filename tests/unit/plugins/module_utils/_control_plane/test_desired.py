@@ -1,0 +1,177 @@
+"""Options become what is wanted."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import (
+    Wanted,
+    is_config,
+    keep_claims,
+    wanted_from,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+
+CID = "aaaaaaaa-1111-4111-8111-111111111111"
+KIND = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}
+
+
+def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Wanted:
+    params = {
+        "name": "ovn",
+        "namespace": "ovn-system",
+        "spec": None,
+        "definition": None,
+        "images": None,
+        "cluster_domain": "cluster.local",
+        "bootstrap": "auto",
+        "northbound_cluster_id": None,
+        "southbound_cluster_id": None,
+        "restart": True,
+        "allow_outage": False,
+        "new_cluster": False,
+        "accept_rollback": False,
+        "accept_lost_disk": False,
+        "break_lock": False,
+        "force_conflicts": False,
+        "wait": True,
+        "wait_timeout": 300.0,
+        **options,
+    }
+    return wanted_from(params, existing)
+
+
+def test_a_specification_gets_name_and_namespace_of_the_options() -> None:
+    found = wanted(spec={"northbound": {"replicas": 1}}, name="blue", namespace="net")
+    resource = found.resource()
+    assert (resource["kind"], resource["metadata"]["name"], resource["metadata"]["namespace"]) == (
+        "OVNCluster",
+        "blue",
+        "net",
+    )
+    assert resource["spec"] == {"northbound": {"replicas": 1}}  # as the user wrote it, without our defaults
+    assert (found.spec.northbound.replicas, found.spec.southbound.replicas) == (1, 3)
+    assert found.record_skeleton("southbound")["metadata"]["name"] == "blue-southbound-record"
+    assert "ownerReferences" not in found.record_skeleton("southbound")["metadata"]
+
+
+def test_a_definition_brings_its_own() -> None:
+    metadata = {
+        "name": "green",
+        "namespace": "there",
+        "labels": {"team": "net"},
+        "annotations": {"note": "x"},
+        "uid": "of another",
+    }
+    found = wanted(definition={**KIND, "metadata": metadata, "spec": {}})
+    assert (found.name, found.namespace) == ("green", "there")
+    resource = found.resource()
+    assert resource["metadata"]["labels"]["team"] == "net"
+    assert resource["metadata"]["labels"]["app.kubernetes.io/instance"] == "green"
+    assert resource["metadata"]["annotations"] == {"note": "x"}
+    assert "uid" not in resource["metadata"]
+
+
+def test_a_definition_without_a_name_takes_the_option() -> None:
+    assert wanted(definition={**KIND, "spec": {}}, name="blue").name == "blue"
+
+
+def test_without_either_what_is_there_counts_and_stays_untouched() -> None:
+    existing = {**KIND, "metadata": {"name": "ovn"}, "spec": {"southbound": {"replicas": 5}}}
+    found = wanted(existing, images={"ovn": {"tag": "1"}, "ovs": None})
+    assert found.spec.southbound.replicas == 5
+    assert found.raw["ovnImage"] == {"tag": "1"}
+    assert "ovsImage" not in found.raw
+    assert existing["spec"] == {"southbound": {"replicas": 5}}
+
+
+def test_images_win_part_by_part() -> None:
+    given = {"ovnImage": {"repository": "registry.example.com/ovn", "tag": "1"}}
+    found = wanted(spec=given, images={"ovn": {"tag": "2"}, "ovs": {"tag": "3"}})
+    assert found.raw["ovnImage"] == {"repository": "registry.example.com/ovn", "tag": "2"}
+    assert found.raw["ovsImage"] == {"tag": "3"}
+    assert given["ovnImage"]["tag"] == "1"
+
+
+def test_options_of_a_run() -> None:
+    found = wanted(
+        spec={}, bootstrap="forbid", restart=False, northbound_cluster_id=f" {CID.upper()} ", southbound_cluster_id=""
+    )
+    assert not found.bootstrap
+    assert not found.restart
+    assert found.cluster_ids == {"northbound": CID, "southbound": None}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "OVNCluster ovn does not exist in namespace ovn-system"),
+        ({"definition": {"apiVersion": "v1", "kind": "Pod"}}, "definition is a v1 Pod"),
+        ({"definition": {"spec": {}}}, "not a ovn.c5c3.io/v1alpha1 OVNCluster"),
+        ({"spec": {"unknown": 1}}, "spec.unknown is no field"),
+        ({"spec": {"northbound": {"replicas": 2}}}, "spec.northbound.replicas"),
+        ({"spec": {}, "wait_timeout": 0.0}, "wait_timeout is 0"),
+        ({"spec": {}, "wait_timeout": -1.0}, "wait_timeout is -1"),
+        ({"spec": {}, "southbound_cluster_id": "a0b7"}, 'southbound_cluster_id is "a0b7", which is no UUID'),
+    ],
+)
+def test_what_cannot_be_wanted(options: dict[str, t.Any], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        wanted(**options)
+
+
+def test_only_a_missing_namespace_is_made() -> None:
+    found = wanted(spec={})
+
+    def kinds(live: Live) -> list[str]:
+        return [manifest["kind"] for manifest in found.foundations(live)]
+
+    assert kinds(Live("ovn", "ovn-system", None, None, {}))[0] == "Namespace"
+    assert "Namespace" not in kinds(Live("ovn", "ovn-system", {"metadata": {}}, None, {}))
+
+
+def test_definitions_that_this_user_may_not_see_are_left_alone() -> None:
+    hidden = frozenset({"ovnclusters.ovn.c5c3.io"})
+    names = [m["metadata"]["name"] for m in wanted(spec={}).foundations(Live("ovn", "x", {}, None, {}, hidden))]
+    assert "ovnclusters.ovn.c5c3.io" not in names
+    assert "ovnchassis.ovn.c5c3.io" in names
+
+
+def test_claim_templates_stay_as_they_are() -> None:
+    def stateful_set(size: str, *nulls: str, **more: t.Any) -> dict[str, t.Any]:
+        template = {
+            "metadata": {"name": "data", **dict.fromkeys(nulls)},
+            "spec": {"resources": {"requests": {"storage": size}}},
+            **more,
+        }
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": "ovn-northbound", "namespace": "x"},
+            "spec": {"volumeClaimTemplates": [template]},
+        }
+
+    live = Live(
+        "ovn",
+        "x",
+        {},
+        None,
+        {
+            ("apps/v1", "StatefulSet", "x", "ovn-northbound"): stateful_set(
+                "1Gi", "creationTimestamp", status={"phase": "Pending"}
+            )
+        },
+    )
+    (kept,) = keep_claims([stateful_set("2Gi")], live)
+    assert kept == stateful_set("1Gi")
+    (new,) = keep_claims([stateful_set("2Gi")], Live("ovn", "x", {}, None, {}))
+    assert new == stateful_set("2Gi")
+
+
+def test_the_configuration_for_others() -> None:
+    assert is_config({"kind": "ConfigMap", "metadata": {"name": "ovn-config"}})
+    assert not is_config({"kind": "ConfigMap", "metadata": {"name": "ovn-scripts"}})
+    assert not is_config({"kind": "Secret", "metadata": {"name": "ovn-config"}})

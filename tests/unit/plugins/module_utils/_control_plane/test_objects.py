@@ -1,0 +1,62 @@
+"""A StatefulSet gets more replicas, never fewer."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import DeclaredObjects
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+
+Object = dict[str, t.Any]
+
+
+def stateful_set(replicas: int) -> Object:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "ovn-northbound", "namespace": "x", "generation": 1, "resourceVersion": str(replicas)},
+        "spec": {"replicas": replicas, "volumeClaimTemplates": []},
+        "status": {"observedGeneration": 1},
+    }
+
+
+class FakeCluster:
+    def __init__(self, there: Object | None) -> None:
+        self.there = there
+        self.applied: list[int] = []
+
+    def get(self, *_: t.Any) -> Object | None:
+        return self.there
+
+    def apply(self, manifest: Object, **_options: t.Any) -> Object:
+        self.applied.append(manifest["spec"]["replicas"])
+        return manifest
+
+
+@pytest.mark.parametrize(
+    ("there", "refused"),
+    [(None, False), (2, False), (3, False), (5, True)],
+    ids=["gone", "fewer", "as many", "more, by another run"],
+)
+def test_scale(there: int | None, refused: bool) -> None:
+    cluster: t.Any = FakeCluster(None if there is None else stateful_set(there))
+    live, replicas = Live("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
+    run = types.SimpleNamespace(
+        cluster=cluster,
+        live=live,
+        wanted=types.SimpleNamespace(name="ovn", force_conflicts=False),
+        replicas=replicas,
+        done=[],
+        _manifests=lambda counts: [stateful_set(counts["northbound"])],
+    )
+    if refused:
+        with pytest.raises(Refused, match=r"has 5 replicas, this run would set 3.*Run again"):
+            DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
+    else:
+        DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
+    assert cluster.applied == ([] if refused else [3])
+    assert replicas == {"northbound": 2 if refused else 3, "southbound": 1}

@@ -1,0 +1,146 @@
+"""What is there, and what goes when a control plane is taken away."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import observed_state as module
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import doomed, kept
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+
+KINDS = {
+    "OVNCluster": "ovn.c5c3.io/v1alpha1",
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "Service": "v1",
+    "ConfigMap": "v1",
+    "ServiceAccount": "v1",
+    "PersistentVolumeClaim": "v1",
+    "CustomResourceDefinition": "apiextensions.k8s.io/v1",
+}
+
+
+def live(*names: str, leaving: t.Collection[str] = (), replicas: int = 3) -> Live:
+    index = {}
+    for name in names:
+        kind, _blank, plain = name.partition(" ")
+        metadata = {"name": plain, "namespace": "x"}
+        if name in leaving:
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        index[(KINDS[kind], kind, "x", plain)] = {"kind": kind, "metadata": metadata, "spec": {"replicas": replicas}}
+    return Live("ovn", "x", {}, None, index)
+
+
+ALL = (
+    "ConfigMap ovn-northbound-record",
+    "ConfigMap ovn-scripts",
+    "PersistentVolumeClaim data-ovn-northbound-0",
+    "StatefulSet ovn-northbound",
+    "Deployment ovn-northd",
+    "OVNCluster ovn",
+    "CustomResourceDefinition ovnclusters.ovn.c5c3.io",
+    "ServiceAccount ovn-northbound",
+    "Service ovn-nb",
+)
+
+
+def titles(found: t.Iterable[dict[str, t.Any]]) -> list[str]:
+    return [f"{m['kind']} {m['metadata']['name']}" for m in found]
+
+
+def test_users_of_the_databases_go_first_and_data_stays() -> None:
+    assert titles(doomed(live(*ALL), delete_data=False)) == [
+        "OVNCluster ovn",
+        "Deployment ovn-northd",
+        "StatefulSet ovn-northbound",
+        "Service ovn-nb",
+        "ServiceAccount ovn-northbound",
+        "ConfigMap ovn-scripts",
+    ]
+    assert kept(live(*ALL)) == ["ConfigMap ovn-northbound-record", "PersistentVolumeClaim data-ovn-northbound-0"]
+
+
+def test_data_goes_last_and_definitions_never() -> None:
+    found = titles(doomed(live(*ALL), delete_data=True))
+    assert found[-2:] == ["PersistentVolumeClaim data-ovn-northbound-0", "ConfigMap ovn-northbound-record"]
+    assert not any(title.startswith("CustomResourceDefinition") for title in found)
+
+
+def test_claims_are_those_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that somebody made, for safety maybe, is none of ours, whatever else is taken away."""
+    kind = ("v1", "PersistentVolumeClaim", "x")
+    ours = {(*kind, f"data-ovn-{name}") for name in ("northbound-0", "southbound-10")}
+    others = {
+        (*kind, name)
+        for name in (
+            "data-ovn-northbound-0-before-upgrade",
+            "data-ovn-northbound-clone",
+            "data-ovn-northbound-",
+            "data-ovn-other-northbound-0",
+            "data-ovnx-northbound-0",
+            "my-data-ovn-northbound-0",
+        )
+    }
+    monkeypatch.setattr(module, "live_index", lambda *_: {key: {} for key in ours | others})
+    assert set(module._claims(t.cast(t.Any, None), "ovn", "x")) == ours
+
+
+def test_what_is_on_its_way_out_is_neither_deleted_again_nor_kept() -> None:
+    claim = "PersistentVolumeClaim data-ovn-northbound-0"
+    there = live(claim, "Service ovn-nb", leaving=[claim, "Service ovn-nb"])
+    assert doomed(there, delete_data=True) == []
+    assert kept(there) == []
+
+
+def test_the_record_of_another_cluster_is_no_record_of_this_one() -> None:
+    assert titles(doomed(live("ConfigMap blue-northbound-record"), delete_data=False)) == [
+        "ConfigMap blue-northbound-record"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "indexes"),
+    [
+        ((), set()),
+        (("data-ovn-northbound-0",), {0}),
+        (("data-ovn-northbound-2",), {2}),
+        (("data-ovn-northbound-1", "data-ovn-northbound-10"), {1, 10}),
+        (("data-ovn-southbound-4", "data-ovn-northbound-x", "other-ovn-northbound-7", "data-blue-northbound-3"), set()),
+    ],
+    ids=["none", "one", "a gap below it", "two digits", "claims of others"],
+)
+def test_claims_tell_which_members_may_have_data(names: tuple[str, ...], indexes: set[int]) -> None:
+    assert live(*(f"PersistentVolumeClaim {name}" for name in names)).claims("northbound") == indexes
+
+
+def test_replicas() -> None:
+    assert live("StatefulSet ovn-northbound", replicas=5).replicas("northbound") == 5
+    assert live("StatefulSet ovn-northbound").replicas("southbound") == 0
+
+
+class Controller:
+    """A StatefulSet whose controller notices each change at the third look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def get(self, _api: str, _kind: str, name: str, _namespace: str) -> dict[str, t.Any]:
+        self.looks += 1
+        return {
+            "metadata": {"name": name, "generation": 2},
+            "status": {"observedGeneration": 2 if self.looks > 2 else 1},
+        }
+
+
+def test_a_changed_stateful_set_is_looked_at_again_until_its_controller_has_seen_it() -> None:
+    controller, there = Controller(), live("StatefulSet ovn-northbound")
+    assert there.stateful_set(t.cast(t.Any, controller), "northbound")
+    assert controller.looks == 0
+    there.forget("StatefulSet", "ovn-northbound")
+    fresh = there.stateful_set(t.cast(t.Any, controller), "northbound")
+    assert fresh is not None
+    assert fresh["status"]["observedGeneration"] == 2
+    assert there.stateful_set(t.cast(t.Any, controller), "northbound") is fresh
+    assert controller.looks == 3

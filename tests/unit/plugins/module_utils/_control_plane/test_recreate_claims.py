@@ -1,0 +1,187 @@
+"""Claims that wait for a volume of the wrong storage class are made anew, and nothing else."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims as anew
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
+    find_claims,
+    take_claims,
+    words,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+
+Object = dict[str, t.Any]
+MANAGED = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
+NAME, CLAIM = "ovn-northbound-0", "data-ovn-northbound-0"
+
+
+def claim(storage_class: str | None = "old", phase: str = "Pending", uid: str = "c") -> Object:
+    spec: Object = {"resources": {"requests": {"storage": "10Gi"}}}
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    metadata = {"name": CLAIM, "labels": MANAGED, "uid": uid, "resourceVersion": "1"}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+def pod(node: str = "", **metadata: str) -> Object:
+    spec = {"nodeName": node} if node else {}
+    own = {"name": NAME, "uid": "p", "resourceVersion": "1", **metadata}
+    return {"metadata": own, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def storage_class(name: str, made: str = "2026-01-01T00:00:00Z", default: str = "true") -> Object:
+    annotations = {"storageclass.kubernetes.io/is-default-class": default}
+    return {"metadata": {"name": name, "creationTimestamp": made, "annotations": annotations}}
+
+
+class FakeCluster:
+    def __init__(self, claim: Object, pod: Object | None = None, classes: list[Object] | None = None) -> None:
+        self.there: dict[str, Object | None] = {"PersistentVolumeClaim": claim, "Pod": pod}
+        self.classes, self.meanwhile = classes, list[tuple[str, Object | None]]()
+        self.deleted: list[str] = []
+
+    def list(self, _api: str, kind: str, *_: t.Any, **_options: t.Any) -> list[Object]:
+        if kind == "StorageClass":
+            if self.classes is None:
+                raise Refused("forbidden", http_status=403)
+            return self.classes
+        found = self.there["Pod"]
+        return [found] if found else []
+
+    def get(self, _api: str, kind: str, *_: t.Any) -> Object | None:
+        return self.there[kind]
+
+    def delete(self, _api: str, kind: str, *_: t.Any, uid: str, resource_version: str) -> bool:
+        if self.meanwhile and self.meanwhile[0][0] == kind:
+            self.there[kind] = self.meanwhile.pop(0)[1]
+        there = self.there[kind]
+        if there is None:
+            return False
+        if (there["metadata"]["uid"], there["metadata"]["resourceVersion"]) != (uid, resource_version):
+            raise Conflict("another version")
+        self.deleted.append(kind)
+        self.there[kind] = None
+        return True
+
+
+def wanted(declared: str | None) -> t.Any:
+    storage = {"storageClass": declared} if declared else {}
+    spec = parse_spec({"northbound": {"storage": storage}}, name="ovn", namespace="x")
+    return types.SimpleNamespace(name="ovn", namespace="x", spec=spec)
+
+
+NEWEST = [storage_class("new", "2026-02-01T00:00:00Z"), storage_class("older"), storage_class("no", "2027", "false")]
+
+
+@pytest.mark.parametrize(
+    ("current", "phase", "declared", "template", "classes", "found"),
+    [
+        ("old", "Pending", "new", "old", [], True),
+        ("old", "Bound", "new", "old", [], False),
+        ("new", "Pending", "new", "old", [], False),
+        (None, "Pending", "new", None, [], True),
+        (None, "Pending", None, "old", NEWEST, False),
+        ("old", "Pending", None, None, NEWEST, True),
+        ("new", "Pending", None, "old", NEWEST, False),
+        ("older", "Pending", None, None, NEWEST, True),
+        ("old", "Pending", None, "old", None, True),
+        ("old", "Pending", None, None, None, False),
+        ("old", "Pending", None, "old", [], True),
+    ],
+    ids=[
+        "another class",
+        "a volume",
+        "as declared",
+        "none, for there was no default",
+        "none, and none declared",
+        "not the default class",
+        "the default class",
+        "no longer the default class",
+        "the template's, and defaults are hidden",
+        "whose ever, and defaults are hidden",
+        "the template's, and no default",
+    ],
+)
+def test_find_claims(
+    current: str | None,
+    phase: str,
+    declared: str | None,
+    template: str | None,
+    classes: list[Object] | None,
+    found: bool,
+) -> None:
+    there = claim(current, phase)
+    spec = {"volumeClaimTemplates": [{"spec": {"storageClassName": template} if template else {}}]}
+    index: t.Any = {
+        ("v1", "PersistentVolumeClaim", "x", CLAIM): there,
+        ("apps/v1", "StatefulSet", "x", "ovn-northbound"): {"spec": spec},
+    }
+    cluster: t.Any = FakeCluster(there, classes=classes)
+    live = Live("ovn", "x", {}, None, index)
+    assert find_claims(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
+
+
+def version(there: Object, **status: str) -> Object:
+    return {**there, "metadata": {**there["metadata"], "resourceVersion": "2"}, "status": {**there["status"], **status}}
+
+
+BOTH = ["PersistentVolumeClaim", "Pod"]
+
+
+@pytest.mark.parametrize(
+    ("there", "meanwhile", "deleted"),
+    [
+        (pod(), [], BOTH),
+        (None, [], BOTH[:1]),
+        (pod(node="n1"), [], []),
+        (pod(deletionTimestamp="2026-01-01T00:00:00Z"), [], BOTH[:1]),
+        (pod(), [("PersistentVolumeClaim", version(claim()))], BOTH),
+        (pod(), [("PersistentVolumeClaim", version(claim(), phase="Bound"))], []),
+        (pod(), [("PersistentVolumeClaim", claim(uid="another"))], []),
+        (pod(), [("Pod", version(pod(node="n1")))], BOTH[:1]),
+        (pod(), [("Pod", None)], BOTH[:1]),
+    ],
+    ids=[
+        "a pod waits",
+        "no pod",
+        "a pod with a node",
+        "a pod that ends",
+        "an event was written down",
+        "it got its volume",
+        "another claim",
+        "the pod got a node",
+        "the pod is gone",
+    ],
+)
+def test_only_what_holds_and_runs_nothing_is_deleted(
+    there: Object | None,
+    meanwhile: list[tuple[str, Object | None]],
+    deleted: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(anew, "_PAUSE", 0)
+    cluster = FakeCluster(claim(), there)
+    cluster.meanwhile = list(meanwhile)
+    done: list[t.Any] = []
+    gone = take_claims(
+        t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=False, note=done.append
+    )
+    assert cluster.deleted == deleted
+    assert [(one.kind, one.action) for one in done] == [(kind, "deleted") for kind in deleted]
+    assert gone == ([claim()] if deleted else [])
+
+
+def test_check_mode_tells_it_only() -> None:
+    cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
+    gone = take_claims(
+        t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=True, note=done.append
+    )
+    assert ([one.kind for one in done], cluster.deleted, gone) == (BOTH, [], [claim()])
+    assert CLAIM in words(gone)

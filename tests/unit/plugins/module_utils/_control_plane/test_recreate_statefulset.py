@@ -1,0 +1,135 @@
+"""A StatefulSet is made anew only if it is as the run knows it, and if the API server would accept the next one."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset as template
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
+    await_gone,
+    foreseen,
+    rehearse,
+    take_away,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+    Conflict,
+    InvalidInput,
+    OvnError,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
+
+Object = dict[str, t.Any]
+
+
+def stateful_set(size: str = "1Gi", image: str = "ovn:1", replicas: int = 3, **metadata: str) -> Object:
+    claim = {"spec": {"resources": {"requests": {"storage": size}}}}
+    return {
+        "kind": "StatefulSet",
+        "metadata": {"name": "ovn-northbound", "namespace": "x", "uid": "u", "resourceVersion": "1", **metadata},
+        "spec": {"replicas": replicas, "template": {"image": image}, "volumeClaimTemplates": [claim]},
+    }
+
+
+class FakeCluster:
+    def __init__(self, there: Object | None, conflicts: int = 0, error: OvnError | None = None) -> None:
+        self.there, self.conflicts, self.error = there, conflicts, error
+        self.deleted: list[Object] = []
+        self.tried: list[str] = []
+
+    def get(self, *_: t.Any) -> Object | None:
+        return self.there
+
+    def delete(self, *_: t.Any, **options: t.Any) -> bool:
+        if self.conflicts:
+            self.conflicts -= 1
+            assert self.there is not None
+            version = str(int(self.there["metadata"]["resourceVersion"]) + 1)
+            self.there = {**self.there, "metadata": {**self.there["metadata"], "resourceVersion": version}}
+            raise Conflict("its controller has written the status")
+        self.deleted.append(options)
+        self.there = None
+        return True
+
+    def apply(self, manifest: Object, *, dry_run: bool) -> Object:
+        assert dry_run
+        self.tried.append(manifest["metadata"]["name"])
+        if self.error is not None:
+            raise self.error
+        return manifest
+
+
+@pytest.mark.parametrize(
+    ("there", "conflicts", "words"),
+    [
+        (stateful_set(), 0, ""),
+        (stateful_set(), 2, ""),
+        (stateful_set(), 99, "somebody else changes it all the time"),
+        (stateful_set(replicas=5), 0, "somebody else scaled it from 3 to 5 meanwhile"),
+        (stateful_set(uid="another"), 0, "somebody else deleted it meanwhile"),
+        (stateful_set(deletionTimestamp="2026-01-01T00:00:00Z"), 0, "somebody else deleted it meanwhile"),
+        (None, 0, "somebody else deleted it meanwhile"),
+    ],
+    ids=["as known", "its status moves", "always another version", "scaled", "another one", "on its way out", "gone"],
+)
+def test_only_what_is_as_known_is_taken_away(
+    there: Object | None, conflicts: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template, "_PAUSE", 0)
+    cluster = FakeCluster(there, conflicts)
+    assert take_away(t.cast(t.Any, cluster), stateful_set(), 3) == words
+    wanted = {"uid": "u", "resource_version": str(1 + conflicts), "propagation": "Orphan"}
+    assert cluster.deleted == ([] if words else [wanted])
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (None, ""),
+        (InvalidInput("spec.template is wrong."), "the one that replaces it: spec.template is wrong"),
+        (
+            Refused("exceeded quota: two.", http_status=403),
+            "exceeded quota: two; a quota may refuse the rehearsal only",
+        ),
+    ],
+    ids=["accepted", "wrong", "no room for one more"],
+)
+def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError | None, words: str) -> None:
+    cluster = FakeCluster(stateful_set(), error=error)
+    why = rehearse(t.cast(t.Any, cluster), stateful_set("2Gi"))
+    assert words in why
+    assert bool(why) is bool(error)
+    assert cluster.tried == ["ovn-northbound-anew"]
+    assert cluster.deleted == []
+
+
+def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
+    with pytest.raises(Unreachable):
+        rehearse(t.cast(t.Any, FakeCluster(stateful_set(), error=Unreachable("away"))), stateful_set("2Gi"))
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "words"),
+    [
+        (["orphan"], "Its pods go on without it"),
+        (["foregroundDeletion"], "together with its pods (--cascade=foreground)"),
+        (["example.com/backup"], "It waits for example.com/backup"),
+        ([], "It waits for its end"),
+    ],
+)
+def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template, "_GONE_SECONDS", 0)
+    there = stateful_set()
+    there["metadata"]["finalizers"] = finalizers
+    with pytest.raises(TimedOut) as late:
+        await_gone(t.cast(t.Any, FakeCluster(there)), there)
+    assert words in str(late.value)
+    assert ("go on" in str(late.value)) is (finalizers == ["orphan"])
+
+
+def test_the_rest_of_a_change_stays_in_the_diff() -> None:
+    after = foreseen(stateful_set(image="ovn:2"), stateful_set("2Gi", image="ovn:2"))
+    assert after["spec"] == stateful_set("2Gi", image="ovn:2")["spec"]

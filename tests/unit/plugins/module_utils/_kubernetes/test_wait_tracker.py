@@ -1,0 +1,99 @@
+"""From when on the words of Kubernetes about a pod count, and when its controller is asked for it."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Waited
+
+NAME = "ovn-northbound-1"
+
+
+class World:
+    """Seconds pass when a test says so."""
+
+    def __init__(self, problem: OvnError | None = None) -> None:
+        self.time, self.problem = 100.0, problem
+        self.patches: list[t.Any] = []
+        self.waited = Waited(t.cast(t.Any, self), "x", "ovn-northbound", lambda: self.time)
+
+    def patch(self, *what: t.Any) -> None:
+        self.patches.append(what)
+        if self.problem is not None:
+            raise self.problem
+
+    def look(self, uid: str | None, seconds: float) -> float | None:
+        """Since when events count, after so many seconds."""
+        self.time += seconds
+        pods = {} if uid is None else {NAME: {"metadata": {"uid": uid}}}
+        self.waited.look([NAME], pods)
+        return self.waited.since(NAME, pods.get(NAME))
+
+
+@pytest.mark.parametrize(
+    ("looks", "since", "nudges"),
+    [
+        ([(None, 0)], None, 0),
+        ([(None, 0), (None, 1)], None, 0),
+        ([(None, 0), (None, 5)], 105, 1),
+        ([(None, 0), (None, 5), (None, 5), (None, 5)], 105, 1),
+        ([("a", 0), ("a", 20)], 100, 0),
+        ([("a", 0), ("a", 40)], 100, 0),
+        ([("a", 0), ("b", 20)], 120, 0),
+        ([("a", 0), (None, 30)], None, 0),
+        ([("a", 0), (None, 20), (None, 5)], 125, 1),
+        ([(None, 0), (None, 5), ("a", 5)], 110, 1),
+        ([(None, 0), (None, 5), ("a", 5), (None, 5)], None, 1),
+    ],
+    ids=[
+        "missing at first",
+        "its controller had no time yet",
+        "its controller is asked",
+        "it is asked once",
+        "a pod that does not run",
+        "one that is looked at late, for others did not answer",
+        "its successor",
+        "its pod went away late",
+        "its pod went away late and has no successor",
+        "the controller made it",
+        "missing again",
+    ],
+)
+def test_looks(looks: list[tuple[str | None, float]], since: float | None, nudges: int) -> None:
+    world = World()
+    found = [world.look(uid, seconds) for uid, seconds in looks]
+    assert found[-1] == since
+    assert len(world.patches) == nudges
+
+
+def test_the_controller_is_asked_without_touching_the_template() -> None:
+    world = World()
+    world.look(None, 0)
+    world.look(None, 5)
+    annotations = {"ovn.c5c3.io/asked": "105"}
+    assert world.patches == [
+        ("apps/v1", "StatefulSet", "ovn-northbound", "x", {"metadata": {"annotations": annotations}})
+    ]
+
+
+@pytest.mark.parametrize("pause", [5, 90], ids=["nobody has to wait for it meanwhile", "nobody looks meanwhile"])
+def test_a_new_wait_asks_again(pause: float) -> None:
+    world = World()
+    world.look(None, 0)
+    world.look(None, 5)
+    if pause < 30:
+        world.waited.forget([NAME])
+        assert world.waited.lasts(NAME) == 0
+    assert world.look(None, pause) is None
+    assert world.look(None, 5) == 110 + pause
+    assert world.waited.lasts(NAME) == 5
+    assert len(world.patches) == 2
+
+
+def test_who_may_not_ask_waits() -> None:
+    world = World(Refused("forbidden"))
+    world.look(None, 0)
+    assert world.look(None, 5) == 105

@@ -1,0 +1,119 @@
+"""Pods that are made anew while a member is waited for, and those that are not."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import joining
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
+
+NAME = "ovn-northbound-1"
+Object = dict[str, t.Any]
+
+
+class FakeCluster:
+    """Its StatefulSet makes pods of revision r2. `uid` and `version`: of the pod that is there now."""
+
+    def __init__(self, uid: str = "a", version: str = "1") -> None:
+        self.uid, self.version = uid, version
+        self.deleted: list[str] = []
+
+    def get(self, *_: t.Any) -> Object:
+        return {"status": {"updateRevision": "r2"}}
+
+    def delete(
+        self, _api: str, _kind: str, name: str, _namespace: str, *, uid: str, resource_version: str | None = None
+    ) -> bool:
+        if uid != self.uid or resource_version not in (None, self.version):
+            raise Conflict(f"Pod {name} is another one")
+        self.deleted.append(name)
+        return True
+
+
+def pod(revision: str = "r1", leaves: bool = False, crashed: int = 0) -> Object:
+    gone = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
+    labels = {"controller-revision-hash": revision}
+    waiting = {"name": "database", "restartCount": crashed, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    return {
+        "metadata": {"name": NAME, "namespace": "x", "uid": "a", "resourceVersion": "1", "labels": labels, **gone},
+        "status": {"containerStatuses": [waiting]},
+    }
+
+
+def told(running: bool, revision: int | None) -> t.Any:
+    return types.SimpleNamespace(
+        answer=types.SimpleNamespace(server=None, status=None), running=running, revision=revision
+    )
+
+
+OLD_RECORD = told(False, 1)
+
+
+def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
+    """`again`: what the member says when it is asked once more, None if it does not answer."""
+    members = PodMembers(t.cast(t.Any, cluster), "x", "ovn", "northbound")
+    t.cast(t.Any, members).see = lambda *_: {} if again is None else {NAME: again}
+    return joining.Wait(members, NAME, t.cast(t.Any, types.SimpleNamespace(revision=2)), Deadline(5))
+
+
+@pytest.mark.parametrize(
+    ("there", "seen", "deletions"),
+    [
+        (pod(), None, 1),
+        (pod("r2"), None, 0),
+        (pod(leaves=True), None, 0),
+        (pod(crashed=1), None, 0),
+        (pod(crashed=3), None, 1),
+        (pod("r2", crashed=3), None, 0),
+        (pod(leaves=True, crashed=3), None, 0),
+        (pod("r2"), OLD_RECORD, 1),
+        (pod("r2", leaves=True), OLD_RECORD, 0),
+    ],
+    ids=[
+        "one of an old template that does not run",
+        "one of the new template that does not run",
+        "one of an old template that is on its way out",
+        "one of an old template that crashed, and starts again by itself",
+        "one of an old template that ends at once each time",
+        "one of the new template that ends at once each time",
+        "one that ends at once each time and is on its way out",
+        "one that never sees the record",
+        "one that never sees the record and is on its way out",
+    ],
+)
+def test_what_is_made_anew(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_RECYCLE", -1)
+    cluster = FakeCluster()
+    assert not wait_for(cluster).over(there, seen)
+    assert cluster.deleted == [NAME] * deletions
+
+
+@pytest.mark.parametrize(
+    ("uid", "version", "deletions"),
+    [("a", "1", 1), ("a", "2", 0), ("b", "3", 0)],
+    ids=["as it was seen", "it runs by now", "another one by now"],
+)
+def test_a_pod_that_never_started_is_deleted_as_it_was_seen(uid: str, version: str, deletions: int) -> None:
+    cluster = FakeCluster(uid, version)
+    assert not wait_for(cluster).over(pod(), None)
+    assert cluster.deleted == [NAME] * deletions
+
+
+@pytest.mark.parametrize(
+    ("again", "deletions"),
+    [(OLD_RECORD, 1), (told(True, 1), 0), (told(False, 2), 0), (None, 0)],
+    ids=["it waits", "its server runs by now", "it has the record by now", "it does not answer"],
+)
+def test_a_pod_that_waits_with_an_old_record_is_asked_once_more(
+    again: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer may be as old as the slowest member took."""
+    monkeypatch.setattr(joining, "_RECYCLE", -1)
+    cluster = FakeCluster()
+    assert not wait_for(cluster, again).over(pod("r2"), OLD_RECORD)
+    assert cluster.deleted == [NAME] * deletions

@@ -1,0 +1,500 @@
+"""The report on a whole installation: what is a problem, what is a warning, and how it reads."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import (
+    Host,
+    Installation,
+    build_report,
+    contents_in,
+    contents_results,
+)
+
+NAMES = ("central1", "central2", "central3")
+SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit in zip(NAMES, "abc")}
+CID = {
+    "OVN_Northbound": "a0b739a1-2c38-479b-9e0d-605e9da30330",
+    "OVN_Southbound": "b1b739a1-2c38-479b-9e0d-605e9da30331",
+}
+
+
+def status(name: str, database: str, leader: str = "central2") -> str:
+    port = 6643 if database == "OVN_Northbound" else 6644
+    servers = ""
+    for index, other in enumerate(NAMES, 1):
+        line = f"    {SIDS[other][:4]} ({SIDS[other][:4]} at ssl:192.0.2.{index}:{port})"
+        line += " (self)" if other == name else ""
+        line += " next_index=9 match_index=8" if name == leader else ""
+        line += "" if other == name else " last msg 20 ms ago"
+        servers += line + "\n"
+    peers = [SIDS[other][:4] for other in NAMES if other != name]
+    return f"""{SIDS[name][:4]}
+Name: {database}
+Cluster ID: {CID[database][:4]} ({CID[database]})
+Server ID: {SIDS[name][:4]} ({SIDS[name]})
+Address: ssl:192.0.2.{NAMES.index(name) + 1}:{port}
+Status: cluster member
+Role: {"leader" if name == leader else "follower"}
+Term: 4
+Leader: {"self" if name == leader else SIDS[leader][:4]}
+Vote: unknown
+
+Last Election won: 99999 ms ago
+Election timer: 5000
+Log: [2, 9]
+Entries not yet committed: 0
+Entries not yet applied: 0
+Connections: {" ".join(f"->{peer} <-{peer}" for peer in peers)}
+Disconnections: 0
+Servers:
+{servers}"""
+
+
+def member(name: str, database: str) -> dict[str, t.Any]:
+    server = ServerView("clustered", True, name == "central2", CID[database], SIDS[name], 8, f"{name}-{database}")
+    answer = Answer(
+        name, database, status(name, database), server=server, version="ovsdb-server (Open vSwitch) 3.5.1\n"
+    )
+    return {"answers": [answer.as_dict()], "verdict": "degraded", "writable": True}
+
+
+def info(name: str) -> dict[str, t.Any]:
+    database = {"version": "3.5.1", "reason": ""}
+    number = NAMES.index(name) + 1
+    return {
+        "northd": {
+            "state": "active" if name == "central1" else "standby",
+            "northbound_connected": True,
+            "southbound_connected": True,
+            "version": "25.03.0",
+            "reason": "",
+        },
+        "databases": {
+            "northbound": {**database, "schema_version": "7.11.0"},
+            "southbound": {**database, "schema_version": "20.41.0"},
+        },
+        "certificates": [
+            {"endpoint": f"ssl:192.0.2.{number}:6641", "subject": name, "days_left": 360 + number, "problem": ""}
+        ],
+    }
+
+
+def chassis(name: str, **changes: t.Any) -> dict[str, t.Any]:
+    return {
+        "name": name,
+        "hostname": f"{name}.example.com",
+        "registered": True,
+        "alive": True,
+        "remote": False,
+        "nb_cfg": 17,
+        "nb_cfg_timestamp": 1,
+        "encapsulations": [{"type": "geneve", "ip": f"192.0.2.{sum(map(ord, name)) % 200}"}],
+        "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex"}],
+        "gateway": name == "hv1",
+        **changes,
+    }
+
+
+HEARTBEAT = {
+    "nb_cfg": 17,
+    "probed": True,
+    "northd_alive": True,
+    "reason": "",
+    "sb_ms": 3.14,
+    "hv_ms": 12.4,
+    "chassis": [chassis("hv1"), chassis("hv2")],
+    "late": [],
+    "northd_version": "25.03.0-20.41.0-78.8",
+}
+UNREACHABLE = {"unreachable": True, "msg": "Failed to connect to the host via ssh:\n timed out"}
+
+
+def installation(change: t.Callable[[dict[str, t.Any]], object] = lambda parts: None) -> Installation:
+    """A healthy one with `change` made to its parts."""
+    parts: dict[str, t.Any] = {
+        "central": {
+            name: {
+                "northbound": member(name, "OVN_Northbound"),
+                "southbound": member(name, "OVN_Southbound"),
+                "info": info(name),
+            }
+            for name in NAMES
+        },
+        "chassis": {"hv1": "hv1", "hv2": "hv2"},
+        "heartbeat": copy.deepcopy(HEARTBEAT),
+        "northbound_endpoints": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],
+        "southbound_endpoints": ["ssl:192.0.2.1:16642", "ssl:192.0.2.2:16642"],
+    }
+    change(parts)
+    return Installation(**{**parts, "central": {name: Host(**host) for name, host in parts["central"].items()}})
+
+
+def test_a_healthy_installation_reads_like_this() -> None:
+    report = build_report(installation())
+    assert report["lines"] == [
+        "OVN is healthy",
+        "Northbound    healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster a0b739a1",
+        "Southbound    healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster b1b739a1",
+        "northd        healthy     active on central1; standby on central2, central3",
+        "Heartbeat     healthy     northd 3.1 ms, all chassis 12 ms (number 17)",
+        "Chassis       healthy     2/2 alive",
+        "  hv1         alive       geneve 192.0.2.71, physnet1:br-ex, gateway",
+        "  hv2         alive       geneve 192.0.2.72, physnet1:br-ex",
+        "Versions      equal       OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0, Southbound schema 20.41.0",
+        "Certificates  healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641",
+        "Neutron                   ovn_nb_connection = ssl:192.0.2.1:6641,ssl:192.0.2.2:6641",
+        "                          ovn_sb_connection = ssl:192.0.2.1:16642,ssl:192.0.2.2:16642",
+    ]
+    assert report["healthy"]
+    assert (report["problems"], report["warnings"]) == ([], [])
+    assert report["neutron"]["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+    assert report["chassis"]["alive"] == ["hv1", "hv2"]
+
+
+def put(*path: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    """put("heartbeat", "late", ["hv2"]) sets parts["heartbeat"]["late"]; of "central1", "northd" in the right place."""
+
+    def change(parts: dict[str, t.Any]) -> None:
+        target: t.Any = parts
+        for key in path[:-2]:
+            target = target[key]
+        target[path[-2]] = path[-1]
+
+    return change
+
+
+def both(*changes: t.Callable[[dict[str, t.Any]], None]) -> t.Callable[[dict[str, t.Any]], None]:
+    def change(parts: dict[str, t.Any]) -> None:
+        for one in changes:
+            one(parts)
+
+    return change
+
+
+def northd(name: str, key: str, value: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    return put("central", name, "info", "northd", key, value)
+
+
+def certificate(key: str, value: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
+    return put("central", "central3", "info", "certificates", 0, key, value)
+
+
+PROBLEMS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], list[str]]] = [
+    (
+        "an unreachable host",
+        put("central", "central3", {"northbound": UNREACHABLE, "southbound": None, "info": None}),
+        ["central3 cannot be reached: Failed to connect to the host via ssh: timed out."],
+    ),
+    (
+        "a member that does not answer",
+        put("central", "central3", "northbound", {"msg": "central3 is on fire"}),
+        ["Northbound: "],
+    ),
+    ("a paused northd", northd("central2", "state", "paused"), ["northd on central2 is paused"]),
+    ("no active northd", northd("central1", "state", "standby"), ["northd is active nowhere"]),
+    ("two active northds", northd("central2", "state", "active"), ["northd is active on central1, central2 at once"]),
+    (
+        "a northd that is not there",
+        both(northd("central2", "state", "unreachable"), northd("central2", "reason", "no such file")),
+        ["northd on central2 does not answer: no such file"],
+    ),
+    (
+        "a northd without a database",
+        northd("central3", "southbound_connected", False),
+        ["northd on central3 is not connected to the Southbound database"],
+    ),
+    ("a heartbeat that failed", put("heartbeat", {"msg": "no quorum"}), ["The heartbeat could not be sent: no quorum"]),
+    ("no heartbeat at all", put("heartbeat", None), ["The heartbeat could not be sent: no central host"]),
+    (
+        "a northd that does not answer a heartbeat",
+        both(
+            put("heartbeat", "northd_alive", False),
+            put("heartbeat", "probed", False),
+            put("heartbeat", "reason", "northd has not answered heartbeat 17"),
+        ),
+        ["northd has not answered heartbeat 17"],
+    ),
+    (
+        "a late chassis",
+        both(put("heartbeat", "chassis", 1, "alive", False), put("heartbeat", "hv_ms", None), put("heartbeat", "chassis", 1, "nb_cfg", 12)),
+        ["Chassis hv2 has not answered heartbeat 17, its last answer was 12"],
+    ),
+    ("a missing chassis", put("chassis", "hv3-id", "hv3"), ["Chassis hv3-id (hv3) is not registered"]),
+    (
+        "a left-over without a chassis",
+        both(put("heartbeat", "chassis", 1, "registered", False), put("heartbeat", "chassis", 1, "alive", False)),
+        ["Chassis hv2 is not registered"],
+    ),
+    (
+        "one encapsulation address twice",
+        put("heartbeat", "chassis", 1, "encapsulations", [{"type": "vxlan", "ip": "192.0.2.71"}]),
+        ["Chassis hv1, hv2 have the same encapsulation address 192.0.2.71"],
+    ),
+    (
+        "a port whose certificate is no good",
+        certificate("problem", "ssl:192.0.2.3:6641 serves a certificate that ca_certificate does not trust"),
+        ["central3: ssl:192.0.2.3:6641 serves a certificate"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "starts"), [row[1:] for row in PROBLEMS], ids=[row[0] for row in PROBLEMS])
+def test_problem(change: t.Callable[[dict[str, t.Any]], None], starts: list[str]) -> None:
+    report = build_report(installation(change))
+    assert not report["healthy"]
+    assert len(report["problems"]) == len(starts), report["problems"]
+    for problem, start in zip(report["problems"], starts):
+        assert problem.startswith(start)
+    assert report["lines"][0].startswith("OVN has ")
+    assert len(report["lines"]) <= 20
+    assert all("\n" not in line for line in report["lines"])
+
+
+# --- what members hold, and what clients see --------------------------------------------------------------------------
+
+
+def holding(name: str, log_index: int, digest: str) -> dict[str, t.Any]:
+    """The result of reading what a member of the Northbound holds."""
+    answer = Answer.from_dict(member(name, "OVN_Northbound")["answers"][0])
+    contents = Contents(log_index, {"ACL": "1", "Logical_Switch": digest})
+    return {"item": "northbound", "answers": [dataclasses.replace(answer, contents=contents).as_dict()]}
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict", "problem", "warning"),
+    [
+        pytest.param([(8, "1"), (8, "1"), (8, "1")], "healthy", "", "", id="members that hold the same are healthy"),
+        pytest.param(
+            [(8, "1"), (8, "1"), (8, "2")],
+            "diverged",
+            "Northbound: Members hold different data at log index 8: central1, central2 differ from central3 in Logical_Switch.",
+            "",
+            id="one that holds something else is named with the table",
+        ),
+        pytest.param(
+            [(8, "1"), (8, "1"), (9, "2")],
+            "healthy",
+            "",
+            "Northbound: Not all members could be compared by what they hold: central3 was read at log index 9.",
+            id="one that was read later is a warning",
+        ),
+    ],
+)
+def test_what_members_of_several_hosts_hold(
+    held: list[tuple[int, str]], verdict: str, problem: str, warning: str
+) -> None:
+    def change(parts: dict[str, t.Any]) -> None:
+        for name, (log_index, digest) in zip(NAMES, held):
+            parts["central"][name]["contents"] = {"northbound": holding(name, log_index, digest)}
+
+    report = build_report(installation(change))
+    assert report["northbound"]["verdict"] == verdict
+    assert report["southbound"]["verdict"] == "healthy"
+    assert "".join(report["problems"]).startswith(problem)
+    assert report["healthy"] is not bool(problem)
+    assert "".join(report["warnings"]).startswith(warning)
+
+
+def test_what_was_read_again_counts() -> None:
+    first = {"results": [holding("central1", 8, "1"), {"item": "southbound", "answers": []}]}
+    again = {"results": [holding("central1", 9, "2"), {"item": "southbound", "skipped": True}]}
+    found = contents_results(first, again)
+    assert contents_in(found["northbound"])["central1"].log_index == 9
+    assert found["southbound"] == first["results"][1]
+    assert contents_results(None, {"unreachable": True}) == {}
+    assert contents_in({"msg": "failed"}) == {}
+
+
+def test_a_host_that_gave_no_answer_in_time_cannot_be_reached() -> None:
+    ended = {"failed": False, "msg": "Timed out after 20 second(s).", "timedout": {"period": 20}}
+    report = build_report(installation(put("central", "central3", {"northbound": ended})))
+    assert report["problems"] == ["central3 cannot be reached: it gave no answer within 20 s."]
+
+
+def test_addresses_that_do_not_answer_clients_are_named() -> None:
+    dead = {"endpoint": "ssl:192.0.2.2:6641", "problem": "ssl:192.0.2.2:6641 did not answer within 5 s."}
+    good = {"endpoint": "ssl:192.0.2.1:6641", "problem": ""}
+    change = both(put("addresses", {"certificates": [good, dead, good]}), put("asked_from", "central1"))
+    report = build_report(installation(change))
+    assert report["problems"] == [
+        "1 of 3 addresses that clients are told do not answer, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
+    ]
+    assert report["addresses"] == ["ssl:192.0.2.2:6641"]
+    assert "Addresses     problem     2/3 answer clients, seen from central1" in report["lines"]
+
+
+def test_addresses_that_could_not_be_asked_are_told() -> None:
+    report = build_report(installation(put("addresses", {"msg": "no such file."})))
+    assert report["problems"] == ["The addresses of the databases cannot be connected to: no such file."]
+
+
+WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [
+    ("an unexpected chassis", put("chassis", {"hv1": "hv1"}), "Chassis hv2 is alive, but is not in the inventory"),
+    (
+        "an unexpected dead chassis",
+        both(put("chassis", {"hv1": "hv1"}), put("heartbeat", "chassis", 1, "alive", False)),
+        "Chassis hv2 does not answer, but is not in the inventory",
+    ),
+    ("a certificate that ends soon", certificate("days_left", 29), "The certificate that central3 serves"),
+    ("a northd of another version", northd("central3", "version", "25.09.0"), "northd is not the same everywhere: 25.03.0 on central1, central2; 25"),
+    (
+        "another schema",
+        put("central", "central3", "info", "databases", "northbound", "schema_version", "7.0.0"),
+        "The Northbound schema is not the same everywhere",
+    ),
+    ("a foreign northd", put("heartbeat", "northd_version", "24.03.1-20.33.0-76.8"), "northd 24.03.1 wrote the Southbound database"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "start"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS])
+def test_warning(change: t.Callable[[dict[str, t.Any]], None], start: str) -> None:
+    report = build_report(installation(change))
+    assert report["healthy"]
+    assert len(report["warnings"]) == 1, report["warnings"]
+    assert report["warnings"][0].startswith(start)
+    assert report["lines"][0] == "OVN is healthy, 1 warning"
+
+
+def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
+    """What ovn_certificate says of a chassis' machine."""
+    return {"changed": False, "in_service": in_service, "days_left": days_left}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "line", "problem", "warning"),
+    [
+        (pair(100), pair(99), "healthy     99 days left, first to end is chassis hv2's", "", ""),
+        (pair(30), pair(400), "healthy     30 days left, first to end is chassis hv1's", "", ""),
+        (pair(400), pair(400), "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+        (pair(400), pair(29), "warning     29 days left, first to end is chassis hv2's", "", "The certificate of chassis hv2 ends in 29 days"),
+        (pair(400), pair(-1, False), "problem     -1 days left, first to end is chassis hv2's", "The certificate of chassis hv2 has ended", ""),
+        (pair(400), pair(400, False), "problem     361 days left, first", "The certificate of chassis hv2 is not valid yet, or its key", ""),
+        (pair(400), pair(None, False), "problem     361 days left, first", "Chassis hv2 has no certificate", ""),
+        (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be looked at: library is missing."),
+        (pair(100), UNREACHABLE, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
+        (pair(100), None, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
+        ({"skipped": True}, {"skipped": True}, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+        (None, None, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+    ],
+)  # fmt: skip
+def test_certificates_of_chassis(first: object, second: object, line: str, problem: str, warning: str) -> None:
+    report = build_report(installation(put("chassis_certificates", {"hv1": first, "hv2": second})))
+    (shown,) = [text for text in report["lines"] if text.startswith("Certificates")]
+    assert shown.startswith(f"Certificates  {line}")
+    assert shown == f"Certificates  {line}" or line.endswith(("first", "days"))
+    for found, start in ((report["problems"], problem), (report["warnings"], warning)):
+        assert len(found) == bool(start), found
+        assert all(text.startswith(start) for text in found)
+
+
+def test_the_facts_have_the_days_of_each_chassis() -> None:
+    report = build_report(installation(put("chassis_certificates", {"hv1": pair(99), "hv2": None})))
+    assert report["certificates"] == {"days_left": 99, "host": "hv1", "endpoint": "", "chassis": {"hv1": 99}}
+
+
+def test_a_look_without_a_heartbeat_says_so() -> None:
+    looked = both(put("heartbeat", "probed", False), put("heartbeat", "sb_ms", None), put("heartbeat", "hv_ms", None))
+    report = build_report(installation(looked))
+    assert report["healthy"]
+    assert "Heartbeat     not sent    the last one was number 17, northd answered it" in report["lines"]
+    assert "  hv2         answered    geneve 192.0.2.72, physnet1:br-ex" in report["lines"]
+    assert "Chassis       not asked   2/2 had answered the last heartbeat" in report["lines"]
+
+
+def test_without_an_inventory_every_chassis_counts() -> None:
+    report = build_report(installation(both(put("chassis", None), put("heartbeat", "chassis", 1, "alive", False))))
+    assert report["problems"][0].startswith("Chassis hv2 has not answered")
+    assert report["chassis"]["expected"] is None
+
+
+def test_chassis_of_another_zone_are_not_ours() -> None:
+    report = build_report(
+        installation(lambda parts: parts["heartbeat"]["chassis"].append(chassis("far", remote=True, alive=False)))
+    )
+    assert report["healthy"]
+    assert report["chassis"]["unexpected"] == []
+
+
+def test_many_chassis_stay_short_and_the_bad_ones_come_first() -> None:
+    def many(parts: dict[str, t.Any]) -> None:
+        entries = [
+            chassis(f"hv{number:03}", encapsulations=[{"type": "geneve", "ip": f"10.0.0.{number}"}])
+            for number in range(200)
+        ]
+        entries[150]["alive"] = False
+        parts["heartbeat"]["chassis"] = entries
+        parts["chassis"] = {entry["name"]: entry["name"] for entry in entries}
+
+    report = build_report(installation(many))
+    assert len(report["lines"]) <= 20
+    assert report["lines"][6].startswith("  hv150       late")
+    assert "  and 194 more" in report["lines"]
+
+
+def test_everything_down_is_still_short() -> None:
+    def dead(parts: dict[str, t.Any]) -> None:
+        parts["heartbeat"] = None
+        parts["central"] = {name: {"northbound": UNREACHABLE} for name in NAMES}
+
+    report = build_report(installation(dead))
+    assert not report["healthy"]
+    assert len(report["lines"]) <= 20
+    assert report["northbound"]["verdict"] == "unreachable"
+    assert report["lines"][-1].startswith("Problem: ")
+
+
+def test_no_inventory_at_all() -> None:
+    report = build_report(Installation(central={}))
+    assert not report["healthy"]
+
+
+def in_kubernetes(**northds: t.Any) -> dict[str, t.Any]:
+    """The same installation as pods of one cluster."""
+    northd = {"northbound_connected": True, "southbound_connected": True, "version": "25.03.0", "reason": ""}
+    told = {
+        database: {"answers": [member(name, schema)["answers"][0] for name in NAMES], "writable": True}
+        for database, schema in (("northbound", "OVN_Northbound"), ("southbound", "OVN_Southbound"))
+    }
+    info_of_pods = {
+        "northds": {name: {**northd, **state} for name, state in northds.items()},
+        "certificates": [{"endpoint": "ssl:192.0.2.1:31641", "subject": "x", "days_left": 360, "problem": ""}],
+    }
+    plane = Host(**told, info=info_of_pods, members={"northbound": 3, "southbound": 3})
+    heartbeat = {
+        "nb_cfg": 3,
+        "probed": True,
+        "northd_alive": True,
+        "reason": "",
+        "sb_ms": 1.0,
+        "hv_ms": 2.0,
+        "chassis": [],
+        "schema_versions": {"northbound": "7.11.0", "southbound": "20.41.0"},
+    }
+    return build_report(Installation({"plane": plane}, heartbeat=heartbeat))
+
+
+class TestKubernetes:
+    def test_pods_are_told_like_hosts(self) -> None:
+        report = in_kubernetes(pod1={"state": "standby"}, pod2={"state": "active"})
+        assert report["problems"] == []
+        assert report["lines"][1].startswith("Northbound    healthy     leader central2, 3/3 members")
+        assert report["lines"][3] == "northd        healthy     active on pod2; standby on pod1"
+        assert "OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0" in next(
+            line for line in report["lines"] if line.startswith("Versions")
+        )
+
+    def test_a_northd_that_does_not_run_is_named_with_the_cause(self) -> None:
+        silent = {"state": "unreachable", "version": "", "reason": "Kubernetes says: ErrImagePull"}
+        report = in_kubernetes(pod1=silent, pod2={"state": "active"})
+        assert report["problems"] == ["northd on pod1 does not answer: Kubernetes says: ErrImagePull."]
+
+    def test_no_northd_at_all_is_a_problem(self) -> None:
+        assert in_kubernetes()["problems"] == ["northd is active nowhere: no change of a network reaches the chassis."]

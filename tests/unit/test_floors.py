@@ -1,0 +1,56 @@
+"""The floors of the house: packages of module_utils import only what lies below them (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+import typing as t
+from pathlib import Path
+
+UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
+# From the ground up; those of one tuple do not import one another.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("_errors", "_control_node", "_stop_budget", "_units"),
+    ("_deadline", "_launchers"),
+    ("_ovsdb", "_kubernetes", "_pki"),
+    ("_raft", "_chassis", "_northd", "_connectivity_test"),
+    ("_database", "_heartbeat", "_founding"),
+    ("_api",),
+    ("_manifests", "_raft_pods"),
+    ("_agent",),
+    ("_control_plane", "_hypervisors", "_report"),
+)
+FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
+
+
+def modules() -> dict[str, Path]:
+    names = {path: ".".join(path.relative_to(UTILS).with_suffix("").parts) for path in UTILS.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for path, name in names.items()}
+
+
+def imports(name: str, path: Path, known: t.Container[str]) -> t.Iterator[str]:
+    """The modules of ours that a file imports, wherever in the file."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*package[: len(package) - node.level + 1], *((node.module or "").split(".") if node.module else [])]
+            for alias in node.names:
+                full = ".".join([*base, alias.name])
+                yield full if full in known else ".".join(base)
+
+
+GRAPH = {name: sorted(set(imports(name, path, modules()))) for name, path in modules().items()}
+
+
+def test_no_import_runs_upwards() -> None:
+    upwards = [
+        f"{name} imports {other}"
+        for name, others in GRAPH.items()
+        for other in others
+        if name.partition(".")[0] != other.partition(".")[0]
+        and FLOOR_OF[name.partition(".")[0]] <= FLOOR_OF[other.partition(".")[0]]
+    ]
+    assert not upwards
+
+
+def test_every_package_has_a_floor() -> None:
+    assert {name.partition(".")[0] for name in GRAPH} == set(FLOOR_OF)
