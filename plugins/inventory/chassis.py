@@ -93,7 +93,7 @@ from ..module_utils._errors import OvnError
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.server import DATABASE_NAMES
 from ..module_utils._ovsdb.session import Session
-from ..module_utils._ovsdb.wire import TlsFiles
+from ..module_utils._ovsdb.tls_files import TlsFiles
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable):

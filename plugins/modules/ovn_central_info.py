@@ -150,7 +150,8 @@ from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
-from ..module_utils._ovsdb.wire import TlsFiles, ask_all
+from ..module_utils._ovsdb.tls_files import TlsFiles
+from ..module_utils._ovsdb.wire import ask_all
 
 _SERVICES = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
 _POD_SECONDS = 10.0

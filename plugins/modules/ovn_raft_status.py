@@ -464,7 +464,7 @@ from ..module_utils._errors import InvalidInput, OvnError, TimedOut
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.server import DATABASE_NAMES
-from ..module_utils._ovsdb.wire import TlsFiles
+from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._raft.answer import Answer
 from ..module_utils._raft.ask import Asked, add_contents, ask
 from ..module_utils._raft.verdict import Verdict, assess

@@ -211,7 +211,7 @@ from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
 from ..module_utils._heartbeat.probe import Heartbeat
 from ..module_utils._ovsdb.endpoint import parse_endpoints
-from ..module_utils._ovsdb.wire import TlsFiles
+from ..module_utils._ovsdb.tls_files import TlsFiles
 
 
 def main() -> t.NoReturn:

@@ -106,7 +106,8 @@ from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, Unreachable
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.rows import transact
-from ..module_utils._ovsdb.wire import Connection, TlsFiles
+from ..module_utils._ovsdb.tls_files import TlsFiles
+from ..module_utils._ovsdb.wire import Connection
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 

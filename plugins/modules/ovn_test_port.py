@@ -109,7 +109,8 @@ from ..module_utils._deadline import Deadline
 from ..module_utils._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
-from ..module_utils._ovsdb.wire import Connection, TlsFiles
+from ..module_utils._ovsdb.tls_files import TlsFiles
+from ..module_utils._ovsdb.wire import Connection
 
 _ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 

@@ -30,7 +30,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, 
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import DATABASE_NAMES
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection, TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection
 
 NAMES = ("central1", "central2", "central3")
 _SCHEMAS = {"northbound": "/usr/share/ovn/ovn-nb.ovsschema", "southbound": "/usr/share/ovn/ovn-sb.ovsschema"}

@@ -16,7 +16,8 @@ from writers import ROWS, Entry
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import transact
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection, TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection
 
 _CHECKER = Path(__file__).parent / "checker"
 _END = 1 << 62  # nanoseconds: later than any answer

@@ -19,7 +19,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, decode, encode_map, transact
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection, TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection
 
 ROWS, REGISTERS = "Logical_Switch", "Address_Set"
 ANSWER_SECONDS = 4.0

@@ -18,7 +18,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import Endpoint, parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, encode_map, transact
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection, TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection
 
 PORTS_OF_PROJECT = 400
 NETWORKS_OF_PROJECT = 4

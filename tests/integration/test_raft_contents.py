@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.select import TableReader
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents, compare
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command, parse_contents
 

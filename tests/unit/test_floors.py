@@ -54,3 +54,14 @@ def test_no_import_runs_upwards() -> None:
 
 def test_every_package_has_a_floor() -> None:
     assert {name.partition(".")[0] for name in GRAPH} == set(FLOOR_OF)
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    below: dict[str, set[str]] = {name: set(others) & set(GRAPH) for name, others in GRAPH.items()}
+    while True:
+        ground = {name for name, others in below.items() if not others}
+        if not ground:
+            break
+        below = {name: others - ground for name, others in below.items() if name not in ground}
+    # What is left imports something that is left: cycles, and what lies above them.
+    assert not {name: sorted(others) for name, others in below.items()}

@@ -32,7 +32,7 @@ from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from .log import Log
 
 _SLEEP = 5.0  # seconds between looks at the mounted files (their change times) if the database does not wake us

@@ -18,7 +18,7 @@ import typing as t
 from .._chassis.heartbeats import ChassisRow, PrivateRow, describe_chassis
 from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from .log import expected
 from .member_watch import open_watch
 

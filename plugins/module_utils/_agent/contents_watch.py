@@ -14,7 +14,7 @@ import typing as t
 
 from .._errors import OvnError
 from .._ovsdb.server import DATABASE_NAMES
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
 from .._raft.contents import Contents, compare, read_all
 from .log import expected

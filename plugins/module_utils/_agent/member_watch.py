@@ -21,7 +21,8 @@ from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import read_databases
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
 from .._raft.answer import Answer
 from .._raft.ask import problem_of, told_by_server
 from .._raft.lag import Sample

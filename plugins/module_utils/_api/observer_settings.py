@@ -13,7 +13,7 @@ import typing as t
 from .._database.schema_update import FOLDER
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from .status import DATABASES
 
 ALIVE_FILE = "/run/ovn/observer-alive"

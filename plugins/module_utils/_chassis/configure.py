@@ -16,9 +16,10 @@ import zlib
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from . import external_ids, ownership
 from .database import LocalDatabase, missing_devices
+from .ours import OwnedSettings
 from .plan import Actual, Plan, diff_of, make_plan, wanted_of
 
 if t.TYPE_CHECKING:
@@ -52,7 +53,12 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []) if wanted else [], tls)
     if wanted and params["wait_for"] == "registered" and not southbound.endpoints:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
-    with LocalDatabase(endpoint, tls, params["timeout"], wanted.bridges if wanted else None) as database:
+    timeout = params["timeout"]
+    with (
+        LocalDatabase(endpoint, tls, timeout, wanted.bridges)
+        if wanted
+        else OwnedSettings(endpoint, tls, timeout) as database
+    ):
         actual, rows = database.read()
         plan = plan_for(actual)
         _refuse_missing_devices(params, endpoint, plan)

@@ -17,7 +17,8 @@ from .._deadline import Deadline
 from .._errors import Conflict, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
 from . import ownership
 from .bridges import Bridge, BridgeWish, Port
 from .operations import ROOT, Rows, operations
@@ -41,10 +42,8 @@ else:  # Python 3.8 in a pod cannot evaluate it
 class LocalDatabase:
     """The Open_vSwitch database of one host, with one connection that is used step by step."""
 
-    def __init__(
-        self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish] | None
-    ) -> None:
-        """`wanted` None looks at everything that is ours, for `state: absent`. `timeout` seconds count for each step."""
+    def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish]) -> None:
+        """`timeout` seconds count for each step."""
         self.timeout = timeout
         self.wanted = wanted
         self.connection = Connection(endpoint, tls, Deadline(timeout))
@@ -80,10 +79,6 @@ class LocalDatabase:
     def read(self) -> tuple[Actual, Rows]:
         """The settings, and where they are."""
         self.connection.deadline = Deadline(self.timeout)
-        if self.wanted is None:
-            from .ours import read_ours
-
-            return read_ours(self)
         names = sorted({*self.wanted, *(port for wish in self.wanted.values() for port in wish.ports)})
         wants = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
         wants += [("Bridge", _named(name)) for name in self.wanted]
@@ -179,7 +174,7 @@ class LocalDatabase:
             "until": "!=",
             "rows": [],
         }
-        wanted = self.wanted or {}
+        wanted = self.wanted
         looks = [("Interface", name, ["name", "error"]) for wish in wanted.values() for name in wish.ports]
         looks += [("Interface", name, ["name", "error"]) for name in wanted]
         looks += [("Bridge", name, ["name", "datapath_type", "datapath_id"]) for name in wanted]

@@ -16,7 +16,8 @@ from .._errors import InvalidInput, OvnError, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.server import DATABASE_NAMES
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
 from .cms_options import owner_in
 from .external_ids import CMS_OPTIONS
 from .registration import Me, Registered

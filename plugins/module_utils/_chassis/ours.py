@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._deadline import Deadline
+from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import as_list, decode
+from .._ovsdb.tls_files import TlsFiles
 from . import ownership
 from .bridges import Port
 from .database import COLUMNS, LocalDatabase
@@ -21,26 +24,33 @@ _OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port
 _MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for item in ownership.MARK.items()]]]]
 
 
-def read_ours(database: LocalDatabase) -> tuple[Actual, Rows]:
-    """The settings with all that carries our mark, and with every port of our bridges."""
-    roots, ssls, marked_ports = database.select((ROOT, []), ("SSL", []), ("Port", _MARKED))
-    columns = [*COLUMNS["Bridge"], "ports"]
-    places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
-    ours, *holders = database.select(("Bridge", _MARKED), *places, columns=columns)
-    bridges = {row["name"]: row for rows in (ours, *holders) for row in rows}
-    uuids = [uuid for row in ours for uuid in as_list(decode(row["ports"]))]
-    others = database.select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
-    rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
-    ports = {row["name"]: row for row in rows.values()}
-    names = {
-        name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows)
-        for name, row in bridges.items()
-    }
-    actual_ports = {}
-    for bridge, members in names.items():
-        for port in members:
-            keys = decode(ports[port]["external_ids"])
-            actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
-    return database.state(
-        roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}
-    )
+class OwnedSettings(LocalDatabase):
+    """Looks at everything with our mark, and at every port of our bridges."""
+
+    def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float) -> None:
+        """`timeout` seconds count for each step."""
+        super().__init__(endpoint, tls, timeout, {})
+
+    def read(self) -> tuple[Actual, Rows]:
+        self.connection.deadline = Deadline(self.timeout)
+        roots, ssls, marked_ports = self.select((ROOT, []), ("SSL", []), ("Port", _MARKED))
+        columns = [*COLUMNS["Bridge"], "ports"]
+        places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
+        ours, *holders = self.select(("Bridge", _MARKED), *places, columns=columns)
+        bridges = {row["name"]: row for rows in (ours, *holders) for row in rows}
+        uuids = [uuid for row in ours for uuid in as_list(decode(row["ports"]))]
+        others = self.select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
+        rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
+        ports = {row["name"]: row for row in rows.values()}
+        names = {
+            name: frozenset(rows[uuid]["name"] for uuid in as_list(decode(row["ports"])) if uuid in rows)
+            for name, row in bridges.items()
+        }
+        actual_ports = {}
+        for bridge, members in names.items():
+            for port in members:
+                keys = decode(ports[port]["external_ids"])
+                actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
+        return self.state(
+            roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}
+        )

@@ -15,7 +15,7 @@ from .._errors import TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.session import Condition, Session
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 from .registration import Me, Registered, address_conflict, unregistered
 
 _WHERE_TO_LOOK = (

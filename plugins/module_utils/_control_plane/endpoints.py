@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import DATABASES, Database, Object, inside_endpoints, outside_endpoints
+from .._api.endpoints import inside_endpoints, outside_endpoints
+from .._api.names import DATABASES, Database, Object
 from .._api.spec import ClusterSpec
 from .._errors import Refused
 from .._kubernetes.client import Cluster

@@ -15,8 +15,9 @@ from .._errors import InvalidInput, Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .._ovsdb.rows import Caller, Operation, as_optional, select, write
 from .._ovsdb.server import query_server
+from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.wire import Connection
 from .._raft.parse import ClusterStatus, parse_cluster_status
 from .converge import MemberState
 from .settings import Actual, Layout

@@ -17,7 +17,8 @@ from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.rows import select
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
 from .._raft.record import parse_record
 
 _MAGIC = b"OVSDB CLUSTER"

@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.session import Session
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
 _SOUTHBOUND = {

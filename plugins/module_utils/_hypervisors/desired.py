@@ -13,7 +13,7 @@ import typing as t
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
-from .._ovsdb.wire import TlsFiles
+from .._ovsdb.tls_files import TlsFiles
 
 
 class Wanted(t.NamedTuple):

@@ -19,7 +19,8 @@ from .._deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Operation, select, write
 from .._ovsdb.server import DATABASE_NAMES
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
 
 if t.TYPE_CHECKING:
     from .settings import Chassis

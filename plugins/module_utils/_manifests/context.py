@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import Component, Database, Object, inside_endpoints, labels, owner_reference
+from .._api.endpoints import inside_endpoints
+from .._api.names import Component, Database, Object, labels, owner_reference
 from .._api.spec import ClusterSpec
 
 

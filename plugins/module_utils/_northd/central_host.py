@@ -17,8 +17,9 @@ from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
+from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
-from .._ovsdb.wire import Connection, TlsFiles
+from .._ovsdb.wire import Connection
 
 NORTHD_STATES = ("active", "standby", "paused")
 

@@ -14,7 +14,8 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import BadAnswer, Refused
 from .endpoint import Endpoint
-from .wire import Connection, TlsFiles
+from .tls_files import TlsFiles
+from .wire import Connection
 
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 # What the names of a server's sockets, pid and database file begin with, as the distributions have it.

@@ -16,7 +16,8 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused, TimedOut
 from .endpoint import Endpoint
-from .wire import Connection, TlsFiles
+from .tls_files import TlsFiles
+from .wire import Connection
 
 OVS_IMPORT_ERROR: str | None
 try:

@@ -17,7 +17,7 @@ import typing as t
 from .._errors import CertificateProblem, InvalidInput
 
 if t.TYPE_CHECKING:
-    from .wire import TlsFiles
+    from .tls_files import TlsFiles
 
 
 @functools.lru_cache(maxsize=8)

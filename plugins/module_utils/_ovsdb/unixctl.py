@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from .._deadline import Deadline
 from .endpoint import Endpoint
-from .wire import Connection, TlsFiles
+from .tls_files import TlsFiles
+from .wire import Connection
 
 
 def appctl(control_socket: str, command: str, *arguments: str, deadline: Deadline) -> str:

@@ -25,26 +25,15 @@ from .endpoint import Endpoint
 if t.TYPE_CHECKING:
     import ssl
 
+    from .tls_files import TlsFiles
+
 _CHUNK = 65536
 
 
-class TlsFiles(t.NamedTuple):
-    """PEM files on the machine where the module runs. OVSDB always authenticates both sides."""
+def _context(files: TlsFiles) -> ssl.SSLContext:
+    from .tls import client_context
 
-    private_key: str | None = None
-    certificate: str | None = None
-    ca_certificate: str | None = None
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.private_key and self.certificate and self.ca_certificate)
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """TLS client context."""
-        from .tls import client_context
-
-        return client_context(self)
+    return client_context(files)
 
 
 class Connection:
@@ -92,7 +81,7 @@ class Connection:
         return Unreachable(f"{self.name} is not reachable: {cause}.", errno=e.errno)
 
     def _open(self, endpoint: Endpoint, tls: TlsFiles) -> socket.socket:
-        context = tls.context if endpoint.scheme == "ssl" else None
+        context = _context(tls) if endpoint.scheme == "ssl" else None
         try:
             if endpoint.scheme == "unix":
                 raw = socket.socket(socket.AF_UNIX)

@@ -17,7 +17,8 @@ from .._deadline import Deadline
 from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import ServerRow, query_databases
-from .._ovsdb.wire import Connection, TlsFiles, ask_all
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection, ask_all
 from .answer import Answer, Problem, ServerView, merge
 from .contents import read_all
 from .parse import parse_cluster_status
@@ -225,7 +226,9 @@ def ask(
 def _prepare(tls: TlsFiles) -> object:
     """Build the TLS context once, before threads need it. Missing options are the caller's fault; bad files are told by each answer."""
     try:
-        return tls.context
+        from .._ovsdb.tls import client_context
+
+        return client_context(tls)
     except InvalidInput:
         raise
     except OvnError:

@@ -22,7 +22,8 @@ from .._errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.select import Row, TableReader
 from .._ovsdb.server import read_databases
-from .._ovsdb.wire import TlsFiles, ask_all
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import ask_all
 
 # Servers fill these in themselves. A cluster has no ephemeral columns, so its schema does not tell.
 _OF_THE_SERVER = {("Connection", "is_connected"), ("Connection", "status")}

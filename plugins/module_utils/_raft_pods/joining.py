@@ -20,7 +20,7 @@ from .._raft.record import Record
 from .examine import Seen
 
 if t.TYPE_CHECKING:
-    from .steps import PodMembers
+    from .._kubernetes.client import Cluster
 
 Pod = dict[str, t.Any]
 
@@ -32,10 +32,25 @@ _PATIENCE = 10.0
 _RECYCLE = 20.0
 
 
+class Helper(t.Protocol):
+    """Who takes steps on the pods of a database, as far as a wait needs it."""
+
+    cluster: Cluster
+    namespace: str
+
+    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]: ...
+
+    def outdated(self, pods: t.Mapping[str, Pod]) -> t.Collection[str]: ...
+
+    def check_lease(self) -> None: ...
+
+    def poke_one(self, member: str, value: str) -> None: ...
+
+
 class Wait:
     """Waits for one member to take part, and helps where only a poke or a new pod helps."""
 
-    def __init__(self, members: PodMembers, member: str, record: Record, deadline: Deadline) -> None:
+    def __init__(self, members: Helper, member: str, record: Record, deadline: Deadline) -> None:
         self.members, self.member, self.record, self.deadline = members, member, record, deadline
         self.last = "it has no pod"
         self.uid = ""

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import CertificateProblem
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls import client_context
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 
 def openssl(*arguments: str) -> None:

@@ -4,12 +4,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import (
-    inside_endpoints,
-    outside_endpoints,
-    owner_reference,
-    raft_address,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import inside_endpoints, outside_endpoints
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import owner_reference, raft_address
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 
 WHERE: dict[str, t.Any] = {"name": "prod", "namespace": "net", "cluster_domain": "example.test"}

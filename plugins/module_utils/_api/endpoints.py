@@ -1,0 +1,129 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Where clients reach the members of a database, inside the Kubernetes cluster and outside. Pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from .names import DATABASES, PORTS, Database, Object, member_host, member_name
+from .outside_addresses import host_of_pod, split_endpoint
+
+if t.TYPE_CHECKING:
+    from .spec import ClusterSpec
+
+
+def inside_endpoints(
+    database: Database, members: int, *, name: str, namespace: str, cluster_domain: str, tls: bool
+) -> list[str]:
+    """Where clients in the same Kubernetes cluster reach each of the first `members` members."""
+    hosts = (
+        member_host(name, database, index, namespace=namespace, cluster_domain=cluster_domain)
+        for index in range(members)
+    )
+    return [f"{'ssl' if tls else 'tcp'}:{host}:{PORTS[database].client}" for host in hosts]
+
+
+def outside_endpoints(
+    spec: ClusterSpec,
+    services: t.Iterable[Object],
+    nodes: t.Iterable[Object],
+    pods: t.Mapping[str, Object] | None = None,
+    before: t.Mapping[str, str] | None = None,
+) -> dict[Database, list[str]]:
+    """Where clients outside the Kubernetes cluster reach each member: live Services and Nodes to endpoints, nothing for a database that is not exposed.
+
+    Each member is reached through the node that carries its pod, so that a dead node costs one address where it costs one member. Between two
+    pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no port or address yet is left
+    out, so a list that is shorter than the number of members is not complete.
+    """
+    by_name = {service["metadata"]["name"]: service for service in services}
+    result: dict[Database, list[str]] = {}
+    nodes = _by_usefulness(nodes)
+    for database in DATABASES:
+        settings = spec.database(database)
+        result[database] = []
+        ports = _NodePorts(nodes, pods or {}, (before or {}).get(database, ""))
+        ports.reserve(member_name(spec.name, database, index) for index in range(settings.replicas))
+        for index in range(settings.replicas):
+            service = by_name.get(member_name(spec.name, database, index), {})
+            if settings.service.type == "LoadBalancer":
+                place = _of_load_balancer(service)
+            elif settings.service.type == "NodePort":
+                place = ports.place(service, member_name(spec.name, database, index), index)
+            else:
+                place = None
+            if place:
+                host, port = place
+                host = f"[{host}]" if ":" in host else host
+                result[database].append(f"{'ssl' if spec.tls.enabled else 'tcp'}:{host}:{port}")
+    return result
+
+
+def _by_usefulness(nodes: t.Iterable[Object]) -> list[Object]:
+    """Ready nodes first; among them the oldest first, so that a new node does not change the addresses that clients have."""
+
+    def key(node: Object) -> tuple[bool, str, str]:
+        return not _is_ready(node), str(node["metadata"].get("creationTimestamp") or ""), node["metadata"]["name"]
+
+    return sorted(nodes, key=key)
+
+
+def _of_load_balancer(service: Object) -> tuple[str, int] | None:
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    if not ingress:
+        return None
+    return ingress[0].get("ip") or ingress[0]["hostname"], service["spec"]["ports"][0]["port"]
+
+
+class _NodePorts:
+    """Through which node each member of one database is reached."""
+
+    def __init__(self, nodes: list[Object], pods: t.Mapping[str, Object], before: str) -> None:
+        self.nodes = nodes
+        self.pods = pods
+        self.homes = {name: str(pod["spec"].get("nodeName") or "") for name, pod in pods.items()}
+        ready = [node for node in nodes if _is_ready(node)]
+        self.usable = ready or nodes
+        known = [split_endpoint(endpoint) for endpoint in before.split(",") if endpoint]
+        self.before = {port: host for _scheme, host, port in known}
+        self.taken: set[str] = set()  # names of nodes
+
+    def reserve(self, members: t.Iterable[str]) -> None:
+        self.taken = {self.homes[member] for member in members if self.homes.get(member)}
+
+    def place(self, service: Object, member: str, index: int) -> tuple[str, int] | None:
+        spec = service.get("spec") or {}
+        port = next((p["nodePort"] for p in spec.get("ports") or [] if p.get("nodePort")), None)
+        family = 6 if (spec.get("ipFamilies") or ["IPv4"])[0] == "IPv6" else 4
+        addresses = {node["metadata"]["name"]: _internal_address(node, family) for node in self.nodes}
+        host = host_of_pod(self.pods.get(member), ipv6=family == 6) or addresses.get(self.homes.get(member, ""))
+        if host is None and (known := self.before.get(str(port))) in addresses.values():
+            host = known
+        return (host or self._spread(addresses, index), port) if port and any(addresses.values()) else None
+
+    def _spread(self, addresses: t.Mapping[str, str | None], index: int) -> str:
+        """Of a member that nobody carries yet: another node than those of the others, as far as there are enough."""
+        names = [name for node in self.usable if addresses[name := node["metadata"]["name"]]]
+        names = names or [name for name, address in addresses.items() if address]
+        first = names[index % len(names)]
+        name = next((one for one in [first, *names] if one not in self.taken), first)
+        self.taken.add(name)
+        return t.cast(str, addresses[name])
+
+
+def _is_ready(node: Object) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or []
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+def _internal_address(node: Object, family: int) -> str | None:
+    addresses = [
+        a["address"] for a in (node.get("status") or {}).get("addresses") or [] if a.get("type") == "InternalIP"
+    ]
+    return next((a for a in addresses if ipaddress.ip_address(a).version == family), None)
