@@ -58,11 +58,11 @@ import typing as t
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ..module_utils._errors import OvnError
-from ..module_utils._raft.foresee import foresee
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import check_before_changes
 from ..module_utils._raft.rounds import Progress, incomplete, latest_record, next_round
+from ..module_utils._raft.simulate import simulate
 from ..module_utils._raft.sizing import size_of
 from ..module_utils._raft.step import Round, Run
 
@@ -106,7 +106,7 @@ def raft_plan(
                 plan["cids"][database] = recorded.cid
             plan["messages"] += decided.warnings
             if boolean(run.get("check_mode", True)):
-                plan["messages"] += foresee(this, observations[database], gate_reason)
+                plan["messages"] += simulate(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
             left.remove(database)  # the other one goes as far as it can

@@ -214,7 +214,7 @@ def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
     plane(spec=spec("slow"), wait=False, wait_timeout=8, may_fail=True)
     kinds = ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0")
     uids = [plane.get(*one.split())["metadata"]["uid"] for one in kinds]
-    real = control_plane.take_claims
+    real = control_plane.delete_pending_claims
 
     def late(*arguments: t.Any, **options: t.Any) -> t.Any:
         plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0/status", {"status": {"phase": "Bound"}})

@@ -19,7 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness imp
     merge_cluster_witness,
     parse_cluster_witness,
     render_cluster_witness,
-    told_by_leader,
+    reported_by_leader,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
@@ -382,7 +382,7 @@ def test_what_a_leader_knows_refuses_no_good_file(cluster: Cluster) -> None:
         while time.monotonic() < end:
             number += 1
             insert(cluster.leader(), f"s{number}", random.choice([1, 3000]))
-        told = told_by_leader(parse_cluster_status(cluster.leader().cluster_status()), sids)
+        told = reported_by_leader(parse_cluster_status(cluster.leader().cluster_status()), sids)
         kept = merge_cluster_witness(kept, ClusterWitness(kept.cluster_id, told))
         if attempt % 4 == 0:
             victim.appctl("ovsdb-server/compact", DATABASE)

@@ -15,7 +15,7 @@ from conftest import within
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.stuck_pods import delete_idle
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.stuck_pods import delete_stuck_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
@@ -54,7 +54,7 @@ class World:
     def write(self, record: Record) -> None:
         self.record = record
         self.cluster.record(record)
-        self.members.poke(record)
+        self.members.annotate_to_resync(record)
 
     def converge(self, *, restart: bool = True) -> list[str]:
         """As ovn_cluster does it; the actions that were taken."""
@@ -168,7 +168,7 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     world.cluster.revision, world.cluster.waiting = "r3", ""
     stuck = next(name for name, pod in world.cluster.pods.items() if pod.waiting)
     assert stuck in world.members.outdated(world.members.pods())
-    assert delete_idle(t.cast(client.Cluster, world.cluster), world.members.pods()[stuck])
+    assert delete_stuck_pod(t.cast(client.Cluster, world.cluster), world.members.pods()[stuck])
     assert len(world.converge()) == 2
     assert {pod.revision for pod in world.cluster.pods.values()} == {"r3"}
 

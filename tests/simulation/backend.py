@@ -169,7 +169,7 @@ class SimulatedBackend:
         self.acted = True
         before = self._writable()
         if step.action == "start" and self.world.pods:
-            self._make_room(step)
+            self._scale_up_for(step)
         for name in step.members:
             self._execute(self.world.hosts[name], step, before)
         if step.action == "kick":
@@ -209,7 +209,7 @@ class SimulatedBackend:
         if self.world.now > _ENDLESS * LOCK_SECONDS:
             raise Violation("a run waits without end")
 
-    def _make_room(self, step: Step) -> None:
+    def _scale_up_for(self, step: Step) -> None:
         order = list(self.world.hosts)
         needed = max(order.index(name) for name in step.members) + 1
         self.scale(max(needed, self.world.replicas[self.database] or 0))

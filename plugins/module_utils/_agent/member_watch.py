@@ -24,7 +24,7 @@ from .._ovsdb.server import read_databases
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from .._raft.answer import Answer
-from .._raft.ask import problem_of, told_by_server
+from .._raft.ask import answer_of_server, problem_of
 from .._raft.lag import Sample
 from .log import expected
 
@@ -125,7 +125,7 @@ class MemberWatch(threading.Thread):
     def _look(self, connection: Watch) -> None:
         connection.updates.clear()
         connection.deadline = Deadline(_ANSWER)
-        found = told_by_server(self.endpoint, self._database, read_databases(connection))
+        found = answer_of_server(self.endpoint, self._database, read_databases(connection))
         answer = Answer(self.member, self._database, **found, taken=time.time())
         if answer.server is not None and answer.server.log_index is not None:
             self.indexes = (*self.indexes[1 - _SAMPLES :], Sample(time.monotonic(), answer.server.log_index))

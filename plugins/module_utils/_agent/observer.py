@@ -25,7 +25,7 @@ from .._api.outside_addresses import follow
 from .._api.status import DATABASES, cluster_status, pod_of, rolled_out
 from .._database.schema_update import Schemas, of_image
 from .._errors import InvalidInput, OvnError
-from .._kubernetes.rollout_progress import Left, left_to_do
+from .._kubernetes.rollout_progress import Left, pending_items
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import DATABASE_NAMES
 from .._raft.answer import Answer, silent
@@ -223,7 +223,7 @@ class Observer:
         generation = rolled_out(previous)
         if not generation:
             return None  # the first run is under way
-        return left_to_do(
+        return pending_items(
             {f"{self.settings.name}-{name}": sets.get(f"{self.settings.name}-{name}") for name in DATABASES},
             deployments.get(f"{self.settings.name}-northd"),
             pods,

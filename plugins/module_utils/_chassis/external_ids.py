@@ -33,13 +33,13 @@ def _same_text(value: str) -> t.Hashable:
     return value
 
 
-class Wish(t.NamedTuple):
+class DesiredValue(t.NamedTuple):
     """What a key shall hold: `text`, or None for "the key shall not exist". `meaning` makes equal what OVN takes as equal."""
 
     text: str | None
     meaning: t.Callable[[str], t.Hashable] = _same_text
 
-    def met_by(self, stored: str | None) -> bool:
+    def matches(self, stored: str | None) -> bool:
         if stored is None or self.text is None:
             return stored is self.text
         return stored == self.text or self.meaning(stored) == self.meaning(self.text)
@@ -70,29 +70,29 @@ def _address_or_text(text: str) -> str:
         return text
 
 
-def _word(option: str, value: str) -> Wish:
-    return Wish(checked_word(option, value) if value else None)
+def _word(option: str, value: str) -> DesiredValue:
+    return DesiredValue(checked_word(option, value) if value else None)
 
 
-def _system_id(option: str, value: str) -> Wish:
+def _system_id(option: str, value: str) -> DesiredValue:
     # A tunnel port is known by its chassis and address, with "@" between them.
-    return Wish(checked_word(option, value, "@") if value else None)
+    return DesiredValue(checked_word(option, value, "@") if value else None)
 
 
-def _remote(option: str, value: list[str]) -> Wish:
+def _remote(option: str, value: list[str]) -> DesiredValue:
     items = [item for text in value for item in items_of(checked_word(option, text))]
     remotes = [item if re.fullmatch(_CLUSTER_ID, item) else str(parse_endpoint(item)) for item in items]
-    return Wish(",".join(dict.fromkeys(remotes)) or None, _as_set)
+    return DesiredValue(",".join(dict.fromkeys(remotes)) or None, _as_set)
 
 
-def _encapsulation_type(option: str, value: list[str]) -> Wish:
+def _encapsulation_type(option: str, value: list[str]) -> DesiredValue:
     for item in value:
         if item not in ENCAPSULATIONS:
             raise InvalidInput(f'{option}: "{shown(item)}" is not one of {", ".join(ENCAPSULATIONS)}.')
-    return Wish(",".join(dict.fromkeys(value)) or None, _as_set)
+    return DesiredValue(",".join(dict.fromkeys(value)) or None, _as_set)
 
 
-def _encapsulation_ip(option: str, value: list[str]) -> Wish:
+def _encapsulation_ip(option: str, value: list[str]) -> DesiredValue:
     addresses = []
     for item in value:
         try:
@@ -102,23 +102,23 @@ def _encapsulation_ip(option: str, value: list[str]) -> Wish:
         if address.is_unspecified or address.is_multicast:
             raise InvalidInput(f"{option}: {address} cannot be the address of a tunnel end.")
         addresses.append(str(address))
-    return Wish(",".join(dict.fromkeys(addresses)) or None, _as_addresses)
+    return DesiredValue(",".join(dict.fromkeys(addresses)) or None, _as_addresses)
 
 
-def _pairs(option: str, pairs: list[tuple[str, str]]) -> Wish:
+def _pairs(option: str, pairs: list[tuple[str, str]]) -> DesiredValue:
     wanted: dict[str, str] = {}
     for network, other in pairs:
         checked_word(f"{option}.physical_network", network, ",:")
         if wanted.setdefault(network, other) != other:
             raise InvalidInput(f"{option}: {network} is mapped to both {wanted[network]} and {other}.")
-    return Wish(",".join(f"{network}:{other}" for network, other in wanted.items()) or None, _as_set)
+    return DesiredValue(",".join(f"{network}:{other}" for network, other in wanted.items()) or None, _as_set)
 
 
-def _bridge_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
+def _bridge_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
     return _pairs(option, [(m["physical_network"], checked_device(f"{option}.bridge", m["bridge"])) for m in value])
 
 
-def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
+def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
     pairs = []
     for mapping in value:
         mac = mapping["mac"].lower()
@@ -130,22 +130,22 @@ def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> Wish:
     return _pairs(option, pairs)
 
 
-def _boolean(option: str, value: bool) -> Wish:
-    return Wish("true" if value else "false", _as_truth)
+def _boolean(option: str, value: bool) -> DesiredValue:
+    return DesiredValue("true" if value else "false", _as_truth)
 
 
-def _interval(option: str, value: int) -> Wish:
+def _interval(option: str, value: int) -> DesiredValue:
     if value < 0:
         raise InvalidInput(f"{option}: {value} is negative; 0 switches the probe off.")
-    return Wish(str(value))
+    return DesiredValue(str(value))
 
 
-def _datapath_type(option: str, value: str) -> Wish:
-    return Wish(checked_datapath_type(option, value) or None)
+def _datapath_type(option: str, value: str) -> DesiredValue:
+    return DesiredValue(checked_datapath_type(option, value) or None)
 
 
-def _transport_zones(option: str, value: list[str]) -> Wish:
-    return Wish(",".join(dict.fromkeys(checked_word(option, zone, ",") for zone in value)) or None, _as_set)
+def _transport_zones(option: str, value: list[str]) -> DesiredValue:
+    return DesiredValue(",".join(dict.fromkeys(checked_word(option, zone, ",") for zone in value)) or None, _as_set)
 
 
 def checked_datapath_type(option: str, value: str) -> str:
@@ -155,7 +155,7 @@ def checked_datapath_type(option: str, value: str) -> str:
 
 
 # option: (key, how a value of the option is written)
-KEYS: dict[str, tuple[str, t.Callable[[str, t.Any], Wish]]] = {
+KEYS: dict[str, tuple[str, t.Callable[[str, t.Any], DesiredValue]]] = {
     "system_id": (SYSTEM_ID, _system_id),
     "hostname": ("hostname", _word),
     "remote": (REMOTE, _remote),
@@ -172,7 +172,7 @@ KEYS: dict[str, tuple[str, t.Callable[[str, t.Any], Wish]]] = {
 }
 
 
-def wishes(params: t.Mapping[str, t.Any]) -> dict[str, Wish]:
+def wishes(params: t.Mapping[str, t.Any]) -> dict[str, DesiredValue]:
     """The wish of each key whose option is given; None means "leave alone"."""
     flat = {**params, **{f"encapsulation.{k}": v for k, v in (params.get("encapsulation") or {}).items()}}
     return {key: write(option, flat[option]) for option, (key, write) in KEYS.items() if flat.get(option) is not None}

@@ -44,8 +44,8 @@ class Actual(t.NamedTuple):
 class Wanted(t.NamedTuple):
     """The task's options, checked. None and missing keys mean "leave alone"."""
 
-    external_ids: t.Mapping[str, external_ids.Wish] = _NOTHING
-    other_config: t.Mapping[str, external_ids.Wish] = _NOTHING
+    external_ids: t.Mapping[str, external_ids.DesiredValue] = _NOTHING
+    other_config: t.Mapping[str, external_ids.DesiredValue] = _NOTHING
     cms: cms_options.CmsWish = cms_options.CmsWish()
     bridges: t.Mapping[str, br.BridgeWish] = _NOTHING
     ssl: Ssl | t.Literal["absent"] | None = None
@@ -100,13 +100,15 @@ def _with_empty_lists(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.Wish]:
+def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.DesiredValue]:
     wishes = {}
     for key, value in (params.get(option) or {}).items():
         name = checked_text(option, str(key))
         if not name:
             raise InvalidInput(f"{option}: an empty key is not possible.")
-        wishes[name] = external_ids.Wish(None if value is None else stored_text(f"{option}.{shown(name)}", value))
+        wishes[name] = external_ids.DesiredValue(
+            None if value is None else stored_text(f"{option}.{shown(name)}", value)
+        )
     return wishes
 
 
@@ -144,10 +146,10 @@ def make_plan(wanted: Wanted, actual: Actual) -> Plan:
 
 
 def _plan_keys(
-    wishes: t.Mapping[str, external_ids.Wish], stored: t.Mapping[str, str], owned: frozenset[str], purge: bool
+    wishes: t.Mapping[str, external_ids.DesiredValue], stored: t.Mapping[str, str], owned: frozenset[str], purge: bool
 ) -> tuple[dict[str, str | None], frozenset[str]]:
     """Keys to write, and the keys that are ours afterwards."""
-    changes = {key: wish.text for key, wish in wishes.items() if not wish.met_by(stored.get(key))}
+    changes = {key: wish.text for key, wish in wishes.items() if not wish.matches(stored.get(key))}
     if purge:
         changes.update({key: None for key in owned - wishes.keys() if key in stored})
     named = {key for key, wish in wishes.items() if wish.text is not None}

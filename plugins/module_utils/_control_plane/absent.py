@@ -18,7 +18,7 @@ from .._errors import TimedOut
 from .._kubernetes.apply import Done, Key, Note
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease, identity
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .observed_state import Live, look
 
 _DATA = ("PersistentVolumeClaim",)
@@ -37,9 +37,9 @@ _ORDER = (
 )
 
 
-def doomed(live: Live, *, delete_data: bool) -> list[Object]:
+def objects_to_delete(live: Live, *, delete_data: bool) -> list[Object]:
     """What goes, in order. Records and claims are one thing: neither is of use without the other."""
-    there = _staying(live)
+    there = _not_terminating(live)
     found = [manifest for kind in _ORDER for key, manifest in there if key[:2] == kind and not _is_record(live, key)]
     if delete_data:
         found += [manifest for key, manifest in there if key[1] in _DATA]
@@ -47,9 +47,9 @@ def doomed(live: Live, *, delete_data: bool) -> list[Object]:
     return found
 
 
-def _staying(live: Live) -> list[tuple[Key, Object]]:
+def _not_terminating(live: Live) -> list[tuple[Key, Object]]:
     """All but what is on its way out already: a claim may be for a while, after its last pod."""
-    return [(key, m) for key, m in sorted(live.index.items()) if not is_leaving(m)]
+    return [(key, m) for key, m in sorted(live.index.items()) if not is_terminating(m)]
 
 
 def _is_record(live: Live, key: Key) -> bool:
@@ -74,7 +74,7 @@ def remove(
     `note` hears of each object that goes, also of those before a failure.
     """
     live = look(cluster, name, namespace)
-    leaving = doomed(live, delete_data=delete_data)
+    leaving = objects_to_delete(live, delete_data=delete_data)
     if check_mode:
         pods = ownerless(cluster.list("v1", "Pod", namespace, labels=_selector(name)))
         for manifest in [*leaving, *pods]:
@@ -85,7 +85,7 @@ def remove(
     try:
         if leaving and lease.take("take everything away"):
             # Another run may have made something until a moment ago.
-            leaving = doomed(look(cluster, name, namespace), delete_data=delete_data)
+            leaving = objects_to_delete(look(cluster, name, namespace), delete_data=delete_data)
         for manifest in leaving:
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
@@ -105,12 +105,14 @@ def _gone(manifest: Object, namespace: str) -> Done:
 
 def kept(live: Live) -> list[str]:
     """Return the names of the claims, records and witnesses that are left, for the report."""
-    return [f"{key[1]} {key[3]}" for key, _manifest in _staying(live) if key[1] in _DATA or _is_record(live, key)]
+    return [
+        f"{key[1]} {key[3]}" for key, _manifest in _not_terminating(live) if key[1] in _DATA or _is_record(live, key)
+    ]
 
 
 def ownerless(pods: t.Iterable[Object]) -> list[Object]:
     """Pods that nobody ends: of a run that was killed when it made their StatefulSet anew."""
-    return [pod for pod in pods if not pod["metadata"].get("ownerReferences") and not is_leaving(pod)]
+    return [pod for pod in pods if not pod["metadata"].get("ownerReferences") and not is_terminating(pod)]
 
 
 def _selector(name: str) -> str:

@@ -17,16 +17,16 @@ from .._database.schema_update import schema_gap
 from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.apply import Done, key_of, prune
 from .._kubernetes.lease import check_lease
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .._raft_pods.backend import DatabaseRollout, raise_together
 from .desired import is_config, is_later, keep_claims, template_changes
 from .endpoints import Place, find_endpoints
 from .objects import DeclaredObjects
 from .observed_state import Live
 from .ports import repair
-from .recreate_claims import find_claims, member_of, take_claims
+from .recreate_claims import delete_pending_claims, find_claims, member_of
 from .recreate_claims import words as words_of_claims
-from .recreate_statefulset import foreseen, kept_words, rehearse, stale, take_away
+from .recreate_statefulset import delete_statefulset_orphan, dry_run_create, foreseen, kept_words, stale
 from .recreate_statefulset import words as words_of_template
 from .settings import converge_settings
 from .status import Seen, write_status
@@ -49,7 +49,7 @@ class ControlPlane(DeclaredObjects):
         try:
             if not self.check_mode and self._pending():
                 self._take_lease()
-            self._let_go()
+            self._await_terminating_statefulsets()
             self._foundations(self.live)
             self._objects(self.live)
             self._empty_claims()
@@ -106,7 +106,7 @@ class ControlPlane(DeclaredObjects):
             self.live.claims_again(self.cluster)
             claim_changes(self.wanted, self.live)  # refuses one that got its volume at the last moment
             left = [c for claims in find_claims(self.cluster, self.wanted, self.live).values() for c in claims]
-            if names := ", ".join(c["metadata"]["name"] for c in left if not is_leaving(c)):
+            if names := ", ".join(c["metadata"]["name"] for c in left if not is_terminating(c)):
                 self.warnings.append(f"{names} could not be made anew with the declared storage class. Run again.")
 
     def _keep(self, database: Database, words: str, *, more: bool) -> None:
@@ -120,10 +120,10 @@ class ControlPlane(DeclaredObjects):
             return
         if not self.check_mode:
             self.lease.take(words_of_claims(claims))
-        gone = take_claims(
+        gone = delete_pending_claims(
             self.cluster, self.wanted, database, claims, check_mode=self.check_mode, note=self.done.append
         )
-        if fresh := [claim for claim in gone if not is_leaving(claim)]:
+        if fresh := [claim for claim in gone if not is_terminating(claim)]:
             self.steps.append(words_of_claims(fresh))
         for claim in gone:
             self.live.index.pop(key_of({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}), None)
@@ -138,7 +138,7 @@ class ControlPlane(DeclaredObjects):
         for left, database in zip(reversed(range(len(self.databases))), self.databases.values()):
             try:
                 if self.check_mode:
-                    database.foresee()
+                    database.simulate()
                 else:
                     rest = self.deadline.left()
                     share = self.deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED))
@@ -200,7 +200,7 @@ class ControlPlane(DeclaredObjects):
         name, namespace = there["metadata"]["name"], self.wanted.namespace
         manifests = self._manifests(self.replicas)
         manifest = next(m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == name)
-        if why := rehearse(self.cluster, manifest):
+        if why := dry_run_create(self.cluster, manifest):
             return why
         if self.check_mode:
             last = next((d.after for d in reversed(self.done) if (d.kind, d.name) == ("StatefulSet", name)), None)
@@ -214,7 +214,7 @@ class ControlPlane(DeclaredObjects):
             return "another run may have acted meanwhile"
         check_lease(self.lease)
         self.steps.append(what)
-        if why := take_away(self.cluster, there, self.replicas[database]):
+        if why := delete_statefulset_orphan(self.cluster, there, self.replicas[database]):
             self.steps.remove(what)
             return why
         self.live.index.pop(key_of(there))

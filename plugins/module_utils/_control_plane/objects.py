@@ -20,7 +20,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import RunLease, identity
 from .._kubernetes.moment import format_moment
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .._launchers.raft import SCRIPT
 from .._manifests.central import central_manifests
 from .._raft.gates import gate_reason
@@ -121,7 +121,7 @@ class DeclaredObjects:
             return True
         for d in DATABASES:
             there = self._stateful_set(d)
-            if is_leaving(there) or stale(there, self.wanted.spec.database(d).storage):
+            if is_terminating(there) or stale(there, self.wanted.spec.database(d).storage):
                 return True
         self.owner = self.live.resource
         manifests = [*self.wanted.foundations(self.live), *self._manifests(self.replicas)]
@@ -141,9 +141,9 @@ class DeclaredObjects:
     def _stateful_set(self, database: Database) -> Object | None:
         return self.live.get("apps/v1", "StatefulSet", f"{self.wanted.name}-{database}")
 
-    def _let_go(self) -> None:
+    def _await_terminating_statefulsets(self) -> None:
         """What a run that was killed has deleted is made when it is gone, with as many replicas as it had."""
-        for there in (one for d in DATABASES if (one := self._stateful_set(d)) and is_leaving(one)):
+        for there in (one for d in DATABASES if (one := self._stateful_set(d)) and is_terminating(one)):
             if not self.check_mode:
                 await_gone(self.cluster, there)
             self.live.index.pop(key_of(there))

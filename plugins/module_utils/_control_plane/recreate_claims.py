@@ -17,7 +17,7 @@ from .._errors import Conflict, Refused
 from .._kubernetes.apply import Done, Note
 from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .desired import Wanted
 from .observed_state import Live
 from .storage import claims_of, is_empty
@@ -83,7 +83,7 @@ def waits(pod: Object) -> bool:
     """Whether nothing of it can ever have run: it has no node yet."""
     status = pod.get("status") or {}
     began = pod["spec"].get("nodeName") or status.get("containerStatuses") or status.get("phase") != "Pending"
-    return not began and not is_leaving(pod)
+    return not began and not is_terminating(pod)
 
 
 def words(claims: t.Sequence[Object]) -> str:
@@ -91,7 +91,7 @@ def words(claims: t.Sequence[Object]) -> str:
     return f"make {names} and what waits for it anew: without a volume of the old storage class it holds nothing"
 
 
-def take_claims(
+def delete_pending_claims(
     cluster: Cluster,
     wanted: Wanted,
     database: Database,
@@ -105,9 +105,9 @@ def take_claims(
     pods = list_pods(cluster, namespace, wanted.name, database)
     for claim in claims:
         pod = pods.get(member_of(claim))
-        if pod is not None and not (waits(pod) or is_leaving(pod)):
+        if pod is not None and not (waits(pod) or is_terminating(pod)):
             continue
-        if not is_leaving(claim):
+        if not is_terminating(claim):
             if not check_mode and not _delete(cluster, "PersistentVolumeClaim", claim, namespace, is_empty):
                 continue
             note(Done("PersistentVolumeClaim", claim["metadata"]["name"], namespace, "deleted", claim, None))

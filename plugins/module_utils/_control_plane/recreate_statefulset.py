@@ -18,7 +18,7 @@ from .._api.spec import Storage
 from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 
 _GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
 _ATTEMPTS, _PAUSE = 5, 0.1
@@ -50,7 +50,7 @@ def foreseen(there: Object, manifest: Object) -> Object:
     return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
 
-def rehearse(cluster: Cluster, manifest: Object) -> str:
+def dry_run_create(cluster: Cluster, manifest: Object) -> str:
     """Why the API server would not accept the new one, empty if it would. Asked before the old one goes, under a name that nobody has."""
     metadata = manifest["metadata"]
     try:
@@ -62,7 +62,7 @@ def rehearse(cluster: Cluster, manifest: Object) -> str:
     return ""
 
 
-def take_away(cluster: Cluster, known: Object, replicas: int) -> str:
+def delete_statefulset_orphan(cluster: Cluster, known: Object, replicas: int) -> str:
     """Take the StatefulSet away and leave its pods alone; returns when it is gone. Else why it stays: it is not as this run knows it.
 
     A new one with fewer replicas would end pods of members that nobody has told to leave.
@@ -70,7 +70,7 @@ def take_away(cluster: Cluster, known: Object, replicas: int) -> str:
     metadata = known["metadata"]
     for _attempt in range(_ATTEMPTS):
         there = cluster.get("apps/v1", "StatefulSet", metadata["name"], metadata["namespace"])
-        if there is None or there["metadata"]["uid"] != metadata["uid"] or is_leaving(there):
+        if there is None or there["metadata"]["uid"] != metadata["uid"] or is_terminating(there):
             return "somebody else deleted it meanwhile"
         if there["spec"]["replicas"] != replicas:
             return f"somebody else scaled it from {replicas} to {there['spec']['replicas']} meanwhile"

@@ -17,7 +17,7 @@ from .._api.status import cluster_status
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
-from .._kubernetes.rollout_progress import is_available, left_to_do
+from .._kubernetes.rollout_progress import is_available, pending_items
 from .._raft_pods.ask_northd import ask_northds
 from .._raft_pods.backend import DatabaseRollout
 from .desired import Wanted
@@ -95,7 +95,7 @@ def _status(resource: Object, seen: Seen, generation: int, northd: list[str] | N
         chassis=None,
         now=now,
         northd=northd,
-        left=left_to_do(
+        left=pending_items(
             {seen.databases[d].set_name: seen.databases[d].set for d in DATABASES},
             seen.northd,
             pods,

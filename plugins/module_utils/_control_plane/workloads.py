@@ -18,8 +18,8 @@ from .._errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_startup import PATIENCE, outlook
 from .._kubernetes.pods import list_events
-from .._kubernetes.rollout_progress import is_available, is_leaving
-from .._kubernetes.stuck_pods import backs_off, delete_idle, has_started
+from .._kubernetes.rollout_progress import is_available, is_terminating
+from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
 from .._kubernetes.wait_tracker import ASKED_ANNOTATION
 from .._raft_pods.diagnosis import describe
 from .desired import Wanted
@@ -37,17 +37,17 @@ def await_workloads(
     if seen is not None and is_available(seen):
         return seen
     hopes = _Hopes(cluster, wanted.namespace, name, now)
-    hopeless = ""
-    while not hopeless:
+    unrecoverable = ""
+    while not unrecoverable:
         # A slice: why pods do not come is not told by the Deployment itself.
         seen = _await(cluster, wanted.namespace, name, min(_SLICE, max(1.0, deadline.left()))) or seen
         if seen is not None and is_available(seen):
             return seen
         if deadline.expired:
             break
-        hopeless = hopes.lost()
+        unrecoverable = hopes.lost()
     ready = ((seen or {}).get("status") or {}).get("availableReplicas", 0)
-    when = ", and waiting does not change that" if hopeless else " when the time was up"
+    when = ", and waiting does not change that" if unrecoverable else " when the time was up"
     raise TimedOut(
         f"{ready} of {wanted.spec.northd.replicas} pods of Deployment {name} were available{when}. "
         f"{describe(cluster, wanted.namespace, name, _names(cluster, wanted.namespace, name))} "
@@ -105,7 +105,7 @@ class _Hopes:
         for pod in _pods(self.cluster, self.namespace, newest):
             if backs_off(pod) and not has_started(pod):
                 with contextlib.suppress(OvnError):  # then they come later
-                    delete_idle(self.cluster, pod)
+                    delete_stuck_pod(self.cluster, pod)
 
     def _refused(self, newest: Object) -> str:
         """Its controller pauses up to a quarter of an hour after a refusal, so it is asked to try again before it is believed."""
@@ -130,9 +130,9 @@ class _Hopes:
         events = list_events(self.cluster, self.namespace)
         owner = newest["metadata"]["name"]
         for pod in _pods(self.cluster, self.namespace, newest):
-            if not is_leaving(pod):
+            if not is_terminating(pod):
                 seen = outlook(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
-                if seen.hopeless:
+                if seen.unrecoverable:
                     return seen.words
         return ""
 

@@ -15,12 +15,12 @@ from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
 from .._kubernetes.apply import Done
 from .._kubernetes.client import Cluster
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
 from .desired import Wanted
 from .lease import run_lease
 from .observed_state import Live, look
-from .ownership import Ours, strays
+from .ownership import Ours, orphaned_chassis
 from .pods import COMPONENTS
 from .removal import Removal, leaving_nodes
 from .settings import recorded_nodes
@@ -55,7 +55,7 @@ class Absence:
     def _has_place_for_lease(self) -> bool:
         """Where the namespace has gone, or is going, nobody can make anything any more, also no other run."""
         namespace = self.cluster.get("v1", "Namespace", self.wanted.namespace)
-        return namespace is not None and not is_leaving(namespace)
+        return namespace is not None and not is_terminating(namespace)
 
     def _leaving(self) -> dict[str, str]:
         return leaving_nodes(self.live, recorded_nodes(self.live.settings), ())
@@ -71,7 +71,7 @@ class Absence:
                 registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
             except (Unreachable, TimedOut) as e:
                 self.warnings.append(str(e))
-        leaving = {**strays(registry, Ours(live.owner, {}), set(leaving.values())), **leaving}
+        leaving = {**orphaned_chassis(registry, Ours(live.owner, {}), set(leaving.values())), **leaving}
         removal = Removal(self.cluster, self.wanted, live, leaving, ())
         try:
             removal.run(registry, deadline, check_mode=self.check_mode)

@@ -23,7 +23,7 @@ from .observed_state import Live, chassis_definition, note
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
 from .southbound import Registry
-from .trigger_sync import hurry
+from .trigger_sync import trigger_config_sync
 
 TOLD = 10
 _TOLD_LATER = "told by the node when it registers"  # in the place of an address that check mode cannot know
@@ -114,7 +114,7 @@ class DeclaredObjects:
         self._tell_of_script(done)
         settings = next(d for d in done if d.name == SETTINGS)
         if settings.action == "changed" and self.wanted.wait and not self.check_mode:
-            hurry(self.cluster, self.wanted, self.chassis, settings)
+            trigger_config_sync(self.cluster, self.wanted, self.chassis, settings)
 
     def _tell_of_script(self, done: t.Sequence[Done]) -> None:
         """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""

@@ -30,7 +30,7 @@ class Ours(t.NamedTuple):
         return "ours" if row.addresses & set(self.addresses.get(node, ())) else "doubtful"
 
 
-def strays(registry: Registry | None, ours: Ours, taken: t.Collection[str]) -> dict[str, str]:
+def orphaned_chassis(registry: Registry | None, ours: Ours, taken: t.Collection[str]) -> dict[str, str]:
     """Node to system id of chassis that no run has noted: nodes that registered by their label, and went before the next run."""
     if registry is None or not ours.owner:
         return {}

@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.names import Object
 from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .nodes import Node
@@ -45,7 +45,7 @@ def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str,
         component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
         place = _node_of(pod)
         # A pod that is being replaced must not hide the new one.
-        if (place, component) not in places or not is_leaving(pod):
+        if (place, component) not in places or not is_terminating(pod):
             places[place, component] = pod
     troubles = {}
     for node in nodes:

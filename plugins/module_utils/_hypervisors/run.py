@@ -21,7 +21,7 @@ from .lease import run_lease
 from .nodes import select_nodes
 from .objects import TOLD, DeclaredObjects
 from .observed_state import Live, look
-from .ownership import Ours, clashes, strays
+from .ownership import Ours, clashes, orphaned_chassis
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
 from .resources import KIND, chassis_status, declared_settings, held_by_others, seen_of
@@ -78,7 +78,7 @@ class Hypervisors(DeclaredObjects):
         ours = Ours(live.owner, live.addresses())
         self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
         staying = {one.system_id for one in self.chassis}
-        self.leaving = {**strays(self.registry, ours, staying | set(leaving.values())), **leaving}
+        self.leaving = {**orphaned_chassis(self.registry, ours, staying | set(leaving.values())), **leaving}
 
     def _lock(self, step: str) -> bool:
         """Before the first change. Whether the Lease is new: then everything was planned again, for another run may have ended a moment ago."""

@@ -21,7 +21,7 @@ from .settings import Chassis
 from .wait import our_pods
 
 
-def hurry(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settings: Done) -> None:
+def trigger_config_sync(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settings: Done) -> None:
     """Touch the pods of the agents that `settings` changes something for."""
     before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}

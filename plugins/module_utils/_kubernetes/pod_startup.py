@@ -46,11 +46,11 @@ _FAILING = frozenset(
 Object = t.Mapping[str, t.Any]
 
 
-class Outlook(t.NamedTuple):
-    """`words` are Kubernetes' own, `hopeless`: somebody has to do something first."""
+class PodStartup(t.NamedTuple):
+    """`words` are Kubernetes' own, `unrecoverable`: somebody has to do something first."""
 
     words: str
-    hopeless: bool
+    unrecoverable: bool
 
 
 def outlook(
@@ -62,7 +62,7 @@ def outlook(
     since: float | None,
     *,
     needed: bool = True,
-) -> Outlook:
+) -> PodStartup:
     """Moments are seconds since 1970 by the clock of the API server.
 
     `since` that moment this pod is waited for; of a pod that is missing: since its owner's controller was asked to try again, None if it was not.
@@ -75,19 +75,19 @@ def outlook(
             if event.get("reason") == "FailedCreate" and name in event.get("message", "") and _is_new(event, since)
         ]
         answered = since is not None and now - since >= _ANSWER
-        return Outlook("; ".join(event_troubles(refused, owner, [name])[:1]), bool(refused) and answered)
+        return PodStartup("; ".join(event_troubles(refused, owner, [name])[:1]), bool(refused) and answered)
     events = [event for event in events if not _of_another(event, pod)]
     words = "; ".join(text.rstrip(".") for text in [*container_troubles(pod), *event_troubles(events, name, [name])])
     gone = pod["metadata"].get("deletionTimestamp")
     if gone:  # the moment by which it should have ended
         late = now - seconds(gone) > PATIENCE
-        return Outlook(words or f"Pod {name} does not end: its node does not answer", late)
+        return PodStartup(words or f"Pod {name} does not end: its node does not answer", late)
     own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
     begun = since if needed and since is not None else 0.0
     condition = unscheduled(pod)
     if condition is not None:
-        return Outlook(words, _gets_no_node(name, condition, own, events, now, begun))
-    return Outlook(words, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
+        return PodStartup(words, _gets_no_node(name, condition, own, events, now, begun))
+    return PodStartup(words, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
 
 
 def _uid(event: Object) -> str:

@@ -33,14 +33,14 @@ def update_revision(stateful_set: Object | None) -> str:
     return str(((stateful_set or {}).get("status") or {}).get("updateRevision", ""))
 
 
-def is_leaving(found: Object | None) -> bool:
+def is_terminating(found: Object | None) -> bool:
     """Whether it is deleted and only waits for what has to be done before: no change of it would stay."""
     return found is not None and bool(found["metadata"].get("deletionTimestamp"))
 
 
 def runs(pod: Object) -> bool:
     """Whether the container of the database runs and the pod is not on its way out."""
-    if is_leaving(pod):
+    if is_terminating(pod):
         return False
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
@@ -52,7 +52,7 @@ def is_ready(pod: Object) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def is_seen(workload: Object) -> bool:
+def generation_observed(workload: Object) -> bool:
     """Whether its controller has looked at this version of it."""
     status = workload.get("status") or {}
     return bool(status.get("observedGeneration", 0) >= workload["metadata"]["generation"])
@@ -61,7 +61,7 @@ def is_seen(workload: Object) -> bool:
 def is_replaced(deployment: Object) -> bool:
     """Its controller has seen this version, and made as many pods of it as declared."""
     status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
-    return is_seen(deployment) and bool(status.get("updatedReplicas", 0) >= wanted)
+    return generation_observed(deployment) and bool(status.get("updatedReplicas", 0) >= wanted)
 
 
 def is_available(deployment: Object) -> bool:
@@ -76,7 +76,7 @@ def restarts_due(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> l
     return [name for name in _names(stateful_set) if name in pods and is_outdated(pods[name], revision)]
 
 
-def left_to_do(
+def pending_items(
     stateful_sets: t.Mapping[str, Object | None],
     northd: Object | None,
     pods: t.Mapping[str, Object],
@@ -99,7 +99,7 @@ def left_to_do(
             left.append(Left("restart", f"A restart is due on {', '.join(due)}: its pod template has changed."))
         if stateful_set is None:
             missing(f"StatefulSet {name} does not exist.")
-        elif not is_seen(stateful_set):
+        elif not generation_observed(stateful_set):
             missing(f"The controller of StatefulSets has not looked at {name} yet.")
         elif stateful_set["spec"]["replicas"] < members[name]:
             missing(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")

@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import Conflict
 from .pod_diagnosis import containers, ends_at_once
-from .rollout_progress import is_leaving
+from .rollout_progress import is_terminating
 
 if t.TYPE_CHECKING:
     from .client import Cluster
@@ -25,16 +25,16 @@ def has_started(pod: Object) -> bool:
     """Whether anything ever ran in it or may run at this moment, or the pod is on its way out."""
     states = [container.get("state") or {} for container in containers(pod)]
     started = any("running" in state or "terminated" in state for state in states)
-    return started or is_leaving(pod) or any(container.get("restartCount") for container in containers(pod))
+    return started or is_terminating(pod) or any(container.get("restartCount") for container in containers(pod))
 
 
-def is_idle(pod: Object) -> bool:
+def is_stuck(pod: Object) -> bool:
     """Whether nothing ever ran in it, or its container ends at once each time, and its kubelet pauses before it tries again."""
     if not has_started(pod):
         return True
     pausing = [one for one in containers(pod) if _waits_for(one) == "CrashLoopBackOff"]
     runs = any("running" in (one.get("state") or {}) for one in containers(pod))
-    return not is_leaving(pod) and not runs and any(ends_at_once(one) for one in pausing)
+    return not is_terminating(pod) and not runs and any(ends_at_once(one) for one in pausing)
 
 
 def backs_off(pod: Object) -> bool:
@@ -46,7 +46,7 @@ def _waits_for(container: Object) -> str:
     return str(((container.get("state") or {}).get("waiting") or {}).get("reason", ""))
 
 
-def delete_idle(cluster: Cluster, pod: Object) -> bool:
+def delete_stuck_pod(cluster: Cluster, pod: Object) -> bool:
     """Delete it, unless anything of it has changed since it was listed: a server in it may serve by now."""
     metadata = pod["metadata"]
     try:

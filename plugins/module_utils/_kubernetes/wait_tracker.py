@@ -54,7 +54,7 @@ class Waited:
                 late.append(member)
         if late:
             self._asked.update(dict.fromkeys(late, now))
-            self._nudge(now)
+            self._requeue_statefulset(now)
 
     def lasts(self, member: str) -> float:
         """For how many seconds, in this state."""
@@ -67,7 +67,7 @@ class Waited:
         uid, moment = self._seen.get(member, ("", 0.0))
         return moment if uid == pod["metadata"]["uid"] else None
 
-    def _nudge(self, now: float) -> None:
+    def _requeue_statefulset(self, now: float) -> None:
         """Any change makes the controller look at once. Not of the template: that would replace pods."""
         patch = {"metadata": {"annotations": {ASKED_ANNOTATION: f"{now:.0f}"}}}
         with contextlib.suppress(OvnError):  # then it tries again by itself, only later

@@ -85,10 +85,10 @@ def _days_left(certificate: dict[str, t.Any] | None) -> float | None:
 
 
 def _ask_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> dict[str, t.Any]:
-    return told_by_server(endpoint, database, query_databases(endpoint, tls, deadline))
+    return answer_of_server(endpoint, database, query_databases(endpoint, tls, deadline))
 
 
-def told_by_server(endpoint: Endpoint | str, database: str, rows: t.Mapping[str, ServerRow]) -> dict[str, t.Any]:
+def answer_of_server(endpoint: Endpoint | str, database: str, rows: t.Mapping[str, ServerRow]) -> dict[str, t.Any]:
     """The fields of an `Answer` that the rows of `_Server` give."""
     found: dict[str, t.Any] = {
         "certificate_days": next((_days_left(row.certificate) for row in rows.values()), None),

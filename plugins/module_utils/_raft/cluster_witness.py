@@ -107,7 +107,7 @@ def differs_meaningfully(stored: ClusterWitness, merged: ClusterWitness) -> bool
     )
 
 
-def told_by_leader(status: ClusterStatus, sids: t.Iterable[str]) -> dict[str, MemberWitness]:
+def reported_by_leader(status: ClusterStatus, sids: t.Iterable[str]) -> dict[str, MemberWitness]:
     """Return what the leader knows of each member, itself included. `sids` are whole ids: the leader's list has four digits of each.
 
     `match_index` is told by a member after its disk has the entry. The log of a leader ends with an entry of its own term.

@@ -27,7 +27,7 @@ class EachMember(Findings):
             return []
         nobodys = [server for server in view.listed if view.voice(server) is None and not view.heard(server)]
         addresses = duplicates(server.address for server in view.listed)
-        taken = {answer.status.address for answer in view.voices if answer.status is not None}
+        taken = {answer.status.address for answer in view.responding if answer.status is not None}
         complete = (
             self.expected is not None
             and not view.silent
@@ -73,7 +73,7 @@ class EachMember(Findings):
                     answer.member,
                     f"{answer.member} is unresponsive. Check that its host and its server run.",
                 )
-        for answer in self.view.voices:
+        for answer in self.view.responding:
             for problem in answer.problems:
                 # It did answer elsewhere; what stays hidden is told, and a closed client port is a fault of its own.
                 self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
@@ -255,9 +255,9 @@ class EachMember(Findings):
 
     def _surroundings(self) -> None:
         view = self.view
-        ids = duplicates(answer.server_id for answer in view.voices if answer.server_id)
+        ids = duplicates(answer.server_id for answer in view.responding if answer.server_id)
         for server_id in sorted(ids):
-            names = _names([answer for answer in view.voices if answer.server_id == server_id])
+            names = _names([answer for answer in view.responding if answer.server_id == server_id])
             self.problem(
                 "duplicate_server_id",
                 None,
@@ -272,7 +272,7 @@ class EachMember(Findings):
                     f"The certificate that {answer.member} serves ends in {days:g} days.",
                 )
         by_version: dict[tuple[int, int, int], list[Answer]] = {}
-        for answer in view.voices:
+        for answer in view.responding:
             if answer.version_numbers is not None:
                 by_version.setdefault(answer.version_numbers, []).append(answer)
         for version, answers in sorted(by_version.items()):

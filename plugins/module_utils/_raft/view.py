@@ -57,7 +57,7 @@ class View:
         self.expected_cluster_id = expected_cluster_id
 
     @functools.cached_property
-    def voices(self) -> list[Answer]:
+    def responding(self) -> list[Answer]:
         """Members of any Raft cluster that said something."""
         return [answer for answer in self.answers if answer.spoke and clustered(answer)]
 
@@ -68,13 +68,13 @@ class View:
 
     @functools.cached_property
     def joining(self) -> list[Answer]:
-        return [answer for answer in self.voices if not joined(answer)]
+        return [answer for answer in self.responding if not joined(answer)]
 
     @functools.cached_property
     def cluster_ids(self) -> dict[str, list[Answer]]:
         """Who answers for which cluster, the largest first; joiners do not count."""
         found: dict[str, list[Answer]] = {}
-        for answer in self.voices:
+        for answer in self.responding:
             if joined(answer) and answer.cluster_id:
                 found.setdefault(answer.cluster_id, []).append(answer)
         if len(found) < 2:
@@ -137,7 +137,7 @@ class View:
 
     def voice(self, server: ListedServer) -> Answer | None:
         """The answer of a listed server; a list holds four digits, so the address has to fit as well where it is known."""
-        for answer in self.voices:
+        for answer in self.responding:
             if (
                 answer.server_id
                 and answer.server_id[:4] == server.sid

@@ -25,7 +25,7 @@ class WholeCluster(Findings):
     def _state(self) -> tuple[Word, bool]:
         """`healthy` here means: nothing is wrong with leader and majority."""
         view = self.view
-        if not view.voices:
+        if not view.responding:
             if not view.silent:
                 self.problem("unreachable", None, "Nobody was asked.")
             return "unreachable", False
@@ -182,7 +182,7 @@ class WholeCluster(Findings):
             )
             return "degraded", True
         if len(taking_part) >= majority(total):
-            if all(answer.status is None for answer in taking_part) and len(view.voices) < total:
+            if all(answer.status is None for answer in taking_part) and len(view.responding) < total:
                 self.problem(
                     "partial_view",
                     None,
@@ -202,7 +202,7 @@ class WholeCluster(Findings):
                 f"ask again in {3 * timer / 1000:g} s.",
             )
             return "forming" if growing and len(taking_part) == total else "no_quorum", False
-        self.passing = any(joined(answer) for answer in view.voices) and total == len(view.members)
+        self.passing = any(joined(answer) for answer in view.responding) and total == len(view.members)
         self.problem(
             "no_quorum",
             None,

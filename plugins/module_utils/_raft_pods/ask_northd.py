@@ -15,7 +15,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._kubernetes.nodes import node_of, unresponsive_nodes
 from .._kubernetes.pod_diagnosis import container_troubles
-from .._kubernetes.rollout_progress import is_leaving
+from .._kubernetes.rollout_progress import is_terminating
 from .._northd.central_host import parse_northd_state, parse_version
 from .._ovsdb.wire import ask_all
 
@@ -69,7 +69,7 @@ def parse_northd(result: ExecResult) -> Northd:
 def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float) -> dict[str, Northd]:
     """By pod, everybody at the same time. Pods that are on their way out do not count."""
     labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
-    pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_leaving(pod)]
+    pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_terminating(pod)]
 
     gone = unresponsive_nodes(cluster)
 

@@ -19,12 +19,12 @@ from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachabl
 from .._kubernetes.moment import seconds
 from .._kubernetes.rollout_progress import CONTAINER
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
-from .._raft.foresee import play
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.rounds import converge
+from .._raft.simulate import play
 from .._raft.step import Round, Run, Step, Unexamined, unexamined
 from .observed import Context, ObservedDatabase
 from .record_store import RecordStore
@@ -69,12 +69,12 @@ class DatabaseRollout(ObservedDatabase):
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
-    def foresee(self) -> None:
+    def simulate(self) -> None:
         """Check mode: the whole ordered plan."""
         seen, record = self.look(), self.store.read()
         for name in self.gone & set(self.run.declared):
             seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
-        self._world, anew = self.seen, self.foresee_anew(self.gone)
+        self._world, anew = self.seen, self.predict_pod_recreation(self.gone)
         try:
             decided = plan_round(self.run, seen, gate_reason)
         except Unexamined:
@@ -147,7 +147,7 @@ class DatabaseRollout(ObservedDatabase):
             self._look_again(step)  # this record is what lets the member start
         self.context.lease.check()
         self.store.write(record, self.election_timer)
-        self.members.poke(record)
+        self.members.annotate_to_resync(record)
         if not self.steps and (step is None or step.action == "wait"):
             self._note(f"write the state record of {self.run.database}")  # else it belongs to the step that it records
 
@@ -162,7 +162,7 @@ class DatabaseRollout(ObservedDatabase):
 
     def _execute(self, step: Step, record: Record) -> None:
         if step.action == "start":
-            self._make_room(step)
+            self._scale_up_for(step)
         elif step.action != "wait":
             self._look_again(step)
         if step.action != "wait":
@@ -227,7 +227,7 @@ class DatabaseRollout(ObservedDatabase):
             self._starts_since = now
         return young if self._starts_since is not None and now - self._starts_since <= _FINDS_OTHERS else []
 
-    def _make_room(self, step: Step) -> None:
+    def _scale_up_for(self, step: Step) -> None:
         """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
         order = list(self.run.declared)
         needed = max(order.index(name) for name in step.members) + 1

@@ -16,10 +16,10 @@ import typing as t
 
 from .._database.schema_update import Schemas
 from .._errors import BadAnswer, OvnError
-from .._kubernetes.rollout_progress import is_leaving, is_outdated
+from .._kubernetes.rollout_progress import is_outdated, is_terminating
 from .._ovsdb.server import DATABASE_NAMES, SERVER_QUERY, databases_in
 from .._raft.answer import Answer, Problem, silent
-from .._raft.ask import problem_of, told_by_server
+from .._raft.ask import answer_of_server, problem_of
 from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
@@ -181,7 +181,7 @@ def parse_examination(
 
     `result` is None if the command could not be run, `record` is the one that counts, not what the pod sees of it.
     """
-    if result is None or is_leaving(pod):
+    if result is None or is_terminating(pod):
         return None
     seen = parse_seen(database, member, result, taken)
     if seen.problem:
@@ -220,7 +220,7 @@ def parse_examination(
 
 def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
     """Why `parse_examination` did not tell what the member is."""
-    if is_leaving(pod):
+    if is_terminating(pod):
         return "its pod is on its way out"
     return parse_seen(database, member, result).problem
 
@@ -316,7 +316,7 @@ def _told_by_socket(member: str, database: str, samples: list[_Part]) -> dict[st
         rows = databases_in(json.loads(told.text), f"Pod {member}")
     except ValueError as e:
         raise BadAnswer(f"Pod {member} answered a query of _Server with {told.text[:200]!r}.") from e
-    return told_by_server(f"Pod {member}", database, rows)
+    return answer_of_server(f"Pod {member}", database, rows)
 
 
 def _refusal(member: str, database: str, part: _Part, place: str) -> Problem:

@@ -14,8 +14,8 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import Conflict, Refused
-from .._kubernetes.rollout_progress import is_leaving
-from .._kubernetes.stuck_pods import delete_idle, is_idle
+from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.stuck_pods import delete_stuck_pod, is_stuck
 from .._raft.record import Record
 from .examine import Seen
 
@@ -44,7 +44,7 @@ class Helper(t.Protocol):
 
     def check_lease(self) -> None: ...
 
-    def poke_one(self, member: str, value: str) -> None: ...
+    def annotate_to_resync_one(self, member: str, value: str) -> None: ...
 
 
 class Wait:
@@ -70,9 +70,9 @@ class Wait:
         if seen is None:
             self.last = "its pod does not run yet"
             # One that crashed now and then starts again by itself, and may serve then.
-            if is_idle(pod) and self.members.outdated({self.member: pod}):
+            if is_stuck(pod) and self.members.outdated({self.member: pod}):
                 self.members.check_lease()
-                delete_idle(self.members.cluster, pod)
+                delete_stuck_pod(self.members.cluster, pod)
             return False
         if seen.answer.server is not None and seen.answer.server.connected:
             return True
@@ -82,7 +82,7 @@ class Wait:
             self.idle = None
         elif (seen.revision or 0) < self.record.revision:
             self.last = f"its pod does not see revision {self.record.revision} of the record yet"
-            if not is_leaving(pod):
+            if not is_terminating(pod):
                 self._bring_record(now)
         else:
             self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
@@ -94,7 +94,7 @@ class Wait:
             self._recycle()
         elif now - self.poked > _POKE_AGAIN:
             self.poked, self.pokes = now, self.pokes + 1
-            self.members.poke_one(self.member, f"{self.record.revision}.{self.pokes}")
+            self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.pokes}")
 
     def _lose_patience(self, now: float, seen: Seen) -> None:
         """No server, although the launcher has seen what the record says: it has a reason."""

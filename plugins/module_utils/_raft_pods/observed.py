@@ -19,7 +19,7 @@ from .._errors import OvnError
 from .._kubernetes.client import Cluster, ExecResult
 from .._kubernetes.lease import RunLease
 from .._kubernetes.rollout_progress import is_outdated, runs, update_revision
-from .._kubernetes.stuck_pods import backs_off, delete_idle, has_started, is_idle
+from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started, is_stuck
 from .._raft.answer import Answer, silent
 from .._raft.cluster_witness import ClusterWitness
 from .._raft.observation import Observation
@@ -225,11 +225,11 @@ class ObservedDatabase:
         named = list(self.run.declared)[: self.replicas]
         return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
 
-    def foresee_anew(self, gone: t.Collection[str]) -> set[str]:
+    def predict_pod_recreation(self, gone: t.Collection[str]) -> set[str]:
         """Check mode: members whose pods a run makes anew before anything else, but for those whose pods are `gone` by then."""
         stuck = self._stuck([name for name in self._waiting() if name not in gone])
         for name, why in stuck.items():
-            self._note_anew(name, why)
+            self._note_recreation(name, why)
         return set(stuck)
 
     def _waiting(self) -> list[str]:
@@ -254,7 +254,7 @@ class ObservedDatabase:
         ]
         if idle and self.context.wait:
             for name, outlook in self.members.outlooks(idle, self.pods, unneeded).items():
-                if not outlook.hopeless:
+                if not outlook.unrecoverable:
                     coming.append(name)
         return coming
 
@@ -273,15 +273,15 @@ class ObservedDatabase:
             return False
         self.context.lease.take(f"make {', '.join(self.stuck)} anew")
         for name, why in self.stuck.items():
-            if delete_idle(self.context.cluster, self.pods[name]):
+            if delete_stuck_pod(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
-                self._note_anew(name, why)
+                self._note_recreation(name, why)
         self.members.wait_for_pods(list(self.stuck), deadline.within(5))
         return True
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to make anew, and why. No controller replaces them by itself."""
-        idle = {name: self.pods[name] for name in waiting if name in self.pods and is_idle(self.pods[name])}
+        idle = {name: self.pods[name] for name in waiting if name in self.pods and is_stuck(self.pods[name])}
         outdated = idle if self.template_changed else self.members.outdated(idle)
         due = {
             name: f"its template has changed, and {'it ended at once each time' if has_started(pod) else 'it never started'}"
@@ -294,7 +294,7 @@ class ObservedDatabase:
                 due.setdefault(name, "its image is pulled again at once, and it never started")
         return due
 
-    def _note_anew(self, name: str, why: str) -> None:
+    def _note_recreation(self, name: str, why: str) -> None:
         self._note(f"make the pod {name} anew: {why}")
 
     def _note(self, words: str) -> None:

@@ -13,7 +13,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.pod_startup import Outlook, outlook
+from .._kubernetes.pod_startup import PodStartup, outlook
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import CONTAINER, is_outdated, is_ready, runs, update_revision
 from .._kubernetes.wait_tracker import Waited
@@ -103,7 +103,7 @@ class PodMembers:
 
     def outlooks(
         self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
-    ) -> dict[str, Outlook]:
+    ) -> dict[str, PodStartup]:
         """Of pods that do not run."""
         self.waited.look(members, pods)
         events = list_events(self.cluster, self.namespace)
@@ -127,7 +127,7 @@ class PodMembers:
             return
         self._looked = now
         for member, seen in self.outlooks(idle, pods).items():
-            if seen.hopeless:
+            if seen.unrecoverable:
                 raise Refused(
                     f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
                     "Put it right, then run again."
@@ -143,12 +143,12 @@ class PodMembers:
 
     # --- the record in the pods ------------------------------------------------------------------------------------------
 
-    def poke(self, record: Record) -> None:
+    def annotate_to_resync(self, record: Record) -> None:
         """Let the kubelets look for the new record now; by themselves they do so every minute."""
         for member in self.pods():
-            self.poke_one(member, str(record.revision))
+            self.annotate_to_resync_one(member, str(record.revision))
 
-    def poke_one(self, member: str, value: str) -> None:
+    def annotate_to_resync_one(self, member: str, value: str) -> None:
         patch = {"metadata": {"annotations": {RECORD_ANNOTATION: value}}}
         try:
             self.cluster.patch("v1", "Pod", member, self.namespace, patch)
@@ -171,7 +171,7 @@ class PodMembers:
                 return
             if attempt % 5 == 0:
                 for member in late:
-                    self.poke_one(member, f"witness.{attempt}")
+                    self.annotate_to_resync_one(member, f"witness.{attempt}")
             attempt += 1
             time.sleep(min(_LOOKS_EVERY, deadline.left()))
 

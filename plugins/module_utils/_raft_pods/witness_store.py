@@ -15,7 +15,13 @@ from .._api.witness_map import WitnessMap
 from .._errors import Refused
 from .._kubernetes.apply import Action, Done
 from .._kubernetes.client import Cluster
-from .._raft.cluster_witness import ClusterWitness, MemberWitness, keep_members, merge_cluster_witness, told_by_leader
+from .._raft.cluster_witness import (
+    ClusterWitness,
+    MemberWitness,
+    keep_members,
+    merge_cluster_witness,
+    reported_by_leader,
+)
 from .._raft.observation import Observation
 from .._raft.record import Record
 
@@ -75,7 +81,7 @@ def observed_witness(
         if status is not None and status.cluster_id == record.cid:
             members.update(
                 merge_cluster_witness(
-                    ClusterWitness(record.cid, members), ClusterWitness(record.cid, told_by_leader(status, sids))
+                    ClusterWitness(record.cid, members), ClusterWitness(record.cid, reported_by_leader(status, sids))
                 ).members
             )
         found = merge_cluster_witness(found, ClusterWitness(record.cid, members))

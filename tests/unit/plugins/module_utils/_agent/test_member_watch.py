@@ -38,7 +38,7 @@ class FakeServer:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> members.MemberWatch:
     monkeypatch.setattr(members, "read_databases", lambda _connection: [])
-    monkeypatch.setattr(members, "told_by_server", lambda *_: {"server": view()})
+    monkeypatch.setattr(members, "answer_of_server", lambda *_: {"server": view()})
     return members.MemberWatch(parse_endpoint(PLACE), "OVN_Northbound", t.cast(t.Any, None), lambda: None)
 
 

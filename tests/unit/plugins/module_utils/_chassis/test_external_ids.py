@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import Wish, encapsulations, wishes
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import DesiredValue, encapsulations, wishes
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 P = "physical_network"
@@ -116,11 +116,11 @@ def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) ->
 )
 def test_equal_meaning_is_no_change(params: dict[str, t.Any], stored: str | None, met: bool) -> None:
     (wish,) = wishes(params).values()
-    assert wish.met_by(stored) is met
+    assert wish.matches(stored) is met
 
 
 def test_a_wish_of_a_free_key_is_compared_as_text() -> None:
-    assert not Wish("a,b").met_by("b,a")
+    assert not DesiredValue("a,b").matches("b,a")
 
 
 def test_encapsulations_are_every_type_with_every_address() -> None:

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import observed_state as module
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import doomed, kept
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import kept, objects_to_delete
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
 
 KINDS = {
@@ -51,7 +51,7 @@ def titles(found: t.Iterable[dict[str, t.Any]]) -> list[str]:
 
 
 def test_users_of_the_databases_go_first_and_data_stays() -> None:
-    assert titles(doomed(live(*ALL), delete_data=False)) == [
+    assert titles(objects_to_delete(live(*ALL), delete_data=False)) == [
         "OVNCluster ovn",
         "Deployment ovn-northd",
         "StatefulSet ovn-northbound",
@@ -63,7 +63,7 @@ def test_users_of_the_databases_go_first_and_data_stays() -> None:
 
 
 def test_data_goes_last_and_definitions_never() -> None:
-    found = titles(doomed(live(*ALL), delete_data=True))
+    found = titles(objects_to_delete(live(*ALL), delete_data=True))
     assert found[-2:] == ["PersistentVolumeClaim data-ovn-northbound-0", "ConfigMap ovn-northbound-record"]
     assert not any(title.startswith("CustomResourceDefinition") for title in found)
 
@@ -90,12 +90,12 @@ def test_claims_are_those_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_on_its_way_out_is_neither_deleted_again_nor_kept() -> None:
     claim = "PersistentVolumeClaim data-ovn-northbound-0"
     there = live(claim, "Service ovn-nb", leaving=[claim, "Service ovn-nb"])
-    assert doomed(there, delete_data=True) == []
+    assert objects_to_delete(there, delete_data=True) == []
     assert kept(there) == []
 
 
 def test_the_record_of_another_cluster_is_no_record_of_this_one() -> None:
-    assert titles(doomed(live("ConfigMap blue-northbound-record"), delete_data=False)) == [
+    assert titles(objects_to_delete(live("ConfigMap blue-northbound-record"), delete_data=False)) == [
         "ConfigMap blue-northbound-record"
     ]
 

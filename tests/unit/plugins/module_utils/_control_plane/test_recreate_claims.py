@@ -11,8 +11,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_sp
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims as anew
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
+    delete_pending_claims,
     find_claims,
-    take_claims,
     words,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
@@ -170,7 +170,7 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
     cluster = FakeCluster(claim(), there)
     cluster.meanwhile = list(meanwhile)
     done: list[t.Any] = []
-    gone = take_claims(
+    gone = delete_pending_claims(
         t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=False, note=done.append
     )
     assert cluster.deleted == deleted
@@ -180,7 +180,7 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
 
 def test_check_mode_tells_it_only() -> None:
     cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
-    gone = take_claims(
+    gone = delete_pending_claims(
         t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=True, note=done.append
     )
     assert ([one.kind for one in done], cluster.deleted, gone) == (BOTH, [], [claim()])

@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset as template
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     await_gone,
+    delete_statefulset_orphan,
+    dry_run_create,
     foreseen,
-    rehearse,
-    take_away,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     Conflict,
@@ -80,7 +80,7 @@ def test_only_what_is_as_known_is_taken_away(
 ) -> None:
     monkeypatch.setattr(template, "_PAUSE", 0)
     cluster = FakeCluster(there, conflicts)
-    assert take_away(t.cast(t.Any, cluster), stateful_set(), 3) == words
+    assert delete_statefulset_orphan(t.cast(t.Any, cluster), stateful_set(), 3) == words
     wanted = {"uid": "u", "resource_version": str(1 + conflicts), "propagation": "Orphan"}
     assert cluster.deleted == ([] if words else [wanted])
 
@@ -99,7 +99,7 @@ def test_only_what_is_as_known_is_taken_away(
 )
 def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError | None, words: str) -> None:
     cluster = FakeCluster(stateful_set(), error=error)
-    why = rehearse(t.cast(t.Any, cluster), stateful_set("2Gi"))
+    why = dry_run_create(t.cast(t.Any, cluster), stateful_set("2Gi"))
     assert words in why
     assert bool(why) is bool(error)
     assert cluster.tried == ["ovn-northbound-anew"]
@@ -108,7 +108,7 @@ def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError
 
 def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
     with pytest.raises(Unreachable):
-        rehearse(t.cast(t.Any, FakeCluster(stateful_set(), error=Unreachable("away"))), stateful_set("2Gi"))
+        dry_run_create(t.cast(t.Any, FakeCluster(stateful_set(), error=Unreachable("away"))), stateful_set("2Gi"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership import Ours, clashes, strays
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership import Ours, clashes, orphaned_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 
@@ -80,5 +80,5 @@ def test_nobody_owns_anything_before_the_first_run() -> None:
 )
 def test_strays(ours: Ours, found: dict[str, str]) -> None:
     rows = registry(("n1", "192.0.2.1", "abc"), ("n2", "192.0.2.2", ""), ("n3", "192.0.2.3", "abc"))
-    assert strays(t.cast("t.Any", rows), ours, {"n1"}) == found
-    assert strays(None, ours, set()) == {}
+    assert orphaned_chassis(t.cast("t.Any", rows), ours, {"n1"}) == found
+    assert orphaned_chassis(None, ours, set()) == {}

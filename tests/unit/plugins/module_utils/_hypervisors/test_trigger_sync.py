@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_settings import DEFAULT
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.trigger_sync import hurry
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.trigger_sync import trigger_config_sync
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done
 
 
@@ -40,5 +40,5 @@ def test_touched_pods(error: OvnError | None, touched: list[str]) -> None:
     cluster = FakeCluster(error)
     settings = Done("ConfigMap", "ovn-chassis", "x", "changed", {"data": {}}, {"data": {DEFAULT: "new"}})
     wanted = types.SimpleNamespace(name="ovn", namespace="x")
-    hurry(t.cast(t.Any, cluster), t.cast(t.Any, wanted), [], settings)
+    trigger_config_sync(t.cast(t.Any, cluster), t.cast(t.Any, wanted), [], settings)
     assert cluster.touched == touched

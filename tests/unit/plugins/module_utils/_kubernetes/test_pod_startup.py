@@ -86,7 +86,7 @@ class Case(t.NamedTuple):
     there: Object | None
     events: list[Object]
     after: float  # seconds since the pod was made
-    hopeless: bool
+    unrecoverable: bool
     words: str
     since: float | None = 0  # waited for, of a pod that is missing: the controller was asked
     needed: bool = True
@@ -251,5 +251,5 @@ CASES = [
 def test_outlook(case: Case) -> None:
     since = None if case.since is None else START + case.since
     found = outlook(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
-    assert found.hopeless is case.hopeless
+    assert found.unrecoverable is case.unrecoverable
     assert (case.words in found.words) if case.words else found.words == ""

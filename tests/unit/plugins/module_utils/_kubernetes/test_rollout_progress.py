@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import is_available, left_to_do
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import is_available, pending_items
 
 Object = dict[str, t.Any]
 SET, NEW, OLD = "ovn-northbound", "r2", "r1"
@@ -89,7 +89,7 @@ def pods(**changed: Object) -> dict[str, Object]:
 def test_left_to_do(
     there: Object | None, deployment: Object | None, found: dict[str, Object], in_effect: bool, words: list[str]
 ) -> None:
-    left = left_to_do({SET: there}, deployment, found, {SET: 3}, in_effect=in_effect)
+    left = pending_items({SET: there}, deployment, found, {SET: 3}, in_effect=in_effect)
     assert len(left) == len(words)
     for told, expected in zip(left, words):
         assert expected in told.words

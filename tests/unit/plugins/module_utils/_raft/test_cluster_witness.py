@@ -15,7 +15,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness imp
     merge_cluster_witness,
     parse_cluster_witness,
     render_cluster_witness,
-    told_by_leader,
+    reported_by_leader,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import ClusterStatus, ListedServer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
@@ -198,8 +198,8 @@ def status(
     ],
 )
 def test_what_a_leader_knows(told: ClusterStatus, known: dict[str, MemberWitness]) -> None:
-    assert told_by_leader(told, [ONE, TWO, THREE]) == known
+    assert reported_by_leader(told, [ONE, TWO, THREE]) == known
 
 
 def test_four_digits_that_two_servers_share_name_nobody() -> None:
-    assert told_by_leader(status(listed(ONE, 20)), [ONE, "bbbb0000-9999-4111-8111-000000000001"]) == {}
+    assert reported_by_leader(status(listed(ONE, 20)), [ONE, "bbbb0000-9999-4111-8111-000000000001"]) == {}

@@ -28,10 +28,10 @@ from raft_observations import (
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, parse_record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
 
@@ -425,7 +425,7 @@ FORESEEN: list[t.Any] = [
 
 @pytest.mark.parametrize(("observations", "expected"), FORESEEN)
 def test_check_mode_foresees_every_step_in_order(observations: list[Observation], expected: list[str]) -> None:
-    reasons = foresee(RUN, {o.member: o for o in observations}, lambda _name, _seen, _member: "")
+    reasons = simulate(RUN, {o.member: o for o in observations}, lambda _name, _seen, _member: "")
     assert len(reasons) == len(expected)
     for reason, part in zip(reasons, expected):
         assert part in reason

@@ -139,7 +139,7 @@ def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_membe
 def test_pods_exist_up_to_the_last_that_was_started(replicas: int, members: list[int], scaled: list[int]) -> None:
     asked: list[int] = []
     one = rollout(FakeCluster(), record(), replicas, asked)
-    one._make_room(Step("start", tuple(NAMES[index] for index in members), "join"))
+    one._scale_up_for(Step("start", tuple(NAMES[index] for index in members), "join"))
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
 
@@ -262,7 +262,7 @@ def test_who_takes_part_when_the_plan_is_carried_out(
     one = rollout(FakeCluster(), record(), 3)
     one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
     monkeypatch.setattr(one, "look", lambda: one.seen)
-    one.foresee()
+    one.simulate()
     assert one.will_be_whole is whole
 
 
@@ -291,19 +291,19 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
     monkeypatch.setattr(one, "look", lambda: one.seen)
     monkeypatch.setattr(one.members.cluster, "get", lambda *_: {"status": {"updateRevision": "new"}}, raising=False)
     with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
-        one.foresee()
+        one.simulate()
     assert one.steps == steps
     assert one.warnings == [f"What follows for northbound is known when {NAMES[0]} runs."] * len(steps)
     one.steps.clear()
     one.gone = {NAMES[0]}
     with contextlib.suppress(Refused):
-        one.foresee()
+        one.simulate()
     assert not any("anew" in step for step in one.steps)  # it goes with its claim
     one.gone.clear()
     for name in NAMES[:2]:
         one.seen.pop(name, None)  # nothing helps this one
     with pytest.raises(Refused, match="could not be examined"):
-        one.foresee()
+        one.simulate()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_claims_whose_pods_the_run_creates_do_not_stop_check_mode(replicas: int,
     one = rollout(FakeCluster(claims=[f"data-{name}" for name in NAMES]), None, replicas)
     one.context.wait = wait
     with pytest.raises(Refused, match="could not be examined") if refused else contextlib.nullcontext():
-        one.foresee()
+        one.simulate()
     assert one.warnings == ([] if refused else [f"What follows for northbound is known when {', '.join(NAMES)} runs."])
     assert not one.founding
 

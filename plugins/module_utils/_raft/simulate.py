@@ -20,7 +20,7 @@ from .step import Gate, History, Run, Step
 _ROUNDS = 50
 
 
-def foresee(
+def simulate(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> list[str]:
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
