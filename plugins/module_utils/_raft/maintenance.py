@@ -126,6 +126,10 @@ class Maintenance:
 
         The launcher has compared cluster and address, so it is no file of another member; and the leader does not list its id any more.
         """
+        return self._has_foreign_sid(o) and self._unlisted(o.file_sid)
+
+    def _has_foreign_sid(self, o: Observation) -> bool:
+        """Whether the file of a stopped member has a server id that is neither its own in the record nor anybody else's."""
         member = self.record.members.get(o.member)
         others = {sid for x in self.observed.values() if x is not o for sid in (x.sid, x.file_sid)}
         return (
@@ -135,16 +139,23 @@ class Maintenance:
             and member is not None
             and member.state in ("confirmed", "replacing")
             and member.sid != o.file_sid
-            and self._unlisted(o.file_sid)
             and o.file_sid not in others | self._sids_of_others(o)
         )
+
+    def _awaits_leader(self, o: Observation) -> bool:
+        """Whether only a leader can tell what its file is, and the other members can still elect one. Refused now, it would keep them from it."""
+        others = [x for x in self.observed.values() if x is not o and (x.running or self._starts_from_file(x))]
+        return self.leader is None and self._has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
 
     def _refuse_strangers(self) -> None:
         cid = t.cast(str, self.record.cid)
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        known = (self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere)
+        known = (
+            *(self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere),
+            self._awaits_leader,
+        )
         doubtful = [o for o in self.seen.values() if o.file_class in UNUSABLE]
         refuse_unusable_files(self.run, [o for o in doubtful if not any(fact(o) for fact in known)])
 

@@ -187,15 +187,31 @@ def test_an_old_copy_from_before_it_joined_again_is_replaced() -> None:
     "others",
     [
         [up("c1"), up("c2", listed={**LISTED, NEW[:4]: ADDRESSES["c3"]})],
-        [up("c1", leader=False), up("c2", leader=False)],
+        [lost("c1"), up("c2", leader=False)],
         [up("c1", sid=NEW, file_sid=NEW), up("c2")],
     ],
-    ids=["the leader lists it", "nobody leads", "it is the file of another member"],
+    ids=["the leader lists it", "nobody leads and nobody could", "it is the file of another member"],
 )
 def test_a_foreign_server_id_that_may_be_somebodys_is_refused(others: list[Observation]) -> None:
     reason = "FILE has sid X, the record says Y: an old copy, or of another member. Run the playbook: it replaces an old copy."
     with pytest.raises(Refused, match=r"on c3: FILE .* or of another member\. Move it away, then run again\. Nothing"):
         decide([*others, down("c3", file_sid=NEW, file_class="foreign-sid", file_reason=reason)])
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([up("c1", leader=False, connected=False), up("c2", leader=False, connected=False)], ("wait", ("c1", "c2"))),
+        ([down("c1"), down("c2")], ("start", ("c1", "c2"))),
+        ([down("c1"), up("c2", leader=False, connected=False)], ("start", ("c1",))),
+    ],
+    ids=["the others run", "the others are down", "one of the others is down"],
+)
+def test_a_file_of_which_only_a_leader_can_tell_keeps_the_others_from_nothing(
+    others: list[Observation], expected: tuple[str, tuple[str, ...]]
+) -> None:
+    former = down("c3", file_sid=NEW, file_class="foreign-sid")
+    assert step(decide([*others, former]))[:2] == expected
 
 
 def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:
