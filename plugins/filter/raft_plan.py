@@ -43,7 +43,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    C(refusals) (a text for each database that this round or one before refused; nothing more is planned for it), C(warnings) and C(messages) (lists
+    C(refusals) (a text for each database that this round or one before refused; nothing more is planned for it), C(refused) (these
+    databases, and those that will be refused once their record is written), C(warnings) and C(messages) (lists
     of text; messages hold the whole ordered plan of the databases that were observed), C(database)
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
@@ -85,6 +86,7 @@ def raft_plan(
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
     plan: dict[str, t.Any] = {"warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan["refused"] = list(previous.get("refused") or [])
     plan["refusals"] = list(previous.get("refusals") or [])
     plan["incomplete"] = dict(previous.get("incomplete") or {})
     plan["cids"] = dict(previous.get("cids") or {})
@@ -109,9 +111,12 @@ def raft_plan(
                 plan["messages"] += simulate(this, observations[database], gate_reason)
         except OvnError as e:
             plan["refusals"].append(str(e))
+            plan["refused"] = sorted({*plan["refused"], database})
             left.remove(database)  # the other one goes as far as it can
             continue
         plan["warnings"] += decided.warnings
+        if decided.refusal is not None:
+            plan["refused"] = sorted({*plan["refused"], database})
         plan["progress"][database] = progress.as_dict()
         plan["founding"] += [database] if decided.founding else []
         if turn:

@@ -81,17 +81,14 @@ class Theatre(t.Protocol):
 
     def run(self, dies_before: int | None) -> list[str]:
         """One run of the product; the reasons of its steps. Refused or timed out: `OvnError`. `dies_before`: it ends before its so many-th act."""
-        ...
 
     def problem(self) -> str:
         """Why the cluster is not healthy, empty if it is and nothing is left to do."""
-        ...
 
     def has_leader(self) -> bool: ...
 
     def keep_copies(self) -> None:
         """Copies of all database files, to be put back later."""
-        ...
 
     def begin(self, fault: Fault) -> Ongoing: ...
 
@@ -99,8 +96,6 @@ class Theatre(t.Protocol):
 
     def heal(self) -> None:
         """End whatever is left of all faults."""
-        ...
 
     def close(self, keep: Path | None) -> None:
         """End all processes; files and logs go to `keep`, if given, else away."""
-        ...

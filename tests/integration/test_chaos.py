@@ -14,6 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "chaos"))
 
 from checks import NoGo, build_checker, effective, linearizable
 from faults import LOSES_DATA, schedule
+from hosts import WEIGHTS as OF_HOSTS
+from pods import WEIGHTS as OF_PODS
 from writers import Entry
 
 
@@ -75,14 +77,16 @@ def test_the_checker_finds_what_no_register_does(case: Case, checker: pathlib.Pa
     assert bool(problems) == case.wrong, problems
 
 
-def test_the_same_seed_plays_the_same_faults() -> None:
+@pytest.mark.parametrize("weights", [OF_HOSTS, OF_PODS], ids=["hosts", "pods"])
+def test_the_same_seed_plays_the_same_faults(weights: dict[str, int]) -> None:
     def plays(seed: int) -> list[t.Any]:
-        return [dataclasses.asdict(act) for act in itertools.islice(schedule(seed, 3), 50)]
+        return [dataclasses.asdict(act) for act in itertools.islice(schedule(seed, 3, weights), 50)]
 
     assert plays(1) == plays(1)
     assert plays(1) != plays(2)
 
 
-def test_no_act_takes_the_data_of_two_members() -> None:
-    for act in itertools.islice(schedule(1, 3), 2000):
+@pytest.mark.parametrize("weights", [OF_HOSTS, OF_PODS], ids=["hosts", "pods"])
+def test_no_act_takes_the_data_of_two_members(weights: dict[str, int]) -> None:
+    for act in itertools.islice(schedule(1, 3, weights), 2000):
         assert sum(fault.kind in LOSES_DATA for fault in act.faults) <= 1

@@ -147,6 +147,8 @@ def _observe(world: World, database: str, host: Host) -> Observation:
     file_class, problem = decision.file_class, ""
     if slot.tool_fails:
         file_class, file = "unknown", None
+    if slot.full and server is not None:
+        problem = f"the disk of {host.name} is full"
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"
     if not world.settings.loads:
@@ -172,6 +174,8 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         return Observation(host.name, running=True, **known)
     raft = Raft(world, database)
     connected = raft.connected(host)
+    if connected and file is not None:
+        known["file_class"] = "member"  # of its file only the presence counts
     return Observation(
         host.name,
         running=True,

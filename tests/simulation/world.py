@@ -115,6 +115,7 @@ class Server(t.NamedTuple):
     isolated: bool = False  # a leader that lost its majority a moment ago and does not know it yet
     elected: bool = False  # a moment ago
     failed: bool = False  # it could not write its file: from then on it takes part in nothing
+    ahead: bool = False  # of its file, which misses what it could not write
 
 
 class Witness(t.NamedTuple):
@@ -409,7 +410,16 @@ class Raft:
         self.replicate()
         self._leave()
         self._join()
+        self._complete_files()
         self._remember()
+
+    def _complete_files(self) -> None:
+        """The launcher has the server write its file from memory as soon as there is room (R20)."""
+        for _host, slot in self.running():
+            server = t.cast(Server, slot.server)
+            if server.ahead and not slot.full and not server.failed:
+                slot.server = server._replace(linked=True, ahead=False)
+                slot.write(server.data)
 
     def _leave(self) -> None:
         """A leader that was removed from its own list goes when a majority of the others has that list."""
@@ -503,10 +513,12 @@ class Raft:
                 if sid not in talking and not data.log.starts_with(own.log):
                     continue  # it rejects what does not follow its last entry, and the leader does not hear that
                 if other.full:
-                    # It goes on in memory; the hole in the file shows at the next start.
-                    if other.file is not None and t.cast(Server, other.server).linked:
+                    # It goes on in memory, and acknowledges that once it can write again; the hole in the file shows at the next start.
+                    server = t.cast(Server, other.server)
+                    if other.file is not None and server.linked:
                         other.file = other.file._replace(kind="broken")
-                        other.server = t.cast(Server, other.server)._replace(linked=False)
+                        server = server._replace(linked=False, ahead=True)
+                    other.server = server._replace(data=own._replace(log=data.log, term=data.term))
                     continue
                 other.write(own._replace(log=data.log, term=data.term))
 
@@ -544,6 +556,7 @@ class Raft:
         ]
         if slot.full:
             slot.fail_write()  # the others may have the entry all the same
+            return False
         return 2 * len(holders) > len(_data(slot).servers)
 
     def write(self, names: t.Collection[str] | None = None) -> None:

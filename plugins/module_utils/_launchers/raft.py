@@ -376,13 +376,29 @@ learn_from_failure() {
 
 # Beside the server, as long as it runs. The first samples come soon, for a server can end before the next one is due.
 attend() {
+    was_full=''
     apply_settings
     sample
     sleep 1 >/dev/null 2>&1
     while kill -0 "$server" 2>/dev/null; do
         sample
-        sleep "${OVN_WITNESS_SECONDS:-10}" >/dev/null 2>&1
+        complete_file
+        if [ -n "$was_full" ]; then sleep 1; else sleep "${OVN_WITNESS_SECONDS:-10}"; fi >/dev/null 2>&1
     done
+}
+
+# What a follower cannot write to a full disk it keeps in memory. Once there is room it writes what follows and acknowledges all, and no server
+# starts from a file with such a hole. A compaction writes the whole file from memory.
+complete_file() {
+    space=$(stat -f -c '%a %S' "$directory" 2>/dev/null) && size=$(stat -L -c %s "$file" 2>/dev/null) || return 0
+    free=$((${space% *} * ${space#* }))
+    if [ "$free" -lt 65536 ]; then
+        [ -n "$was_full" ] || say "$who: the disk of $file is full. Free space on it before this server is stopped: its file is completed then."
+        was_full=yes
+    elif [ -n "$was_full" ] && [ "$free" -gt $((size + 65536)) ] && ovs-appctl -T 600 -t "$ctl" ovsdb-server/compact "$name" >/dev/null 2>&1; then
+        was_full=''
+        say "$who: the disk of $file has room again, and the file is complete."
+    fi
 }
 
 # These live in the process only, so each start sets them again.

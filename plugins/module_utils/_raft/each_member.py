@@ -122,6 +122,11 @@ class EachMember(Findings):
             message = f"{name} does not take part in the cluster (status: {words})."
             if words == "failed":
                 message += " It could not write its database file, and does not try again. Free space on its disk, then run c5c3.ovn.central: that restarts it."
+            elif any(problem.code == "no_database" for problem in answer.problems):
+                message += (
+                    " Its server has closed the database: after it left the cluster, or some time after it could not write its file. "
+                    "Look at the space on its disk, then run c5c3.ovn.central."
+                )
             self.problem("disconnected", name, message)
         if view.leader is not None and view.leader.status is not None and entry is None:
             self.problem(

@@ -41,7 +41,7 @@ _NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentif
 _LEAST_FREE = 2**16
 # Stands in the record for the id of a file from which none can be read.
 NO_SID = "00000000-0000-0000-0000-000000000000"
-_WRITE_FAILED = "it could not write its file and takes part again only after a restart"
+_WRITE_FAILED = "after a failed write a server takes part again only when it is restarted"
 # An election takes up to three timers; nobody who restarts members disturbs one.
 _ELECTION_SLACK = 2.0
 
@@ -84,6 +84,11 @@ class Maintenance:
                 self.warnings.append(
                     f"{self.run.database} on {o.member} runs, but would not start again: {o.file_reason}"
                 )
+            if o.member in self.failed and o.start_problem:
+                self.warnings.append(
+                    f"{self.run.database} on {o.member} stopped after a failed write, and is not restarted: it would not come back, because "
+                    f"{o.start_problem.rstrip('.')}. Free space on its disk, then run again."
+                )
         self._update_members()
         noted = self.record
         refusal: Refused | None = None
@@ -112,8 +117,8 @@ class Maintenance:
 
     def _understood(self, o: Observation) -> Observation:
         """What the others know of this member, added to what its own host says."""
-        if o.member in self.failed:
-            return dataclasses.replace(o, restart_reason=_WRITE_FAILED)
+        if o.member in self.failed:  # one that would not come back waits; the others do not wait for it
+            return dataclasses.replace(o, restart_reason="" if o.start_problem else _WRITE_FAILED)
         return dataclasses.replace(o, file_class="outdated-copy") if self._is_former_self(o) else o
 
     def _is_former_self(self, o: Observation) -> bool:
@@ -121,6 +126,10 @@ class Maintenance:
 
         The launcher has compared cluster and address, so it is no file of another member; and the leader does not list its id any more.
         """
+        return self._has_foreign_sid(o) and self._unlisted(o.file_sid)
+
+    def _has_foreign_sid(self, o: Observation) -> bool:
+        """Whether the file of a stopped member has a server id that is neither its own in the record nor anybody else's."""
         member = self.record.members.get(o.member)
         others = {sid for x in self.observed.values() if x is not o for sid in (x.sid, x.file_sid)}
         return (
@@ -130,16 +139,23 @@ class Maintenance:
             and member is not None
             and member.state in ("confirmed", "replacing")
             and member.sid != o.file_sid
-            and self._unlisted(o.file_sid)
             and o.file_sid not in others | self._sids_of_others(o)
         )
+
+    def _awaits_leader(self, o: Observation) -> bool:
+        """Whether only a leader can tell what its file is, and the other members can still elect one. Refused now, it would keep them from it."""
+        others = [x for x in self.observed.values() if x is not o and (x.running or self._starts_from_file(x))]
+        return self.leader is None and self._has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
 
     def _refuse_strangers(self) -> None:
         cid = t.cast(str, self.record.cid)
         others = {other: members for other, members in cluster_ids(list(self.seen.values())).items() if other != cid}
         if others:
             raise Refused(split_message(self.run, {cid: ["the state record"], **others}))
-        known = (self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere)
+        known = (
+            *(self._is_failed_join, self._has_joined_again, self._has_old_copy, self._is_recorded_elsewhere),
+            self._awaits_leader,
+        )
         doubtful = [o for o in self.seen.values() if o.file_class in UNUSABLE]
         refuse_unusable_files(self.run, [o for o in doubtful if not any(fact(o) for fact in known)])
 
@@ -361,14 +377,13 @@ class Maintenance:
         able = [o for o in running if o.member in voters]
         quorum = majority(len(voters))
         if len(able) >= quorum:
-            if self.failed and not self.missing:
-                with_room = tuple(
-                    name for name in self.seen if name in self.failed and not self.seen[name].start_problem
-                )
-                for name in () if with_room else sorted(self.failed):
-                    self._refuse_start_problem(self.seen[name])
+            with_room = tuple(name for name in self.seen if name in self.failed and self.seen[name].restart_reason)
+            if with_room:  # even if others cannot be examined: it costs nothing
                 words = f"restart {self.run.database} on {', '.join(with_room)}: {_WRITE_FAILED}"
                 return Step("restart", with_room, words)
+            if len([o for o in able if o.member not in self.failed]) < quorum:
+                for name in sorted(self.failed):
+                    self._refuse_start_problem(self.seen[name])
             outdated = tuple(o.member for o in running if o.restart_reason and not o.lost)
             timers = [status.election_timer for o in running if (status := _status(o)) is not None]
             patience = 3 * max(timers, default=DEFAULT_TIMER) / 1000 + _ELECTION_SLACK

@@ -94,6 +94,9 @@ def _address(o: Observation) -> str:
 
 def _acted(step: Step, o: Observation, world: t.Mapping[str, Observation]) -> Observation:
     if step.action == "restart":
+        # What a server said after a failed write is not true of the one that is started.
+        if o.write_failed:
+            o = dataclasses.replace(o, connected=True, answer={})
         return dataclasses.replace(o, restart_reason="", leader=False)
     if step.action == "stop":
         return dataclasses.replace(o, running=False, connected=False, leader=False, cid=None, sid=None, listed={})

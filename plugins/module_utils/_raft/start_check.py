@@ -104,7 +104,7 @@ def find_space_problem(place: str, space: Space) -> str:
         return ""
     return (
         f"The file system of {place} has {_size(space.free)} free, and a compaction of the database needs "
-        f"{_size(_FREE_FACTOR * space.file)}. Compact the database, or enlarge the file system."
+        f"{_size(_FREE_FACTOR * space.file)}. Enlarge the file system, free space on it, or compact the database while its server takes part."
     )
 
 

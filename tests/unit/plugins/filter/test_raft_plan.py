@@ -197,3 +197,17 @@ def test_what_forbids_a_run_before_it_changes_anything(changes: dict[str, t.Any]
 
 def test_a_founding_is_announced_before_anything_is_changed() -> None:
     assert raft_plan([*seen("northbound"), *serving("southbound")], BEFORE, {})["founding"] == ["northbound"]
+
+
+def test_a_database_whose_record_is_written_although_it_is_refused_is_named() -> None:
+    """What members remember of it must stay then."""
+    older = {**RECORD, "revision": 0, "members": {**RECORD["members"], "c3": {**RECORD["members"]["c3"], "sid": CID}}}
+    one, two, three = serving("northbound")
+    one["observation"].update(file_class="none", running=False, connected=False, leader=False, file_sid=None)
+    two["observation"].update(connected=False)
+    three["observation"].update(
+        record=older, file_class="foreign-sid", file_sid=SIDS["c3"], running=False, connected=False
+    )
+    plan = raft_plan([one, two, three, *serving("southbound")], {**RUN, "check_mode": False}, {})
+    assert (plan["refusals"], plan["refused"], plan["left"]) == ([], ["northbound"], ["northbound", "southbound"])
+    assert plan["record"] is not None

@@ -10,6 +10,7 @@ from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, 
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
@@ -109,7 +110,8 @@ def test_servers_that_could_not_write_are_restarted_at_once_when_nobody_leads(fa
     seen = [failed("c1"), failed("c2", closed=True), up("c3", connected=False, leader=False)]
     action, restarted, reason = step(decide(seen))
     assert (action, restarted) == ("restart", ("c1", "c2"))
-    assert "could not write its file" in reason
+    assert "after a failed write" in reason
+    assert step(decide(seen[:2]))[:2] == ("restart", ("c1", "c2"))
 
 
 def test_of_servers_that_could_not_write_those_with_room_are_restarted(failed: t.Any) -> None:
@@ -119,6 +121,23 @@ def test_of_servers_that_could_not_write_those_with_room_are_restarted(failed: t
     seen[1] = failed("c2", closed=True, **full)
     with pytest.raises(Refused, match=r"northbound on c1 is not restarted: .* has 0 KiB free"):
         decide(seen)
+
+
+def test_nobody_waits_for_one_that_has_no_room(failed: t.Any) -> None:
+    full = failed("c1", start_problem="/var/lib/ovn has 0 KiB free.")
+    result = decide([full, up("c2"), up("c3")])
+    assert result.step is None
+    assert "northbound on c1 stopped after a failed write, and is not restarted" in result.warnings[0]
+    assert step(decide([full, up("c2"), lost("c3")]))[0] == "kick"
+    assert step(decide([full, up("c2"), up("c3", restart_reason="new")]))[:2] == ("restart", ("c3",))
+    electing = [full, *(up(n, connected=False, leader=False) for n in ("c2", "c3"))]
+    assert step(decide(electing))[0] == "wait"
+
+
+def test_check_mode_restarts_one_that_could_not_write_once(failed: t.Any) -> None:
+    for seen in ([failed("c1"), up("c2"), up("c3")], [failed("c1"), failed("c2"), failed("c3", closed=True)]):
+        steps = foresee(RUN, {o.member: o for o in seen}, lambda *_: "")
+        assert len([sentence for sentence in steps if "restart northbound" in sentence]) == 1, steps
 
 
 @pytest.mark.parametrize("restart", [True, False])
@@ -168,15 +187,31 @@ def test_an_old_copy_from_before_it_joined_again_is_replaced() -> None:
     "others",
     [
         [up("c1"), up("c2", listed={**LISTED, NEW[:4]: ADDRESSES["c3"]})],
-        [up("c1", leader=False), up("c2", leader=False)],
+        [lost("c1"), up("c2", leader=False)],
         [up("c1", sid=NEW, file_sid=NEW), up("c2")],
     ],
-    ids=["the leader lists it", "nobody leads", "it is the file of another member"],
+    ids=["the leader lists it", "nobody leads and nobody could", "it is the file of another member"],
 )
 def test_a_foreign_server_id_that_may_be_somebodys_is_refused(others: list[Observation]) -> None:
     reason = "FILE has sid X, the record says Y: an old copy, or of another member. Run the playbook: it replaces an old copy."
     with pytest.raises(Refused, match=r"on c3: FILE .* or of another member\. Move it away, then run again\. Nothing"):
         decide([*others, down("c3", file_sid=NEW, file_class="foreign-sid", file_reason=reason)])
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([up("c1", leader=False, connected=False), up("c2", leader=False, connected=False)], ("wait", ("c1", "c2"))),
+        ([down("c1"), down("c2")], ("start", ("c1", "c2"))),
+        ([down("c1"), up("c2", leader=False, connected=False)], ("start", ("c1",))),
+    ],
+    ids=["the others run", "the others are down", "one of the others is down"],
+)
+def test_a_file_of_which_only_a_leader_can_tell_keeps_the_others_from_nothing(
+    others: list[Observation], expected: tuple[str, tuple[str, ...]]
+) -> None:
+    former = down("c3", file_sid=NEW, file_class="foreign-sid")
+    assert step(decide([*others, former]))[:2] == expected
 
 
 def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import typing as t
@@ -9,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, merge, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, ServerView, merge, silent
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import faults
@@ -689,3 +690,13 @@ def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
     messages = " ".join(reason.message for reason in frozen.reasons)
     assert "is unresponsive: the leader heard it" in messages
     assert "look at its log and its disk, then restart it: its file stays as it is" in messages
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["its status says so", "it has closed the database since"])
+def test_of_a_member_that_could_not_write_the_next_step_is_told(closed: bool, paper: t.Any) -> None:
+    answers = paper.Raft(3).set(3, status="failed", connected=False).answers()
+    if closed:
+        problem = Problem("no_database", "It has none.")
+        answers[2] = dataclasses.replace(answers[2], cluster_status=None, earlier_status=None, problems=(problem,))
+    message = next(reason.message for reason in assess(answers, 3).reasons if reason.code == "disconnected")
+    assert "space on its disk, then run c5c3.ovn.central" in message
