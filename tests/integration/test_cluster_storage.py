@@ -220,7 +220,7 @@ def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
         plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0/status", {"status": {"phase": "Bound"}})
         return real(*arguments, **options)
 
-    monkeypatch.setattr(control_plane, "take_claims", late)
+    monkeypatch.setattr(control_plane, "delete_pending_claims", late)
     ran = plane(spec=spec(storage_class), wait=False, wait_timeout=20, may_fail=True)
     assert ran.failed
     assert "data-ovn-northbound-0 has storage class slow" in ran["msg"]

@@ -10,7 +10,7 @@ from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, 
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import foresee
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
@@ -136,7 +136,7 @@ def test_nobody_waits_for_one_that_has_no_room(failed: t.Any) -> None:
 
 def test_check_mode_restarts_one_that_could_not_write_once(failed: t.Any) -> None:
     for seen in ([failed("c1"), up("c2"), up("c3")], [failed("c1"), failed("c2"), failed("c3", closed=True)]):
-        steps = foresee(RUN, {o.member: o for o in seen}, lambda *_: "")
+        steps = simulate(RUN, {o.member: o for o in seen}, lambda *_: "")
         assert len([sentence for sentence in steps if "restart northbound" in sentence]) == 1, steps
 
 
