@@ -10,10 +10,10 @@ from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, 
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
 NEW = "99990000-0000-4000-8000-000000000000"

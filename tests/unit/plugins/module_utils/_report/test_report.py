@@ -10,13 +10,9 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import (
-    Host,
-    Installation,
-    build_report,
-    contents_in,
-    contents_results,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in, contents_results
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host, Installation
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
 
 NAMES = ("central1", "central2", "central3")
 SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit in zip(NAMES, "abc")}

@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The databases of the report: one verdict from the answers of all members, and the addresses that clients use. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._api.status import pod_of
+from .._raft.answer import Answer, silent
+from .._raft.contents import Contents
+from .._raft.verdict import Verdict, assess
+from .findings import Findings, Result, cause_of, format_line
+from .installation import DATABASES, Installation
+
+
+def assess_database(installation: Installation, database: str) -> Verdict:
+    """From the answers of all members; a host that could not be asked is a silent one."""
+    name = DATABASES[database][1]
+    answers: list[Answer] = []
+    for member, host in installation.central.items():
+        result = getattr(host, database)
+        if result and "answers" in result:
+            answers += [Answer.from_dict(answer) for answer in result["answers"]]
+        else:
+            answers.append(silent(member, name, "unreachable", f"{cause_of(result) or 'the host was not asked'}."))
+    read: dict[str, Contents] = {}
+    for host in installation.central.values():
+        read.update(contents_in(host.contents.get(database)))
+    answers = [dataclasses.replace(a, contents=read[a.member]) if a.member in read else a for a in answers]
+    return assess(answers, installation.members(database) or None)
+
+
+def contents_results(*loops: Result | None) -> dict[str, Result]:
+    """Return the result for each database of tasks that loop over the databases; those of later tasks count."""
+    found: dict[str, Result] = {}
+    for loop in loops:
+        for result in (loop or {}).get("results") or ():
+            if "item" in result and not result.get("skipped"):
+                found[str(result["item"])] = result
+    return found
+
+
+def contents_in(result: Result | None) -> dict[str, Contents]:
+    """Return what members hold according to a result of ovn_raft_status; a member that could not be asked is left out."""
+    answers = [Answer.from_dict(data) for data in (result or {}).get("answers") or ()]
+    return {answer.member: answer.contents for answer in answers if answer.contents is not None}
+
+
+def database_facts(verdict: Verdict) -> dict[str, t.Any]:
+    facts = verdict.as_dict()
+    del facts["raw_read_only"]
+    return facts
+
+
+def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Installation) -> list[str]:
+    """In words, each once: both databases run on the same hosts, so they often tell the same."""
+    told: dict[str, list[str]] = {}
+    unreachable = {name for name, host in installation.central.items() if host.unreachable}
+    for database, verdict in verdicts.items():
+        messages = [
+            reason.message
+            for reason in verdict.reasons
+            # A host that cannot be reached is a problem of its own already.
+            if reason.severity == severity and not (reason.code == "unreachable" and reason.member in unreachable)
+        ]
+        if severity == "problem" and not verdict.healthy and not verdict.reasons:
+            messages.append(f"the verdict is {verdict.verdict}.")
+        for message in messages:
+            told.setdefault(message, []).append(DATABASES[database][0])
+    return [f"{' and '.join(titles)}: {message}" for message, titles in told.items()]
+
+
+def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
+    taking_part = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
+    words = [
+        # A pod is what people look for; a leader that is only heard of has an address, which begins with its name.
+        f"leader {pod_of(verdict.leader) if pods else verdict.leader}" if verdict.leader else "no leader",
+        f"{taking_part}/{declared} members",
+        f"term {verdict.term}" if verdict.term is not None else "",
+        f"timer {verdict.election_timer} ms" if verdict.election_timer is not None else "",
+        f"cluster {verdict.cluster_id[:8]}" if verdict.cluster_id else "",
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def report_addresses(installation: Installation, findings: Findings, lines: list[str]) -> list[str]:
+    """Return the addresses that a client cannot use."""
+    result = installation.addresses
+    if result is None:
+        return []
+    if "certificates" not in result:
+        findings.problems.append(
+            f"The addresses of the databases cannot be connected to: {cause_of(result) or 'no answer'}."
+        )
+        lines.append(format_line("Addresses", "problem", "not asked"))
+        return []
+    dead = [told for told in result["certificates"] if told["problem"]]
+    asked, seen = len(result["certificates"]), f"seen from {installation.asked_from}"
+    if dead:
+        causes = " ".join(told["problem"] for told in dead)
+        findings.problems.append(
+            f"{len(dead)} of {asked} addresses that clients are told do not answer, {seen}: {causes}"
+        )
+    lines.append(
+        format_line(
+            "Addresses", "problem" if dead else "healthy", f"{asked - len(dead)}/{asked} answer clients, {seen}"
+        )
+    )
+    return [told["endpoint"] for told in dead]

@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the parts of a report have in common: problems, warnings and lines for people.
+
+A problem means that something does not work or would not survive the next failure. A warning means that somebody should look, in time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+Result = t.Mapping[str, t.Any]
+"""What a task returned; one without its values failed, and `msg` says why."""
+
+
+@dataclasses.dataclass
+class Findings:
+    problems: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+
+    def state(self, good: str = "healthy") -> str:
+        return "problem" if self.problems else "warning" if self.warnings else good
+
+
+def format_line(label: str, state: str, words: str, width: int = 13) -> str:
+    return f"{label:<{width}} {state:<11} {words}".rstrip()
+
+
+def cause_of(result: Result | None) -> str:
+    """The cause that a failed result gives, in one line."""
+    text = " ".join(str((result or {}).get("msg") or "").split())
+    return text.removeprefix("Task failed: ").removesuffix(".")

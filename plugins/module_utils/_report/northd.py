@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+northd in the report: exactly one works, the others wait for its lock. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .findings import Findings, cause_of, format_line
+from .installation import DATABASES, Host
+
+
+def report_northd(reached: t.Mapping[str, Host], findings: Findings, lines: list[str]) -> dict[str, t.Any]:
+    """Exactly one works, the others wait for its lock."""
+    found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
+    mine = Findings()
+    for host_name, host in reached.items():
+        for name, northd in host.northds(host_name):
+            state = northd.get("state", "unreachable")
+            found[state].append(name)
+            if state == "paused":
+                mine.problems.append(
+                    f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
+                )
+            elif state == "unreachable":
+                cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
+                mine.problems.append(f"northd on {name} does not answer: {cause}.")
+            mine.problems += [
+                f"northd on {name} is not connected to the {title} database."
+                for database, (title, _schema) in DATABASES.items()
+                if northd.get(f"{database}_connected") is False
+            ]
+    if len(found["active"]) > 1:
+        mine.problems.append(
+            f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
+        )
+    elif not found["active"]:
+        mine.problems.append("northd is active nowhere: no change of a network reaches the chassis.")
+    findings.problems += mine.problems
+    words = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
+    lines.append(format_line("northd", mine.state(), words or "nobody asked"))
+    return found

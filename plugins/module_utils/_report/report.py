@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The report on a whole installation, from what its central hosts said and who answered a heartbeat. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .certificates import report_certificates
+from .chassis import report_chassis
+from .databases import assess_database, database_facts, list_reasons, report_addresses, summarize
+from .findings import Findings, format_line
+from .heartbeat import report_heartbeat
+from .installation import DATABASES, Installation
+from .northd import report_northd
+from .versions import report_versions
+
+_FINDING_LINES = 8  # the rest is counted; all of it is in the facts
+
+
+def build_report(installation: Installation) -> dict[str, t.Any]:
+    """The facts, and the same as lines for people."""
+    reached = {name: host for name, host in installation.central.items() if not host.unreachable}
+    findings = Findings()
+    for name, host in installation.central.items():
+        if host.unreachable:
+            findings.problems.append(f"{name} cannot be reached: {host.unreachable}.")
+    lines: list[str] = []
+    facts: dict[str, t.Any] = {}
+    verdicts = {database: assess_database(installation, database) for database in DATABASES}
+    for database, verdict in verdicts.items():
+        facts[database] = database_facts(verdict)
+        lines.append(
+            format_line(
+                DATABASES[database][0],
+                verdict.verdict,
+                summarize(verdict, installation.members(database), installation.in_pods),
+            )
+        )
+    findings.problems += list_reasons(verdicts, "problem", installation)
+    findings.warnings += list_reasons(verdicts, "warning", installation)
+    facts["northd"] = report_northd(reached, findings, lines)
+    facts["heartbeat"] = report_heartbeat(installation, findings, lines)
+    facts["chassis"] = report_chassis(installation, findings, lines)
+    facts["versions"] = report_versions(reached, installation.heartbeat, findings, lines)
+    facts["certificates"] = report_certificates(installation, reached, findings, lines)
+    facts["addresses"] = report_addresses(installation, findings, lines)
+    facts["neutron"] = report_neutron(installation, lines)
+    problems, warnings = list(dict.fromkeys(findings.problems)), list(dict.fromkeys(findings.warnings))
+    return {
+        "healthy": not problems,
+        "problems": problems,
+        "warnings": warnings,
+        "lines": [_headline(problems, warnings), *lines, *_listed("Problem", problems), *_listed("Warning", warnings)],
+        **facts,
+    }
+
+
+def _headline(problems: list[str], warnings: list[str]) -> str:
+    counted = [
+        f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
+        for found, word in ((problems, "problem"), (warnings, "warning"))
+        if found
+    ]
+    return f"OVN {'has ' if problems else 'is healthy'}{', ' if counted and not problems else ''}{', '.join(counted)}"
+
+
+def _listed(word: str, findings: list[str]) -> list[str]:
+    shown = findings if len(findings) <= _FINDING_LINES + 1 else findings[:_FINDING_LINES]
+    lines = [f"{word}: {finding}" for finding in shown]
+    more = len(findings) - len(shown)
+    return [*lines, f"{word}: {more} more, see ovn_verify_report"] if more else lines
+
+
+def report_neutron(installation: Installation, lines: list[str]) -> dict[str, str]:
+    """What Neutron's ml2_conf.ini wants to know, by its own names."""
+    northbound, southbound = ",".join(installation.northbound_endpoints), ",".join(installation.southbound_endpoints)
+    if northbound:
+        lines.append(format_line("Neutron", "", f"ovn_nb_connection = {northbound}"))
+    if southbound:
+        lines.append(format_line("", "", f"ovn_sb_connection = {southbound}"))
+    return {"ovn_nb_connection": northbound, "ovn_sb_connection": southbound}

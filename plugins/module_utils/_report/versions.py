@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Versions and schemas in the report. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._northd.central_host import parse_version
+from .findings import Findings, Result, format_line
+from .installation import DATABASES, Host
+
+
+def report_versions(
+    reached: t.Mapping[str, Host], heartbeat: Result | None, findings: Findings, lines: list[str]
+) -> dict[str, t.Any]:
+    mine = Findings()
+    northd: dict[str, list[str]] = {}
+    servers: dict[str, list[str]] = {}
+    schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
+    for name, host in reached.items():
+        info = host.info or {}
+        for place, told in host.northds(name):
+            _add(northd, told.get("version"), place)
+        for database, answer in (info.get("databases") or {}).items():
+            _add(servers, answer["version"], name)
+            _add(schemas[database], answer["schema_version"], name)
+        if (
+            host.members is not None
+        ):  # members in pods told their version with their answer, and the heartbeat saw the schemas
+            for database in DATABASES:
+                for answer in (getattr(host, database) or {}).get("answers") or ():
+                    _add(servers, parse_version(answer.get("version") or ""), answer["member"])
+                _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), name)
+    named = [("northd", northd), ("ovsdb-server", servers)]
+    named += [(f"The {DATABASES[database][0]} schema", found) for database, found in schemas.items()]
+    for what, found in named:
+        if len(found) > 1:
+            where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
+            mine.warnings.append(f"{what} is not the same everywhere: {where}.")
+    internal = str((heartbeat or {}).get("northd_version") or "")
+    writer = internal.partition("-")[0]
+    if writer and northd and writer not in northd:
+        mine.warnings.append(f"northd {writer} wrote the Southbound database, but none of the central hosts runs it.")
+    findings.warnings += mine.warnings
+    words = [
+        f"OVN {', '.join(sorted(northd))}" if northd else "",
+        f"ovsdb-server {', '.join(sorted(servers))}" if servers else "",
+        *(
+            f"{DATABASES[database][0]} schema {', '.join(sorted(found))}"
+            for database, found in schemas.items()
+            if found
+        ),
+    ]
+    lines.append(
+        format_line(
+            "Versions",
+            mine.state("equal") if northd or servers else "unknown",
+            ", ".join(word for word in words if word),
+        )
+    )
+    return {
+        "northd": sorted(northd),
+        "ovsdb_server": sorted(servers),
+        "schema": {database: sorted(found) for database, found in schemas.items()},
+        "southbound_internal": internal,
+    }
+
+
+def _add(found: dict[str, list[str]], version: str | None, name: str) -> None:
+    if version and name not in found.setdefault(version, []):
+        found[version].append(name)
