@@ -101,7 +101,7 @@ options:
   break_lock:
     description:
       - Whether to go on although another run holds the Lease C(ovn-hypervisors) of O(namespace). Only when that run is known to be dead.
-      - The Lease is taken when something has to be changed, and given back at the end. Of a run that was killed it is void after 90 seconds.
+      - The Lease is acquired when something has to be changed, and released at the end. The Lease of a run that was killed expires after 90 seconds.
     type: bool
     default: false
   force_conflicts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_raft_status
-short_description: The honest state of a Northbound or Southbound Raft cluster
+short_description: Verified state of a Northbound or Southbound Raft cluster
 version_added: "0.1.0"
 description:
   - Asks members of one Raft cluster at the same time and returns one verdict about the cluster, with the reasons.

@@ -48,7 +48,7 @@ class FakeCluster:
         self.members = {member.id: member for member in launchers.members}
         self.pods: dict[str, FakePod] = {}
         self.revision = "r1"
-        self.waiting = ""  # what new pods wait for in vain
+        self.waiting = ""  # what new pods wait for, and does not come
         self.files: dict[str, str] = {}
         self.deaf: set[str] = set()  # pods that no poke brings a record
         self.calls: list[str] = []

@@ -153,7 +153,7 @@ def until(reached: t.Callable[[], t.Any], what: str, timeout: float = 20) -> t.A
         if value:
             return value
         if time.monotonic() > end:
-            pytest.fail(f"Waited {timeout:g} s in vain for {what}")
+            pytest.fail(f"Timed out after {timeout:g} s waiting for {what}")
         time.sleep(0.02)
 
 

@@ -140,7 +140,7 @@ def _clashes(chassis: t.Sequence[Chassis]) -> list[str]:
         first = names.setdefault(one.system_id, one.node.name)
         if first != one.node.name:
             problems.append(
-                f'Nodes {first} and {one.node.name} have the same system id "{one.system_id}": each would take the ports of the other away without end. '
+                f'Nodes {first} and {one.node.name} have the same system id "{one.system_id}": they would keep claiming the same ports. '
                 "Give one of them another ovn.c5c3.io/system-id."
             )
         for ip in one.ips or ():

@@ -75,7 +75,7 @@ def why(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis]) -> str:
         pods = cluster.list("v1", "Pod", wanted.namespace, labels=our_pods(wanted.name))
         events = cluster.list("v1", "Event", wanted.namespace)
     except OvnError as e:
-        return f"(Why cannot be told: {e}) "
+        return f"(cause unknown: {e}) "
     troubles = pod_troubles(pods, [one.node for one in chassis])
     text = explain(troubles, pods, events)
     return f"{text}. " if text else ""

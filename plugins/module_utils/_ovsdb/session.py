@@ -118,7 +118,7 @@ class Session:
                 return
             if deadline.expired:
                 places = ",".join(map(str, self.endpoints))
-                raise TimedOut(f"Waited {deadline.seconds:g} s in vain for {what} at {places}.")
+                raise TimedOut(f"Timed out after {deadline.seconds:g} s waiting for {what} at {places}.")
             self._block(deadline)
 
     def transact(self, build: t.Callable[[t.Any], None], comment: str) -> bool:

@@ -106,7 +106,7 @@ def _check_declared(run: Run) -> None:
     if count == 0 or count % 2 == 0:
         raise Refused(
             f"{count} {run.words.places} are declared for {run.database}. "
-            "A Raft cluster needs an odd number (1, 3 or 5): two of them stand a failure no better than one."
+            "Use 1, 3 or 5: an even number tolerates no more failures than the odd number below it."
         )
     addresses: dict[str, str] = {}
     for name, address in run.declared.items():

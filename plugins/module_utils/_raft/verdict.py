@@ -8,7 +8,7 @@ The verdict about one Raft database from the answers of all its members.
 What counts as evidence, strongest first:
 
 * The leader's own list with fresh messages of a majority: an isolated leader keeps calling itself leader, but its list grows old.
-  A member that we asked in vain only counts as heard if the leader heard it within one election timer.
+  A member that did not answer only counts as heard if the leader heard it within one election timer.
 * `connected` of a majority of the members, where no list can be seen (`_Server` only).
 * A follower that heard its leader within one election timer: a leader without a majority steps down, so that one has it. The verdict
   is `degraded` then, because nothing is known of the others.

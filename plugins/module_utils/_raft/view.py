@@ -63,7 +63,7 @@ class View:
 
     @functools.cached_property
     def silent(self) -> list[Answer]:
-        """Asked in vain, or not a Raft server of this database."""
+        """Did not answer, or is not a Raft server of this database."""
         return [answer for answer in self.answers if not (answer.spoke and clustered(answer))]
 
     @functools.cached_property

@@ -99,7 +99,7 @@ class WholeCluster(Findings):
                 f"Missing: {missing}. Start them with their files; nothing can be written until then.",
             )
             return "no_quorum", False
-        # Those we asked in vain are believed for one election timer only: look again if they are needed.
+        # Those that did not answer are believed for one election timer only: look again if they are needed.
         self.passing |= sum(1 for server in supporting if self.view.voice(server)) < needed and bool(self.view.silent)
         if self._blocked():
             return "no_quorum", False

@@ -24,6 +24,6 @@ def describe(cluster: Cluster, namespace: str, owner: str, names: t.Collection[s
         troubles = [trouble for pod in pods for trouble in container_troubles(pod)]
         troubles += event_troubles(cluster.list("v1", "Event", namespace), owner, names)
     except OvnError as e:
-        return f"(Why cannot be told: {e})"
+        return f"(cause unknown: {e})"
     distinct = list(dict.fromkeys(text.rstrip(".") for text in troubles))
     return f"Kubernetes says: {'; '.join(distinct[:_MOST])}." if distinct else ""

@@ -44,8 +44,8 @@ def report_certificates(
     # Where nobody was asked, nobody was meant to be: c5c3.ovn.status, or no TLS.
     unseen = f"; {silent_count} chassis not looked at" if chassis and silent_count else ""
     if days is not None:
-        whose = f"{name}'s at {endpoint}" if endpoint else f"chassis {name}'s"
-        lines.append(format_line("Certificates", mine.state(), f"{days} days left, first to end is {whose}{unseen}"))
+        whose = f"{name} at {endpoint}" if endpoint else f"chassis {name}"
+        lines.append(format_line("Certificates", mine.state(), f"{days} days left, earliest expiry: {whose}{unseen}"))
     elif asked or mine.problems or mine.warnings:
         lines.append(format_line("Certificates", mine.state("no TLS"), ""))
     return {"days_left": days, "host": name, "endpoint": endpoint, "chassis": chassis}

@@ -35,7 +35,7 @@ def report_chassis(installation: Installation, findings: Findings, lines: list[s
         mine.problems.append(f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
     for name, places in sorted(installation.twice.items()):
         mine.problems.append(
-            f"Two chassis have the system id {name} ({', '.join(places)}): they take each other's ports away without end. Give one of them another one."
+            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Give one of them another one."
         )
     for name in missing:
         machine = "" if wanted[name] == name else f" ({wanted[name]})"

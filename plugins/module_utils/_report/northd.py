@@ -39,7 +39,7 @@ def report_northd(reached: t.Mapping[str, Host], findings: Findings, lines: list
             f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
         )
     elif not found["active"]:
-        mine.problems.append("northd is active nowhere: no change of a network reaches the chassis.")
+        mine.problems.append("No northd is active: network changes do not reach the chassis.")
     findings.problems += mine.problems
     words = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
     lines.append(format_line("northd", mine.state(), words or "nobody asked"))

@@ -145,7 +145,7 @@ def test_a_healthy_installation_reads_like_this() -> None:
         "  hv1         alive       geneve 192.0.2.71, physnet1:br-ex, gateway",
         "  hv2         alive       geneve 192.0.2.72, physnet1:br-ex",
         "Versions      equal       OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0, Southbound schema 20.41.0",
-        "Certificates  healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641",
+        "Certificates  healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641",
         "Neutron                   ovn_nb_connection = ssl:192.0.2.1:6641,ssl:192.0.2.2:6641",
         "                          ovn_sb_connection = ssl:192.0.2.1:16642,ssl:192.0.2.2:16642",
     ]
@@ -195,7 +195,7 @@ PROBLEMS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], list[str]]] = [
         ["Northbound: "],
     ),
     ("a paused northd", northd("central2", "state", "paused"), ["northd on central2 is paused"]),
-    ("no active northd", northd("central1", "state", "standby"), ["northd is active nowhere"]),
+    ("no active northd", northd("central1", "state", "standby"), ["No northd is active"]),
     ("two active northds", northd("central2", "state", "active"), ["northd is active on central1, central2 at once"]),
     (
         "a northd that is not there",
@@ -367,25 +367,25 @@ def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("first", "second", "line", "problem", "warning"),
     [
-        (pair(100), pair(99), "healthy     99 days left, first to end is chassis hv2's", "", ""),
-        (pair(30), pair(400), "healthy     30 days left, first to end is chassis hv1's", "", ""),
-        (pair(400), pair(400), "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
-        (pair(400), pair(29), "warning     29 days left, first to end is chassis hv2's", "", "The certificate of chassis hv2 ends in 29 days"),
-        (pair(400), pair(-1, False), "problem     -1 days left, first to end is chassis hv2's", "The certificate of chassis hv2 has ended", ""),
-        (pair(400), pair(400, False), "problem     361 days left, first", "The certificate of chassis hv2 is not valid yet, or its key", ""),
-        (pair(400), pair(None, False), "problem     361 days left, first", "Chassis hv2 has no certificate", ""),
+        (pair(100), pair(99), "healthy     99 days left, earliest expiry: chassis hv2", "", ""),
+        (pair(30), pair(400), "healthy     30 days left, earliest expiry: chassis hv1", "", ""),
+        (pair(400), pair(400), "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
+        (pair(400), pair(29), "warning     29 days left, earliest expiry: chassis hv2", "", "The certificate of chassis hv2 ends in 29 days"),
+        (pair(400), pair(-1, False), "problem     -1 days left, earliest expiry: chassis hv2", "The certificate of chassis hv2 has ended", ""),
+        (pair(400), pair(400, False), "problem     361 days left, earliest", "The certificate of chassis hv2 is not valid yet, or its key", ""),
+        (pair(400), pair(None, False), "problem     361 days left, earliest", "Chassis hv2 has no certificate", ""),
         (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be looked at: library is missing."),
-        (pair(100), UNREACHABLE, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
-        (pair(100), None, "healthy     100 days left, first to end is chassis hv1's; 1 chassis not looked at", "", ""),
-        ({"skipped": True}, {"skipped": True}, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
-        (None, None, "healthy     361 days left, first to end is central1's at ssl:192.0.2.1:6641", "", ""),
+        (pair(100), UNREACHABLE, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not looked at", "", ""),
+        (pair(100), None, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not looked at", "", ""),
+        ({"skipped": True}, {"skipped": True}, "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
+        (None, None, "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
     ],
 )  # fmt: skip
 def test_certificates_of_chassis(first: object, second: object, line: str, problem: str, warning: str) -> None:
     report = build_report(installation(put("chassis_certificates", {"hv1": first, "hv2": second})))
     (shown,) = [text for text in report["lines"] if text.startswith("Certificates")]
     assert shown.startswith(f"Certificates  {line}")
-    assert shown == f"Certificates  {line}" or line.endswith(("first", "days"))
+    assert shown == f"Certificates  {line}" or line.endswith(("earliest", "days"))
     for found, start in ((report["problems"], problem), (report["warnings"], warning)):
         assert len(found) == bool(start), found
         assert all(text.startswith(start) for text in found)
@@ -493,4 +493,4 @@ class TestKubernetes:
         assert report["problems"] == ["northd on pod1 does not answer: Kubernetes says: ErrImagePull."]
 
     def test_no_northd_at_all_is_a_problem(self) -> None:
-        assert in_kubernetes()["problems"] == ["northd is active nowhere: no change of a network reaches the chassis."]
+        assert in_kubernetes()["problems"] == ["No northd is active: network changes do not reach the chassis."]
