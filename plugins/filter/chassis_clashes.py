@@ -42,11 +42,7 @@ _value:
 
 import typing as t
 
-
-def _addresses(variables: t.Mapping[str, t.Any]) -> list[str]:
-    names = ("ovn_hypervisor_encapsulation_ip", "ovn_encapsulation_ip", "ovn_address", "ansible_host")
-    value = next((variables[name] for name in names if variables.get(name)), None)
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+from ..module_utils._inventory import encapsulation_ips_of
 
 
 def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> list[str]:
@@ -59,7 +55,7 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
             continue
         name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
         owners.setdefault(f"system id {name}", []).append(host)
-        for address in _addresses(variables):
+        for address in encapsulation_ips_of(variables):
             owners.setdefault(f"encapsulation address {address}", []).append(host)
     return [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
 

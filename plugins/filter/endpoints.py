@@ -49,13 +49,14 @@ _value:
 
 import typing as t
 
+from ..module_utils._inventory import address_of
+
 
 def endpoints(
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Sequence[str], port: int, tls: bool = True
 ) -> list[str]:
     def address(host: str) -> str:
-        variables = hostvars[host]
-        value = str(variables.get("ovn_address") or variables.get("ansible_host") or host).strip("[]")
+        value = address_of(host, hostvars[host])
         return f"[{value}]" if ":" in value else value
 
     return [f"{'ssl' if tls else 'tcp'}:{address(host)}:{port}" for host in hosts]

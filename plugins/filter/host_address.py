@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: host_address
+short_description: Address of one host of an inventory on the control-plane network
+version_added: "0.1.0"
+description:
+  - The host's C(ovn_address), or C(ansible_host), or its name. A variable that is empty counts as absent.
+options:
+  _input:
+    description: C(hostvars), or any mapping of host names to variables.
+    type: dict
+    required: true
+  host:
+    description: The host, usually C(inventory_hostname). Positional.
+    type: str
+    required: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Show where this host is reached
+  ansible.builtin.debug:
+    msg: "{{ hostvars | c5c3.ovn.host_address(inventory_hostname) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The address, IPv6 without brackets, or a name.
+  type: str
+  sample: 192.0.2.11
+"""
+
+import typing as t
+
+from ..module_utils._inventory import address_of
+
+
+def host_address(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> str:
+    return address_of(host, hostvars[host])
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"host_address": host_address}

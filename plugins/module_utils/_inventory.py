@@ -1,0 +1,27 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""PRIVATE to the collection: may change at any time.
+
+What the variables of a host mean, wherever they are read. Pure. An empty value is an absent one, so that an inventory can take a default back.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+_ADDRESSES = ("ovn_address", "ansible_host")
+_ENCAPSULATION_ADDRESSES = ("ovn_encapsulation_ip", *_ADDRESSES)
+
+
+def address_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
+    """Return the address of a host on the control-plane network: `ovn_address`, else `ansible_host`, else its name. IPv6 without brackets."""
+    return str(next((variables[name] for name in _ADDRESSES if variables.get(name)), host)).strip("[]")
+
+
+def encapsulation_ips_of(variables: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the tunnel addresses that the inventory gives a chassis, none if it gives none (its name then counts)."""
+    names = ("ovn_hypervisor_encapsulation_ip", *_ENCAPSULATION_ADDRESSES)
+    value = next((variables[name] for name in names if variables.get(name)), None)
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]

@@ -1,0 +1,49 @@
+"""What the variables of a host mean, wherever they are read."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_clashes
+from ansible_collections.c5c3.ovn.plugins.filter.endpoints import endpoints
+from ansible_collections.c5c3.ovn.plugins.filter.host_address import host_address
+from ansible_collections.c5c3.ovn.plugins.module_utils._inventory import encapsulation_ips_of
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        pytest.param({}, "db1", id="nothing but a name"),
+        pytest.param({"ansible_host": "192.0.2.1"}, "192.0.2.1", id="where Ansible connects"),
+        pytest.param({"ansible_host": "192.0.2.1", "ovn_address": ""}, "192.0.2.1", id="an empty address is none"),
+        pytest.param({"ansible_host": "", "ovn_address": ""}, "db1", id="nothing that is not empty"),
+        pytest.param({"ansible_host": "192.0.2.1", "ovn_address": "198.51.100.1"}, "198.51.100.1", id="ovn_address"),
+        pytest.param({"ovn_address": "[2001:db8::1]"}, "2001:db8::1", id="IPv6 in brackets"),
+    ],
+)
+def test_certificates_and_endpoints_name_the_same_address(variables: dict[str, t.Any], expected: str) -> None:
+    hostvars = {"db1": variables}
+    assert host_address(hostvars, "db1") == expected
+    assert endpoints(hostvars, ["db1"], 6641)[0].replace("[", "").replace("]", "") == f"ssl:{expected}:6641"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        pytest.param({}, [], id="none"),
+        pytest.param(
+            {"ovn_encapsulation_ip": "", "ovn_address": "192.0.2.1"}, ["192.0.2.1"], id="an empty one is none"
+        ),
+        pytest.param({"ovn_encapsulation_ip": ["192.0.2.1", "192.0.2.2"]}, ["192.0.2.1", "192.0.2.2"], id="several"),
+        pytest.param(
+            {"ovn_hypervisor_encapsulation_ip": "192.0.2.3", "ovn_encapsulation_ip": "192.0.2.1"},
+            ["192.0.2.3"],
+            id="the role's own variable",
+        ),
+    ],
+)
+def test_encapsulation_addresses(variables: dict[str, t.Any], expected: list[str]) -> None:
+    assert encapsulation_ips_of(variables) == expected
+    assert bool(chassis_clashes({"a": variables, "b": variables}, ["a", "b"])) is bool(expected)
