@@ -21,10 +21,17 @@ options:
     type: list
     elements: str
     required: true
-  port:
-    description: Port. Positional.
-    type: int
+  database:
+    description: V(northbound) or V(southbound). Positional.
+    type: str
     required: true
+  listener:
+    description: >-
+      Whose port. V(unrestricted) (6641, 16642) is that of Neutron and of operators, V(client) (6641, 6642) that of chassis, which have a role of their own
+      in the Southbound database, V(raft) (6643, 6644) that of the members among themselves. Positional.
+    type: str
+    choices: [unrestricted, client, raft]
+    default: unrestricted
   tls:
     description: Whether the endpoints are V(ssl:) (true) or V(tcp:).
     type: bool
@@ -36,7 +43,7 @@ author:
 EXAMPLES = r"""
 - name: Give Neutron the Northbound database
   ansible.builtin.debug:
-    msg: "{{ hostvars | c5c3.ovn.endpoints(groups['ovn_central'], 6641) | join(',') }}"
+    msg: "{{ hostvars | c5c3.ovn.endpoints(groups['ovn_central'], 'northbound') | join(',') }}"
 """
 
 RETURN = r"""
@@ -47,19 +54,33 @@ _value:
   sample: ["ssl:192.0.2.11:6641", "ssl:192.0.2.12:6641", "ssl:192.0.2.13:6641"]
 """
 
+import dataclasses
 import typing as t
 
+from ansible.errors import AnsibleFilterError
+
+from ..module_utils._databases import PORTS, Database
 from ..module_utils._inventory import address_of
 
 
 def endpoints(
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Sequence[str], port: int, tls: bool = True
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    hosts: t.Sequence[str],
+    database: Database,
+    listener: str = "unrestricted",
+    tls: bool = True,
 ) -> list[str]:
+    ports = dataclasses.asdict(PORTS[database]) if database in PORTS else {}
+    if listener not in ports:
+        raise AnsibleFilterError(
+            f'"{database}" and "{listener}" are no port of a database. Use {" or ".join(PORTS)}, and unrestricted, client or raft.'
+        )
+
     def address(host: str) -> str:
         value = address_of(host, hostvars[host])
         return f"[{value}]" if ":" in value else value
 
-    return [f"{'ssl' if tls else 'tcp'}:{address(host)}:{port}" for host in hosts]
+    return [f"{'ssl' if tls else 'tcp'}:{address(host)}:{ports[listener]}" for host in hosts]
 
 
 class FilterModule:

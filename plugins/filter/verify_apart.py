@@ -43,10 +43,10 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import compare
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in, contents_results
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import DATABASES
 
 
 def verify_apart(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Sequence[str]) -> list[str]:

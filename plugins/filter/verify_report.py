@@ -83,9 +83,10 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_results
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import DATABASES, Host, Installation
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host, Installation
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
 
 Variables = t.Mapping[str, t.Any]

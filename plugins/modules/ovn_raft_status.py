@@ -459,11 +459,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._databases import DATABASE_NAMES
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, TimedOut
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
-from ..module_utils._ovsdb.server import DATABASE_NAMES
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._raft.answer import Answer
 from ..module_utils._raft.ask import Asked, add_contents, ask

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from _launcher_lib import SCRIPT, free_network, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, OvnError, Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files

@@ -15,9 +15,9 @@ from pathlib import Path
 from _apiserver import ApiServer
 from _launcher_lib import SCRIPT, Member, free_network
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import LAUNCHER
 
 Object = dict[str, t.Any]

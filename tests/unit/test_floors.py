@@ -9,7 +9,7 @@ from pathlib import Path
 UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_errors", "_control_node", "_inventory", "_stop_budget", "_units"),
+    ("_errors", "_control_node", "_databases", "_inventory", "_stop_budget", "_units"),
     ("_deadline", "_launchers"),
     ("_ovsdb", "_kubernetes", "_pki"),
     ("_raft", "_chassis", "_northd", "_connectivity_test"),

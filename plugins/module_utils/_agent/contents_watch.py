@@ -12,8 +12,8 @@ import dataclasses
 import threading
 import typing as t
 
+from .._databases import DATABASE_NAMES
 from .._errors import OvnError
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
 from .._raft.contents import Contents, compare, read_all

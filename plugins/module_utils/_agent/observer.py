@@ -22,12 +22,12 @@ import typing as t
 from .._api.leader_labels import LABELS, active_northd, label_patches
 from .._api.observer_settings import ALIVE_FILE, Settings
 from .._api.outside_addresses import follow
-from .._api.status import DATABASES, cluster_status, pod_of, rolled_out
+from .._api.status import cluster_status, pod_of, rolled_out
 from .._database.schema_update import Schemas, of_image
+from .._databases import DATABASE_NAMES, DATABASES, DEFAULT_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import Left, pending_items
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.server import DATABASE_NAMES
 from .._raft.answer import Answer, silent
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
@@ -47,7 +47,6 @@ _SOON = 1.0  # while something is not settled or could not be written
 _GATHER = 0.1  # events of one cause come together
 _START = 5.0  # until every member has had the time to answer once
 _ASK_RECORD = 15.0
-_DEFAULT_TIMER = 1000
 
 
 class Observer:
@@ -67,17 +66,17 @@ class Observer:
         apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
         self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.trouble)
         self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.trouble)
-        self.members = {
+        self.members: dict[str, list[MemberWatch]] = {
             name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
             for name in DATABASES
         }
         self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
         self.contents = ContentsWatch(self.members, settings.tls, settings.compare_seconds, self._wake.set, log.trouble)
         self._count = Count()
-        self._witnesses = {
+        self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
-        self._judges = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._judges: dict[str, Judge] = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
         self._northd = Northd()
         self._said = ""
         self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
@@ -190,7 +189,7 @@ class Observer:
                 self.contents.of(name, self._answers(name)),
                 indexes,
                 self._cluster_ids[name],
-                int(spec.get("electionTimer") or _DEFAULT_TIMER),
+                int(spec.get("electionTimer") or DEFAULT_ELECTION_TIMER),
                 time.monotonic(),
             )
             # A cluster gets another id only by being created anew, which a run writes down before anybody sees it.
@@ -233,7 +232,7 @@ class Observer:
 
     def _schemas(self) -> dict[str, Schemas]:
         """Of the database by any member that takes part, and of the image that this process runs in."""
-        known = {}
+        known: dict[str, Schemas] = {}
         for name in DATABASES:
             there = next((m.schema for m in self.members[name] if m.schema and takes_part(m.answer)), None)
             known[name] = Schemas(there, self._image_schemas[name])
@@ -252,7 +251,7 @@ class Observer:
         """The status, if it is not what the API server has."""
         previous = resource.get("status") or {}
         rows = self.chassis.rows
-        inside = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
+        inside: dict[str, str] = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
         status = cluster_status(
             # Runs make objects of the specification, so only they move this; pods may follow later.
             generation=rolled_out(previous),

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from .names import DATABASES, PORTS, Database, Object, member_host, member_name
+from .._databases import DATABASES, PORTS, Database
+from .names import Object, member_host, member_name
 from .outside_addresses import host_of_pod, split_endpoint
 
 if t.TYPE_CHECKING:

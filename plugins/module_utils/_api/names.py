@@ -8,30 +8,18 @@ What things are called, and under which addresses they are reached. Every other 
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
+from .._databases import PORTS, Database
+
 Object = dict[str, t.Any]
-Database = t.Literal["northbound", "southbound"]
 Component = t.Literal["northbound", "southbound", "northd", "observer", "controller", "ovs"]
 
-DATABASES: tuple[Database, Database] = ("northbound", "southbound")
 GROUP = "ovn.c5c3.io"
 API_VERSION = f"{GROUP}/v1alpha1"
 MANAGER = "c5c3.ovn"
 USER = 10001  # uid and gid of our containers
 MOST_MEMBERS = 5
-
-
-@dataclasses.dataclass(frozen=True)
-class Ports:
-    """Where one database listens: for its clients, and for its other members."""
-
-    client: int
-    raft: int
-
-
-PORTS: dict[Database, Ports] = {"northbound": Ports(6641, 6643), "southbound": Ports(6642, 6644)}
 
 
 def labels(name: str, component: Component | None = None) -> dict[str, str]:

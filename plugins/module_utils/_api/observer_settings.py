@@ -11,10 +11,10 @@ from __future__ import annotations
 import typing as t
 
 from .._database.schema_update import FOLDER
+from .._databases import DATABASES
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
-from .status import DATABASES
 
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two looks at what members hold: each costs them time

@@ -12,8 +12,9 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
+from .._databases import DATABASES
 from .._errors import InvalidInput
-from .names import DATABASES, MOST_MEMBERS, database_name, member_name
+from .names import MOST_MEMBERS, database_name, member_name
 from .validation import shown
 
 ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._databases import Database
 from .._errors import InvalidInput
 from .._kubernetes.quantity import canonical_quantity
 from .fields import NAME, SERVICE_NAME
-from .names import Database
 from .rules import check_rules
 from .schema import CLUSTER_SPEC
 from .validation import complete

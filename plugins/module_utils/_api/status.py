@@ -15,13 +15,13 @@ import re
 import typing as t
 
 from .._database.schema_update import TITLES, Schemas, schema_gap
+from .._databases import DATABASES
 from .._kubernetes.rollout_progress import Left
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .leader_labels import leader_of
 
-DATABASES = ("northbound", "southbound")
 UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
 # Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
 _CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")

@@ -11,11 +11,11 @@ from __future__ import annotations
 import typing as t
 import zlib
 
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import decode, transact
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from .cms_options import owner_in

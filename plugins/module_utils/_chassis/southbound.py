@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import TimedOut
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.session import Condition, Session
 from .._ovsdb.tls_files import TlsFiles
 from .registration import Me, Registered, address_conflict, unregistered

@@ -12,7 +12,8 @@ import datetime
 import time
 import typing as t
 
-from .._api.names import DATABASES, Object, labels, lease_name, record_name, witness_name
+from .._api.names import Object, labels, lease_name, record_name, witness_name
+from .._databases import DATABASES
 from .._deadline import Deadline
 from .._errors import TimedOut
 from .._kubernetes.apply import Done, Key, Note

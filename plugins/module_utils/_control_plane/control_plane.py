@@ -12,8 +12,9 @@ import contextlib
 import functools
 import typing as t
 
-from .._api.names import DATABASES, Database, Object, northd_name, observer_name
+from .._api.names import Object, northd_name, observer_name
 from .._database.schema_update import schema_gap
+from .._databases import DATABASES, Database
 from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.apply import Done, key_of, prune
 from .._kubernetes.lease import check_lease

@@ -14,8 +14,9 @@ import typing as t
 import uuid
 
 from .._api.crds import check_revision, custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, labels, record_name, witness_name
+from .._api.names import API_VERSION, CONFIG_NAME, Object, labels, record_name, witness_name
 from .._api.spec import ClusterSpec, parse_spec
+from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._kubernetes.apply import Done, key_of
 from .observed_state import Live

@@ -12,8 +12,9 @@ import dataclasses
 import typing as t
 
 from .._api.endpoints import inside_endpoints, outside_endpoints
-from .._api.names import DATABASES, Database, Object
+from .._api.names import Object
 from .._api.spec import ClusterSpec
+from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.client import Cluster
 

@@ -8,7 +8,8 @@ Which members a database shall have, and how many of their pods there may be bef
 
 from __future__ import annotations
 
-from .._api.names import Database, raft_address
+from .._api.names import raft_address
+from .._databases import Database
 from .._raft.record import Record
 from .._raft.step import PODS, Run
 from .desired import Wanted

@@ -12,7 +12,8 @@ import datetime
 import typing as t
 
 from .._agent.archive import build_archive
-from .._api.names import DATABASES, Database, Object, labels, lease_name
+from .._api.names import Object, labels, lease_name
+from .._databases import DATABASES, Database
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, Refused
 from .._kubernetes.apply import Done, Key, converge, key_of

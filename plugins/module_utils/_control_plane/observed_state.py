@@ -13,7 +13,8 @@ import re
 import time
 
 from .._api.crds import custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, DATABASES, Database, Object, record_name, witness_name
+from .._api.names import API_VERSION, CONFIG_NAME, Object, record_name, witness_name
+from .._databases import DATABASES, Database
 from .._errors import Refused, TimedOut
 from .._kubernetes.apply import Key, key_of, live_index
 from .._kubernetes.client import Cluster

@@ -12,7 +12,8 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._api.names import DATABASES, Database, Object
+from .._api.names import Object
+from .._databases import DATABASES, Database
 from .._errors import Conflict, Refused
 from .._kubernetes.apply import Done, Note
 from .._kubernetes.client import Cluster

@@ -12,10 +12,10 @@ import concurrent.futures
 import dataclasses
 import typing as t
 
-from .._api.names import DATABASES, PORTS, Database
 from .._database.converge import MemberState, Outcome, converge
 from .._database.settings import LAYOUTS, Actual, plan_rows
 from .._database.settings import Wanted as WantedSettings
+from .._databases import DATABASES, PORTS, Database
 from .._deadline import Deadline
 from .._kubernetes.client import Cluster
 from .._raft.answer import Answer

@@ -12,8 +12,9 @@ import json
 import time
 import typing as t
 
-from .._api.names import API_VERSION, DATABASES, Database, Object
+from .._api.names import API_VERSION, Object
 from .._api.status import cluster_status
+from .._databases import DATABASES, Database
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster

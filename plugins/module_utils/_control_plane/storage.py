@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import DATABASES, MANAGER, Database, Object, claim_name
+from .._api.names import MANAGER, Object, claim_name
+from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.apply import Done, Note
 from .._kubernetes.client import Cluster

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._api.names import Database, Object, record_name, witness_name
+from .._api.names import Object, record_name, witness_name
+from .._databases import Database
 from .._errors import InvalidInput, Refused
 from .._kubernetes.apply import Done, Note
 from .._kubernetes.client import Cluster

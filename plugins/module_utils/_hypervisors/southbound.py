@@ -15,10 +15,10 @@ from .._chassis.cms_options import owner_in
 from .._chassis.external_ids import CMS_OPTIONS
 from .._chassis.lookup import ask_any
 from .._chassis.registration import Me, Registered, unregistered
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Operation, select, write
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 

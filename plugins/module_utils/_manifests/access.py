@@ -10,17 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import (
-    DATABASES,
-    GROUP,
-    Component,
-    Object,
-    database_name,
-    northd_name,
-    observer_name,
-    record_name,
-    witness_name,
-)
+from .._api.names import GROUP, Component, Object, database_name, northd_name, observer_name, record_name, witness_name
+from .._databases import DATABASES
 from .context import Context
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import DATABASES, Object
+from .._api.names import Object
+from .._databases import DATABASES
 from .access import accounts
 from .config import config, scripts
 from .context import Context

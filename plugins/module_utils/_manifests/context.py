@@ -12,8 +12,9 @@ import dataclasses
 import typing as t
 
 from .._api.endpoints import inside_endpoints
-from .._api.names import Component, Database, Object, labels, owner_reference
+from .._api.names import Component, Object, labels, owner_reference
 from .._api.spec import ClusterSpec
+from .._databases import Database
 
 
 @dataclasses.dataclass(frozen=True)

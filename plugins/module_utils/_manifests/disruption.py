@@ -8,7 +8,8 @@ How many pods a drain of nodes may take away at a time. A single pod gets no bud
 
 from __future__ import annotations
 
-from .._api.names import DATABASES, Component, Object, selector
+from .._api.names import Component, Object, selector
+from .._databases import DATABASES
 from .context import Context
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import DATABASES, PORTS, Component, Object, selector
+from .._api.names import Component, Object, selector
+from .._databases import DATABASES, PORTS
 from .context import Context
 
 Peer = t.Union[Component, t.Literal["anywhere"]]

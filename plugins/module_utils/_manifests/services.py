@@ -8,7 +8,8 @@ Services of the databases. None of them picks a leader: clients get all members 
 
 from __future__ import annotations
 
-from .._api.names import PORTS, Database, Object, database_name, member_name, selector
+from .._api.names import Object, database_name, member_name, selector
+from .._databases import PORTS, Database
 from .context import Context
 
 

@@ -12,19 +12,8 @@ member is restarted.
 
 from __future__ import annotations
 
-from .._api.names import (
-    MOST_MEMBERS,
-    PORTS,
-    Database,
-    Object,
-    database_name,
-    labels,
-    record_name,
-    scripts_name,
-    selector,
-    witness_name,
-)
-from .._ovsdb.server import STEMS
+from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
+from .._databases import PORTS, STEMS, Database
 from .._stop_budget import STOP_SECONDS
 from . import pods
 from .context import Context

@@ -13,10 +13,10 @@ import ssl
 import time
 import typing as t
 
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection

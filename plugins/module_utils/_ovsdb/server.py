@@ -17,10 +17,6 @@ from .endpoint import Endpoint
 from .tls_files import TlsFiles
 from .wire import Connection
 
-DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
-# What the names of a server's sockets, pid and database file begin with, as the distributions have it.
-STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
-
 _COLUMNS = ["_uuid", "name", "model", "connected", "leader", "cid", "sid", "index"]
 # Parameters of the method `transact`.
 SERVER_QUERY: list[t.Any] = ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}]

@@ -14,10 +14,10 @@ import pathlib
 import time
 import typing as t
 
+from .._databases import DATABASE_NAMES, STEMS
 from .._deadline import Deadline
 from .._errors import Changed, InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member

@@ -13,12 +13,12 @@ import collections
 import functools
 import typing as t
 
+from .._databases import DEFAULT_ELECTION_TIMER
 from .answer import Answer, merge
 from .parse import ClusterStatus, ListedServer
 
 # Milliseconds. Heartbeats come every third of the election timer; the floor is for fast timers on slow machines.
 MINIMUM_FRESHNESS = 3000
-DEFAULT_TIMER = 1000
 # Log entries that a member may be behind and still count as caught up.
 MAXIMUM_LAG = 50
 
@@ -184,7 +184,7 @@ class View:
 
 
 def freshness(election_timer: int | None) -> int:
-    return max(2 * (election_timer or DEFAULT_TIMER), MINIMUM_FRESHNESS)
+    return max(2 * (election_timer or DEFAULT_ELECTION_TIMER), MINIMUM_FRESHNESS)
 
 
 def fresh_count(status: ClusterStatus) -> int:

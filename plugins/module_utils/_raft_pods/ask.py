@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._kubernetes.nodes import node_of, unresponsive_nodes
 from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import CONTAINER, runs
-from .._ovsdb.server import DATABASE_NAMES
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer, silent
 from .._raft.ask import Asked, problem_of

@@ -15,9 +15,10 @@ import json
 import typing as t
 
 from .._database.schema_update import Schemas
+from .._databases import DATABASE_NAMES
 from .._errors import BadAnswer, OvnError
 from .._kubernetes.rollout_progress import is_outdated, is_terminating
-from .._ovsdb.server import DATABASE_NAMES, SERVER_QUERY, databases_in
+from .._ovsdb.server import SERVER_QUERY, databases_in
 from .._raft.answer import Answer, Problem, silent
 from .._raft.ask import answer_of_server, problem_of
 from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness

@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._databases import DATABASE_NAMES, STEMS
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.pod_startup import PodStartup, outlook
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import CONTAINER, is_outdated, is_ready, runs, update_revision
 from .._kubernetes.wait_tracker import Waited
-from .._ovsdb.server import DATABASE_NAMES, STEMS
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.outcomes import check_unresponsive, lists, not_joined, settled, still_listed

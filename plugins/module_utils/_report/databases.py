@@ -12,16 +12,17 @@ import dataclasses
 import typing as t
 
 from .._api.status import pod_of
+from .._databases import DATABASE_NAMES, TITLES
 from .._raft.answer import Answer, silent
 from .._raft.contents import Contents
 from .._raft.verdict import Verdict, assess
 from .findings import Findings, Result, cause_of, format_line
-from .installation import DATABASES, Installation
+from .installation import Installation
 
 
 def assess_database(installation: Installation, database: str) -> Verdict:
     """From the answers of all members; a host that could not be asked is a silent one."""
-    name = DATABASES[database][1]
+    name = DATABASE_NAMES[database]
     answers: list[Answer] = []
     for member, host in installation.central.items():
         result = getattr(host, database)
@@ -72,7 +73,7 @@ def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation:
         if severity == "problem" and not verdict.healthy and not verdict.reasons:
             messages.append(f"the verdict is {verdict.verdict}.")
         for message in messages:
-            told.setdefault(message, []).append(DATABASES[database][0])
+            told.setdefault(message, []).append(TITLES[database])
     return [f"{' and '.join(titles)}: {message}" for message, titles in told.items()]
 
 

@@ -13,8 +13,6 @@ import typing as t
 
 from .findings import Result, cause_of
 
-DATABASES = {"northbound": ("Northbound", "OVN_Northbound"), "southbound": ("Southbound", "OVN_Southbound")}
-
 
 @dataclasses.dataclass(frozen=True)
 class Host:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._databases import TITLES
 from .findings import Findings, cause_of, format_line
-from .installation import DATABASES, Host
+from .installation import Host
 
 
 def report_northd(reached: t.Mapping[str, Host], findings: Findings, lines: list[str]) -> dict[str, t.Any]:
@@ -31,7 +32,7 @@ def report_northd(reached: t.Mapping[str, Host], findings: Findings, lines: list
                 mine.problems.append(f"northd on {name} does not answer: {cause}.")
             mine.problems += [
                 f"northd on {name} is not connected to the {title} database."
-                for database, (title, _schema) in DATABASES.items()
+                for database, title in TITLES.items()
                 if northd.get(f"{database}_connected") is False
             ]
     if len(found["active"]) > 1:

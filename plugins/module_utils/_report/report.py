@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import typing as t
 
+from .._databases import DATABASES, TITLES
+from .._raft.verdict import Verdict
 from .certificates import report_certificates
 from .chassis import report_chassis
 from .databases import assess_database, database_facts, list_reasons, report_addresses, summarize
 from .findings import Findings, format_line
 from .heartbeat import report_heartbeat
-from .installation import DATABASES, Installation
+from .installation import Installation
 from .northd import report_northd
 from .versions import report_versions
 
@@ -31,12 +33,12 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
             findings.problems.append(f"{name} cannot be reached: {host.unreachable}.")
     lines: list[str] = []
     facts: dict[str, t.Any] = {}
-    verdicts = {database: assess_database(installation, database) for database in DATABASES}
+    verdicts: dict[str, Verdict] = {database: assess_database(installation, database) for database in DATABASES}
     for database, verdict in verdicts.items():
         facts[database] = database_facts(verdict)
         lines.append(
             format_line(
-                DATABASES[database][0],
+                TITLES[database],
                 verdict.verdict,
                 summarize(verdict, installation.members(database), installation.in_pods),
             )

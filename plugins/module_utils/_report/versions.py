@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._databases import DATABASES, TITLES
 from .._northd.central_host import parse_version
 from .findings import Findings, Result, format_line
-from .installation import DATABASES, Host
+from .installation import Host
 
 
 def report_versions(
@@ -37,7 +38,7 @@ def report_versions(
                     _add(servers, parse_version(answer.get("version") or ""), answer["member"])
                 _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), name)
     named = [("northd", northd), ("ovsdb-server", servers)]
-    named += [(f"The {DATABASES[database][0]} schema", found) for database, found in schemas.items()]
+    named += [(f"The {TITLES[database]} schema", found) for database, found in schemas.items()]
     for what, found in named:
         if len(found) > 1:
             where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
@@ -50,11 +51,7 @@ def report_versions(
     words = [
         f"OVN {', '.join(sorted(northd))}" if northd else "",
         f"ovsdb-server {', '.join(sorted(servers))}" if servers else "",
-        *(
-            f"{DATABASES[database][0]} schema {', '.join(sorted(found))}"
-            for database, found in schemas.items()
-            if found
-        ),
+        *(f"{TITLES[database]} schema {', '.join(sorted(found))}" for database, found in schemas.items() if found),
     ]
     lines.append(
         format_line(

@@ -26,7 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._inventory import encapsu
 def test_certificates_and_endpoints_name_the_same_address(variables: dict[str, t.Any], expected: str) -> None:
     hostvars = {"db1": variables}
     assert host_address(hostvars, "db1") == expected
-    assert endpoints(hostvars, ["db1"], 6641)[0].replace("[", "").replace("]", "") == f"ssl:{expected}:6641"
+    assert endpoints(hostvars, ["db1"], "northbound")[0].replace("[", "").replace("]", "") == f"ssl:{expected}:6641"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""PRIVATE to the collection: may change at any time.
+
+The two databases of OVN: what they are called, where they listen and which timer they have by default. Every other file asks here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+Database = t.Literal["northbound", "southbound"]
+
+DATABASES: tuple[Database, Database] = ("northbound", "southbound")
+TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
+# As their schemas name them.
+DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+# What the names of a server's sockets, pid and database file begin with, as the distributions have it.
+STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+# Milliseconds, of a cluster whose timer nobody has told (ovsdb-tool(1), create-cluster).
+DEFAULT_ELECTION_TIMER = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Ports:
+    """Where one database listens: for its clients, for its other members, and on machines for clients that do not have the role of a chassis."""
+
+    client: int
+    raft: int
+    unrestricted: int
+
+
+PORTS: dict[Database, Ports] = {"northbound": Ports(6641, 6643, 6641), "southbound": Ports(6642, 6644, 16642)}
