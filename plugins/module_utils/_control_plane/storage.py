@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (anew.py has those without).
+Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (recreate_claims.py has those without).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the filter takes from hostvars; the report itself is tested in test__verify.py."""
+"""What the filter takes from hostvars; the report itself is tested in _report/test_report.py."""
 
 from __future__ import annotations
 
