@@ -149,6 +149,15 @@ MUTANTS: tuple[Mutant, ...] = (
         (("crash", "m3"), ("kick", "m3"), ("start", "m3")),
     ),
     Mutant(
+        "R7",
+        "a member is stopped for a removal that is not committed",
+        "maintenance.Maintenance._replace",
+        'unsettled = self._unsettled() if zombie and not o.lost else ""',
+        'unsettled = ""',
+        "three machines",
+        (("cut", "m2"), during((4, ("kick", "m3")), (29, ("damage", "m1")))),
+    ),
+    Mutant(
         "R13",
         "the leader restarts first",
         "maintenance.Maintenance._restart",
@@ -242,6 +251,15 @@ MUTANTS: tuple[Mutant, ...] = (
         (during((28, ("kill",))), ("crash", "m3"), ("kick", "m3"), ("start", "m3")),
     ),
     Mutant(
+        "R26",
+        "a cluster without a leader is recorded without members that others list",
+        "plan._adopt",
+        "for o in seen if leader is None else ():",
+        "for o in ():",
+        "five machines",
+        (("scale", 1), ("deaf", "m1"), ("lose_all_records",), RUN),
+    ),
+    Mutant(
         "R27",
         "settings are written before anything could refuse",
         "runs.SimulatedRun._run",
@@ -332,6 +350,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "if True:",
         "three machines",
         (("unmount", "m3"), RUN),
+    ),
+    Mutant(
+        "R32",
+        "a closed gate does not name the disk of a member whose id is not recorded",
+        "maintenance.Maintenance._disks_missing",
+        "if self._old_sid(o, self.record.members[o.member])",
+        "if not self._unlisted(self.record.members[o.member].sid)",
+        "five machines",
+        (("clone", "m5", "m3"), ("lose_all_records",), ("move", "m3", "m5")),
     ),
     Mutant(
         "R34",

@@ -34,6 +34,7 @@ from .step import (
     refuse_missing_disks,
     refuse_unusable_files,
     split_message,
+    undeclared_member,
     unexamined,
 )
 
@@ -195,6 +196,11 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
     record = Record(run.database, members, cid=cid)
     leader = newest_leader(seen)
     listed = leader.listed if leader is not None else {}
+    for o in seen if leader is None else ():
+        for short, address in sorted(o.listed.items()):
+            # Recorded without it, the members that are declared would look like all there are.
+            if address not in run.declared.values():
+                raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address))
     for o in seen:
         sid = o.sid or o.file_sid
         address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None

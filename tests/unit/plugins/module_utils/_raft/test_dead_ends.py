@@ -310,3 +310,31 @@ def test_a_closed_gate_names_the_disk_that_it_waits_for() -> None:
     assert reason.endswith(
         "c3 (the disk is away). Mount its disk, or accept the loss with ovn_central_accept_lost_disk=true"
     )
+
+
+def test_a_closed_gate_names_the_disk_of_a_member_whose_id_an_adopted_record_does_not_know() -> None:
+    record = with_state("c3", "replacing", None)
+    away = lost("c3", record, file_class="disk-missing", file_reason="the disk is away.")
+    seen = [up("c1", record, restart_reason="new"), up("c2", record), away]
+    reason = step(decide(seen, closed=["may_stop c1"]))[2]
+    assert "c3 (the disk is away). Mount its disk" in reason
+
+
+@pytest.mark.parametrize("gate", ["one_leader None", "quiet None"])
+def test_a_member_whose_removal_may_be_undone_is_neither_stopped_nor_held_back(gate: str) -> None:
+    """The leader uses a list before a majority has it; the next leader may be without it, and then needs the member."""
+    removed = up("c3", connected=False)
+    seen = [up("c1", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), removed]
+    result = decide(seen, closed=[gate])
+    assert step(result)[:2] == ("wait", ("c3",))
+    assert result.record is None
+    assert step(decide(seen))[:2] == ("stop", ("c3",))
+
+
+def test_a_cluster_without_a_leader_is_not_adopted_as_less_than_a_member_lists() -> None:
+    run = dataclasses.replace(RUN, declared={"c1": ADDRESSES["c1"]})
+    alone = up("c1", None, leader=False, connected=False)
+    with pytest.raises(
+        Refused, match=r"has a member 2222, which c1 lists, at ssl:192.0.2.2:6643 that the inventory does not name"
+    ):
+        decide([alone], run)
