@@ -405,7 +405,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "maintenance.Maintenance._without_leader",
         "self._refuse_undeclared()\n",
         "pass\n",
-        "five pods",
-        (("lose_all_records",), ("cut", "ovn-northbound-0"), ("scale", 1)),
+        "five machines",
+        (("scale", 1), ("crash", "m1"), ("lose_all_records",)),
     ),
 )

@@ -338,3 +338,10 @@ def test_a_cluster_without_a_leader_is_not_adopted_as_less_than_a_member_lists()
         Refused, match=r"has a member 2222, which c1 lists, at ssl:192.0.2.2:6643 that the inventory does not name"
     ):
         decide([alone], run)
+
+
+def test_a_member_without_a_leader_is_not_adopted_under_another_address_than_its_own() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c1": ELSEWHERE})
+    seen = [up(name, None, leader=False, connected=False) for name in NAMES]
+    with pytest.raises(Refused, match=f"c1 has the northbound address {ADDRESSES['c1']}, the inventory says"):
+        decide(seen, run)
