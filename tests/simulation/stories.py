@@ -338,6 +338,12 @@ STORIES: tuple[Named, ...] = (
         "five machines",
         (("scale", 1), ("deaf", "m1"), ("lose_all_records",), RUN, ("move", "m1", "m4")),
     ),
+    Named(
+        "adopted by three members of five",
+        "a cluster is not recorded without members that its leader lists, not even to start one that is declared",
+        "five machines",
+        (("lose_all_records",), ("crash", "m3"), ("scale", 1)),
+    ),
 )
 
 # Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.

@@ -203,10 +203,11 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
             raise Refused(changed_address(run, o.member, address, run.declared[o.member]))
         if sid and (o.running or o.file_class in STARTABLE):
             record = record.with_member(o.member, state="confirmed", sid=sid)
-    for o in seen if leader is None else ():
+    known = {sid[:4] for o in seen for sid in (o.sid, o.file_sid) if sid}
+    for o in seen if leader is None else [leader]:
         for short, address in sorted(o.listed.items()):
             # Recorded without it, the members that are declared would look like all there are.
-            if address not in run.declared.values():
+            if short not in known and address not in run.declared.values():
                 raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address))
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."
     adopted = Maintenance(run, record, seen, gate, history, changed=True).round()
