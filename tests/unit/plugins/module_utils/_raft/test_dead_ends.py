@@ -343,7 +343,9 @@ def test_a_cluster_without_a_leader_is_not_adopted_as_less_than_a_member_lists()
 def test_a_cluster_is_not_adopted_as_less_than_its_leader_lists_to_start_a_member() -> None:
     listed = {**LISTED, "9999": ELSEWHERE}
     seen = [up("c1", None, listed=listed), up("c2", None, listed=listed), down("c3", None)]
-    with pytest.raises(Refused, match=f"has a member 9999, which c2 lists, at {ELSEWHERE} that the inventory does not name"):
+    with pytest.raises(
+        Refused, match=f"has a member 9999, which c2 lists, at {ELSEWHERE} that the inventory does not name"
+    ):
         decide(seen)
 
 
