@@ -340,7 +340,9 @@ class Maintenance:
         return Step("wait", names, words) if names else None
 
     def _starts_from_file(self, o: Observation) -> bool:
-        member = self.record.members[o.member]
+        member = self.record.members.get(o.member)
+        if member is None:  # declared since the record was written
+            return False
         given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
         return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
 

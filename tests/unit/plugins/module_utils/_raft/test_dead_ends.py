@@ -354,3 +354,10 @@ def test_a_member_without_a_leader_is_not_adopted_under_another_address_than_its
     seen = [up(name, None, leader=False, connected=False) for name in NAMES]
     with pytest.raises(Refused, match=f"c1 has the northbound address {ADDRESSES['c1']}, the inventory says"):
         decide(seen, run)
+
+
+def test_a_doubtful_file_is_refused_while_new_members_are_declared() -> None:
+    record = Record("northbound", {"c1": RECORD.members["c1"]}, 7, cid=CID)
+    doubtful = down("c1", record, file_class="foreign-sid", file_sid=NEW, file_reason="it has another server id.")
+    with pytest.raises(Refused, match="northbound on c1: it has another server id"):
+        decide([doubtful, lost("c2", record), lost("c3", record)])
