@@ -14,6 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.foresee import fore
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import incomplete
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
 NEW = "99990000-0000-4000-8000-000000000000"
@@ -361,3 +362,14 @@ def test_a_doubtful_file_is_refused_while_new_members_are_declared() -> None:
     doubtful = down("c1", record, file_class="foreign-sid", file_sid=NEW, file_reason="it has another server id.")
     with pytest.raises(Refused, match="northbound on c1: it has another server id"):
         decide([doubtful, lost("c2", record), lost("c3", record)])
+
+
+def test_a_member_whose_disk_is_away_is_reported_with_what_to_do() -> None:
+    away = down("c3", file_class="disk-missing", file_reason="The file lay on file system 1.")
+    (message,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"), away)})
+    assert message.startswith(
+        "northbound on c3 takes no part in its cluster: The file lay on file system 1. Mount its disk, or"
+    )
+    assert RUN.words.reach not in message
+    (unreachable,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"))})
+    assert unreachable.endswith(RUN.words.reach)
