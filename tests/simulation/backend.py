@@ -130,6 +130,7 @@ class SimulatedBackend:
     def write_record(self, record: Record, step: Step | None) -> None:
         self.point("before the record is written")
         self._check_fresh("a record is written")
+        self._check_adoption(record)
         if self.world.pods:
             if self.world.map_version[self.database] != self._version:
                 raise Conflict("The ConfigMap was changed meanwhile.")
@@ -289,6 +290,17 @@ class SimulatedBackend:
         for other, slot in self.world.slots(self.database):
             if slot.file is not None and slot.file.sid == sid and self._good(other, slot, slot.file):
                 raise Violation(f"a member whose good file lies on {other.name} is kicked: {step.reason}")
+
+    def _check_adoption(self, record: Record) -> None:
+        """Recorded without some of its members, a cluster would look like a smaller one: it would be without a quorum when that one is."""
+        copies = [self.world.config_map[self.database], *(slot.record for _h, slot in self.world.slots(self.database))]
+        if any(copy is not None for copy in copies) or self._faults != self.world.faults:
+            return
+        recorded = {member.address for member in record.members.values()}
+        for host, slot in self.raft.running():
+            others = set(_data(slot).servers.values()) - recorded
+            if host.name in self.hosts and others:
+                raise Violation(f"a cluster is recorded without {min(others)}, which {host.name} lists")
 
     def _good(self, host: Host, slot: Slot, file: File) -> bool:
         """A file that starts, lies where it belongs and holds all that its member has ever had."""

@@ -66,23 +66,25 @@ def _put_back(world: World, match: re.Match[str]) -> bool:
 def _declare_address(world: World, match: re.Match[str]) -> bool:
     """A living member that is not declared: its host goes into the inventory."""
     names = [name for name, host in world.hosts.items() if host.address == match["address"]]
-    declared = tuple(name for name in world.hosts if name in {*world.declared, *names})
-    changed = declared != world.declared
-    world.declared = declared
-    if len(declared) % 2 == 0:  # and the one that makes the number odd
+    return _declare(world, {*world.declared, *names})
+
+
+def _declare(world: World, names: t.Collection[str]) -> bool:
+    """These, and one more where that makes the number odd."""
+    declared = tuple(name for name in world.hosts if name in names)
+    if declared == world.declared:
+        return False
+    if len(declared) % 2 == 0:
         another = next(name for name in world.hosts if name not in declared)
-        world.declared = tuple(name for name in world.hosts if name in {*declared, another})
-    return changed
+        declared = tuple(name for name in world.hosts if name in {*declared, another})
+    world.declared = declared
+    return True
 
 
 def _all_members(world: World, match: re.Match[str]) -> bool:
     """Members that run and are not declared: they are the ones to bring back."""
     running = {host.name for database in world.databases for host, slot in world.slots(database) if slot.server}
-    declared = tuple(name for name in world.hosts if name in {*world.declared, *running})
-    if len(declared) % 2 == 0 or declared == world.declared:
-        return False
-    world.declared = declared
-    return True
+    return _declare(world, {*world.declared, *running})
 
 
 def _smaller_side(world: World, match: re.Match[str]) -> bool:
@@ -116,12 +118,15 @@ def _remove_records(world: World, match: re.Match[str]) -> bool:
     return changed
 
 
-def _first_hosts(world: World, match: re.Match[str]) -> bool:
+def _its_members(world: World, match: re.Match[str]) -> bool:
     """The inventory names the hosts of the control plane that clients know."""
-    declared = tuple(list(world.hosts)[:3])
-    changed = declared != world.declared
-    world.declared = declared
-    return changed
+    addresses: set[str] = set()
+    for database in world.databases:
+        files = [slot.file for _host, slot in world.slots(database) if slot.file is not None]
+        known = [file for file in files if file.cid in world.clients[database]]
+        addresses |= set(max(known, key=lambda file: file.position).servers.values()) if known else set()
+    names = {name for name, host in world.hosts.items() if host.address in addresses}
+    return bool(names) and _declare(world, names)
 
 
 def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
@@ -135,8 +140,8 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"disk-missing|Mount its disk", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
-    Remedy(r"Use the inventory that has its members", _first_hosts),
-    Remedy(r"has a (living|silent) member \w+ at (?P<address>\S+) that", _declare_address),
+    Remedy(r"Use the inventory that has its members", _its_members),
+    Remedy(r"has a (living |silent )?member \w+(, which [\w-]+ lists,)? at (?P<address>\S+) that", _declare_address),
     Remedy(r" is split: ", _smaller_side),
     Remedy(r" has no quorum: ", _all_members),
     Remedy(r"name different clusters", _remove_records),

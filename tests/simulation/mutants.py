@@ -149,6 +149,15 @@ MUTANTS: tuple[Mutant, ...] = (
         (("crash", "m3"), ("kick", "m3"), ("start", "m3")),
     ),
     Mutant(
+        "R7",
+        "a member is stopped for a removal that is not committed",
+        "maintenance.Maintenance._replace",
+        'unsettled = self._unsettled() if zombie and not o.lost else ""',
+        'unsettled = ""',
+        "three machines",
+        (("cut", "m2"), during((4, ("kick", "m3")), (29, ("damage", "m1")))),
+    ),
+    Mutant(
         "R13",
         "the leader restarts first",
         "maintenance.Maintenance._restart",
@@ -240,6 +249,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "False\n",
         "new machines",
         (during((28, ("kill",))), ("crash", "m3"), ("kick", "m3"), ("start", "m3")),
+    ),
+    Mutant(
+        "R26",
+        "a cluster without a leader is recorded without members that others list",
+        "plan._adopt",
+        "for o in seen if leader is None else [leader]:",
+        "for o in [] if leader is None else [leader]:",
+        "five machines",
+        (("scale", 1), ("deaf", "m1"), ("lose_all_records",), RUN),
     ),
     Mutant(
         "R27",
@@ -334,6 +352,15 @@ MUTANTS: tuple[Mutant, ...] = (
         (("unmount", "m3"), RUN),
     ),
     Mutant(
+        "R32",
+        "a closed gate does not name the disk of a member whose id is not recorded",
+        "maintenance.Maintenance._disks_missing",
+        "if self._old_sid(o, self.record.members[o.member])",
+        "if not self._unlisted(self.record.members[o.member].sid)",
+        "five machines",
+        (("clone", "m5", "m3"), ("lose_all_records",), ("move", "m3", "m5")),
+    ),
+    Mutant(
         "R34",
         "members that never joined count for the quorum",
         "maintenance.Maintenance._may_vote",
@@ -378,7 +405,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "maintenance.Maintenance._without_leader",
         "self._refuse_undeclared()\n",
         "pass\n",
-        "five pods",
-        (("lose_all_records",), ("cut", "ovn-northbound-0"), ("scale", 1)),
+        "five machines",
+        (("scale", 1), ("crash", "m1"), ("lose_all_records",)),
     ),
 )

@@ -77,11 +77,16 @@ class _Logs:
     def __init__(self, world: World) -> None:
         found: set[Log] = set()
         terms: set[int] = {0}
+        lengths: set[int] = {0}
         for database in world.databases:
             for _host, slot in world.slots(database):
                 for file in _files(slot):
                     found.add(file.log)
                     terms.add(file.term)
+                if slot.witness is not None:  # it may end within a log
+                    terms.add(slot.witness.position[0])
+                    lengths.add(slot.witness.position[1])
+                lengths |= {length for _sid, length in slot.witnesses}
         acknowledged = frozenset().union(*world.acknowledged.values())
         ordered = sorted(
             found, key=lambda log: (log.length, log.term, len(log.writes), repr(sorted(log.servers.items())))
@@ -89,7 +94,7 @@ class _Logs:
         terms |= {log.term for log in ordered}
         self._terms = {term: rank for rank, term in enumerate(sorted(terms))}
         self._ranks = {log: rank for rank, log in enumerate(ordered)}
-        self._lengths = {length: rank for rank, length in enumerate(sorted({log.length for log in ordered}))}
+        self._lengths = {length: rank for rank, length in enumerate(sorted(lengths | {log.length for log in ordered}))}
         text = []
         for log in ordered:
             prefix, parent = -1, log.parent

@@ -305,6 +305,45 @@ STORIES: tuple[Named, ...] = (
         "five new machines",
         (RUN, ("useless_settings",), ("move", "m3", "m4")),
     ),
+    Named(
+        "disk moved away, no record",
+        "a closed gate names the disk that is away, although the adopted record does not know whose file lay on it",
+        "other hosts",
+        (("useless_settings",), ("move", "m3", "m6"), ("lose_all_records",)),
+    ),
+    Named(
+        "disk moved to another member, no record",
+        "a join that waits for a member whose disk is away names that disk",
+        "five machines",
+        (("clone", "m5", "m3"), ("lose_all_records",), ("move", "m3", "m5")),
+    ),
+    Named(
+        "removed by hand, but not by a majority",
+        "a member is not stopped for a removal that is not committed: the next leader may need it",
+        "three machines",
+        (("cut", "m2"), during((4, ("kick", "m3")), (29, ("damage", "m1")))),
+    ),
+    Named(
+        "elected by followers that fall behind",
+        "what nobody has committed is not missed when its only holder is lost",
+        "new pods",
+        (
+            *(RUN, ("fill", "ovn-northbound-0"), ("slow", "ovn-northbound-1"), ("write",)),
+            ("damage", "ovn-northbound-2"),
+        ),
+    ),
+    Named(
+        "adopted by one member of five",
+        "a member that is cut off and declared alone is not recorded as a cluster of its own",
+        "five machines",
+        (("scale", 1), ("deaf", "m1"), ("lose_all_records",), RUN, ("move", "m1", "m4")),
+    ),
+    Named(
+        "adopted by three members of five",
+        "a cluster is not recorded without members that its leader lists, not even to start one that is declared",
+        "five machines",
+        (("lose_all_records",), ("crash", "m3"), ("scale", 1)),
+    ),
 )
 
 # Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.

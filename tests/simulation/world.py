@@ -68,6 +68,13 @@ class Log:
     def starts_with(self, other: Log) -> bool:
         return self.common(other) == other.length
 
+    def first(self, length: int) -> Log:
+        """The log of its first entries."""
+        log = self
+        while log.length > length:
+            log = t.cast(Log, log.parent)
+        return log
+
 
 EMPTY = Log()
 
@@ -435,18 +442,33 @@ class Raft:
 
     def _remember(self) -> None:
         """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears."""
+        committed = {leader.name: self._committed(leader) for leader, _slot in self._leaders()}
         for host, slot in self.running():
             server = _data(slot)
             leader = self.leader_of(host)
             if leader is None or not t.cast(Server, slot.server).linked or server.kind != "member":
                 continue
-            sid = t.cast(str, server.sid)
-            slot.witness = Witness(sid, server.position, slot.disk)
+            sid, known_log = t.cast(str, server.sid), committed[leader[0].name]
+            own = known_log.first(server.log.common(known_log))
+            position = (own.term, own.length)
+            if slot.witness is not None and slot.witness.sid == sid:
+                position = max(position, slot.witness.position)
+            if own.length:
+                slot.witness = Witness(sid, position, slot.disk)
             heard = self.peers(host) if leader[0] is host else {sid: (host, slot), _data(leader[1]).sid: leader}
             known = dict(slot.witnesses)
             for other, pair in heard.items():
-                known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), _data(pair[1]).log.length)
+                length = _data(pair[1]).log.common(known_log)
+                known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), length)
             slot.witnesses = tuple(sorted((k, v) for k, v in known.items() if k in server.servers))
+
+    def _committed(self, leader: Host) -> Log:
+        """As much of the leader's log as a majority of its list has on disk: what is not committed can still be replaced."""
+        data = _data(leader.slots[self.database])
+        servers = [t.cast(Server, slot.server) for _host, slot in self.peers(leader).values()]
+        lengths = sorted((0 if one.ahead else one.data.log.common(data.log) for one in servers), reverse=True)
+        needed = len(data.servers) // 2 + 1
+        return data.log.first(lengths[needed - 1] if len(lengths) >= needed else 0)
 
     def _depose(self) -> None:
         for host, slot in self.running():

@@ -34,6 +34,7 @@ from .step import (
     refuse_missing_disks,
     refuse_unusable_files,
     split_message,
+    undeclared_member,
     unexamined,
 )
 
@@ -194,14 +195,20 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
     leader = newest_leader(seen)
-    listed = leader.listed if leader is not None else {}
     for o in seen:
+        listed = (leader or o).listed
         sid = o.sid or o.file_sid
         address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None
         if address and address != run.declared[o.member]:
             raise Refused(changed_address(run, o.member, address, run.declared[o.member]))
         if sid and (o.running or o.file_class in STARTABLE):
             record = record.with_member(o.member, state="confirmed", sid=sid)
+    known = {sid[:4] for o in seen for sid in (o.sid, o.file_sid) if sid}
+    for o in seen if leader is None else [leader]:
+        for short, address in sorted(o.listed.items()):
+            # Recorded without it, the members that are declared would look like all there are.
+            if short not in known and address not in run.declared.values():
+                raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address))
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."
     adopted = Maintenance(run, record, seen, gate, history, changed=True).round()
     return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings), recorded=None)

@@ -18,7 +18,7 @@ import typing as t
 from .._errors import Changed, TimedOut
 from .backend import RaftBackend
 from .gates import gate_reason
-from .observation import STARTABLE, Observation
+from .observation import DISK_MISSING, STARTABLE, Observation
 from .plan import plan_round
 from .record import Record
 from .step import Gate, History, Round, Run, Step, Unexamined
@@ -167,9 +167,13 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
             why = (
                 "it could not be examined" if o is None else o.file_reason or f"its file is of the class {o.file_class}"
             )
-            missing.append(
-                f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {run.words.reach}"
+            # Its host answered, so reaching it is no remedy.
+            remedy = (
+                f"Mount its disk, or accept the loss with {run.words.accept_lost_disk}."
+                if o is not None and o.file_class == DISK_MISSING
+                else run.words.reach
             )
+            missing.append(f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {remedy}")
     return missing
 
 

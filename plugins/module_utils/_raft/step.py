@@ -174,6 +174,14 @@ def changed_address(run: Run, member: str, recorded: str, declared: str) -> str:
     )
 
 
+def undeclared_member(run: Run, member: str, address: str) -> str:
+    """The message for a server of the cluster that this run does not know of."""
+    return (
+        f"{run.database} has a {member} at {address} that {run.words.declaration} does not name. "
+        f"{run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
+    )
+
+
 def split_message(run: Run, cids: t.Mapping[str, t.Sequence[str]]) -> str:
     sides = "; ".join(f"{cid} on {', '.join(members)}" for cid, members in sorted(cids.items()))
     return (

@@ -13,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Probl
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import incomplete
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
@@ -310,3 +311,65 @@ def test_a_closed_gate_names_the_disk_that_it_waits_for() -> None:
     assert reason.endswith(
         "c3 (the disk is away). Mount its disk, or accept the loss with ovn_central_accept_lost_disk=true"
     )
+
+
+def test_a_closed_gate_names_the_disk_of_a_member_whose_id_an_adopted_record_does_not_know() -> None:
+    record = with_state("c3", "replacing", None)
+    away = lost("c3", record, file_class="disk-missing", file_reason="the disk is away.")
+    seen = [up("c1", record, restart_reason="new"), up("c2", record), away]
+    reason = step(decide(seen, closed=["may_stop c1"]))[2]
+    assert "c3 (the disk is away). Mount its disk" in reason
+
+
+@pytest.mark.parametrize("gate", ["one_leader None", "quiet None"])
+def test_a_member_whose_removal_may_be_undone_is_neither_stopped_nor_held_back(gate: str) -> None:
+    """The leader uses a list before a majority has it; the next leader may be without it, and then needs the member."""
+    removed = up("c3", connected=False)
+    seen = [up("c1", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), removed]
+    result = decide(seen, closed=[gate])
+    assert step(result)[:2] == ("wait", ("c3",))
+    assert result.record is None
+    assert step(decide(seen))[:2] == ("stop", ("c3",))
+
+
+def test_a_cluster_without_a_leader_is_not_adopted_as_less_than_a_member_lists() -> None:
+    run = dataclasses.replace(RUN, declared={"c1": ADDRESSES["c1"]})
+    alone = up("c1", None, leader=False, connected=False)
+    with pytest.raises(
+        Refused, match=r"has a member 2222, which c1 lists, at ssl:192.0.2.2:6643 that the inventory does not name"
+    ):
+        decide([alone], run)
+
+
+def test_a_cluster_is_not_adopted_as_less_than_its_leader_lists_to_start_a_member() -> None:
+    listed = {**LISTED, "9999": ELSEWHERE}
+    seen = [up("c1", None, listed=listed), up("c2", None, listed=listed), down("c3", None)]
+    with pytest.raises(
+        Refused, match=f"has a member 9999, which c2 lists, at {ELSEWHERE} that the inventory does not name"
+    ):
+        decide(seen)
+
+
+def test_a_member_without_a_leader_is_not_adopted_under_another_address_than_its_own() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c1": ELSEWHERE})
+    seen = [up(name, None, leader=False, connected=False) for name in NAMES]
+    with pytest.raises(Refused, match=f"c1 has the northbound address {ADDRESSES['c1']}, the inventory says"):
+        decide(seen, run)
+
+
+def test_a_doubtful_file_is_refused_while_new_members_are_declared() -> None:
+    record = Record("northbound", {"c1": RECORD.members["c1"]}, 7, cid=CID)
+    doubtful = down("c1", record, file_class="foreign-sid", file_sid=NEW, file_reason="it has another server id.")
+    with pytest.raises(Refused, match="northbound on c1: it has another server id"):
+        decide([doubtful, lost("c2", record), lost("c3", record)])
+
+
+def test_a_member_whose_disk_is_away_is_reported_with_what_to_do() -> None:
+    away = down("c3", file_class="disk-missing", file_reason="The file lay on file system 1.")
+    (message,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"), away)})
+    assert message.startswith(
+        "northbound on c3 takes no part in its cluster: The file lay on file system 1. Mount its disk, or"
+    )
+    assert RUN.words.reach not in message
+    (unreachable,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"))})
+    assert unreachable.endswith(RUN.words.reach)
