@@ -70,10 +70,12 @@ class FakeCluster(Cluster):
     # --- for tests -------------------------------------------------------------------------------------------------------
 
     def put(self, manifest: Object) -> Object:
-        """Store it as somebody else would who may write anything; returns it as it is stored. A uid or version that it names is kept."""
+        """Store it as somebody else would who may write anything; returns it as it is stored. A uid or another version that it names is kept."""
         metadata = manifest["metadata"]
         key = (manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"])
-        return self._store(key, manifest, version=metadata.get("resourceVersion"))
+        version, there = metadata.get("resourceVersion"), self.objects.get(key)
+        moves = there is not None and version == there["metadata"]["resourceVersion"]
+        return self._store(key, manifest, version=None if moves else version)
 
     def remove(self, kind: str, name: str) -> None:
         """Delete it as somebody else would."""
