@@ -49,7 +49,10 @@ class _Hook(t.NamedTuple):
 
 
 class FakeCluster(Cluster):
-    """`objects` is what it stores, `calls` what it was asked. A command in a pod ends as `answers` says for the name of the pod."""
+    """`objects` is what it stores, `calls` what it was asked, `deleted` those of them that deleted something.
+
+    A command in a pod ends as `answers` says for the name of the pod.
+    """
 
     def __init__(self, *objects: Object) -> None:
         """Without a connection."""
@@ -59,6 +62,7 @@ class FakeCluster(Cluster):
         self.requests = 0
         self.objects: dict[Key, Object] = {}
         self.calls: list[Call] = []
+        self.deleted: list[Call] = []
         self.answers: dict[str, ExecResult | OvnError] = {}
         self.now = "2026-01-01T12:00:00Z"  # its clock stands still
         self._hooks: list[tuple[_Hook, float]] = []
@@ -115,8 +119,8 @@ class FakeCluster(Cluster):
         body: Object = copy.deepcopy(options.get("body") or {})
         verb = _verb(method, name, subresource, options.get("content_type"))
         key = (kind.api_version, kind.kind, namespace, name or (body.get("metadata") or {}).get("name", ""))
-        dry_run = bool(options.get("dry_run"))
-        self._arrive(Call(verb, kind.kind, key[3], body, dry_run))
+        call = Call(verb, kind.kind, key[3], body, bool(options.get("dry_run")))
+        self._arrive(call)
         if verb == "list":
             labels, fields = options.get("label_selector"), options.get("field_selector")
             return copy.deepcopy({"items": self._select(kind, namespace, labels or "", fields or "")})
@@ -129,9 +133,10 @@ class FakeCluster(Cluster):
             return copy.deepcopy(there)
         if verb in ("delete", "evict"):
             self._check((body.get("deleteOptions") or body).get("preconditions") or {}, there, doing)
+            self.deleted.append(call)
             return self.objects.pop(key)
         self._check(body.get("metadata") or {}, there, doing)
-        return self._store(key, _changed(verb, there or {}, body), dry_run=dry_run)
+        return self._store(key, _changed(verb, there or {}, body), dry_run=call.dry_run)
 
     def events(self, path: str, doing: str, timeout: float, **options: t.Any) -> t.Iterator[tuple[str, Object]]:
         """Every object once; then the time is up at once."""
