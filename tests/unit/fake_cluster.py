@@ -21,7 +21,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries impor
 
 Object = dict[str, t.Any]
 Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name
+Act = t.Union[OvnError, t.Callable[[], object]]
 WRITES = ("create", "replace", "apply", "apply_status", "patch", "delete", "evict")
+VERBS = ("get", "list", "watch", "exec", *WRITES)
 _RESOURCE = re.compile(
     r"/(?:api|apis)/(?P<version>v1|[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+)(?=/))?/(?P<rest>.+)"
 )
@@ -29,7 +31,7 @@ _REQUIREMENT = re.compile(r"(?P<key>[^\s=,]+)(?:=(?P<value>[^,]*)| in \((?P<valu
 
 
 class Call(t.NamedTuple):
-    """One request. `verb` is the method of the client: get, list, watch, exec or one of WRITES."""
+    """One request. `verb`, one of VERBS, is the method of the client."""
 
     verb: str
     kind: str
@@ -42,7 +44,7 @@ class _Hook(t.NamedTuple):
     verb: str
     kind: str
     name: str
-    act: OvnError | t.Callable[[], object]
+    act: Act
 
     def matches(self, call: Call) -> bool:
         return self.verb == call.verb and self.kind in ("", call.kind) and self.name in ("", call.name)
@@ -85,19 +87,12 @@ class FakeCluster(Cluster):
         """Delete it as somebody else would."""
         self.objects = {key: one for key, one in self.objects.items() if (key[1], key[3]) != (kind, name)}
 
-    def before(
-        self,
-        verb: str,
-        act: OvnError | t.Callable[[], object],
-        *,
-        kind: str = "",
-        name: str = "",
-        times: float = 1,
-    ) -> None:
+    def before(self, verb: str, act: Act, *, kind: str = "", name: str = "", times: float = 1) -> None:
         """Call or raise `act` when such a request arrives, before it is served, so many times. One hook a request, in the order in which they were set."""
+        assert verb in VERBS, verb
         self._hooks.append((_Hook(verb, kind, name, act), times))
 
-    def always(self, verb: str, act: OvnError | t.Callable[[], object], *, kind: str = "", name: str = "") -> None:
+    def always(self, verb: str, act: Act, *, kind: str = "", name: str = "") -> None:
         self.before(verb, act, kind=kind, name=name, times=math.inf)
 
     def asked(self, *verbs: str) -> list[Call]:
@@ -110,7 +105,7 @@ class FakeCluster(Cluster):
         return self.asked(*WRITES)
 
     def stored(self, kind: str, name: str) -> Object | None:
-        return next((one for key, one in self.objects.items() if (key[1], key[3]) == (kind, name)), None)
+        return next((copy.deepcopy(one) for key, one in self.objects.items() if (key[1], key[3]) == (kind, name)), None)
 
     # --- requests --------------------------------------------------------------------------------------------------------
 

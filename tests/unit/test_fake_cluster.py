@@ -105,6 +105,12 @@ def test_hooks_come_in_their_order_and_only_for_their_requests() -> None:
             cluster.delete("v1", "Pod", "b", "x")
     assert cluster.delete("v1", "Pod", "b", "x")
     assert [(call.verb, call.name) for call in cluster.written] == [("delete", "a"), *[("delete", "b")] * 3]
+    assert [call.name for call in cluster.deleted] == ["b"]
+    cluster.always("list", Unreachable("away"), kind="Pod")
+    assert cluster.list("v1", "Node") == []
+    for _ in range(3):
+        with pytest.raises(Unreachable):
+            cluster.list("v1", "Pod")
 
 
 def test_commands_end_as_a_test_says() -> None:
