@@ -8,15 +8,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
-    OvnError,
-)
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
-    Done,
-    Key,
-    converge,
-    live_index,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done, Key, converge, live_index
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 Object = dict[str, t.Any]

@@ -1,4 +1,4 @@
-"""ovn_hypervisors against a real API server (without nodes and controllers) and a real Southbound database."""
+"""ovn_hypervisors against a real API server, which has no nodes and no controllers."""
 
 from __future__ import annotations
 

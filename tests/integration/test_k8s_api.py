@@ -24,18 +24,8 @@ from _k8s_objects import (
     versions,
 )
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
-    Conflict,
-    InvalidInput,
-    Refused,
-)
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
-    Key,
-    converge,
-    diff_of,
-    key_of,
-    prune,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Key, converge, diff_of, key_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 

@@ -19,15 +19,7 @@ import urllib.request
 
 import pytest
 from _apiserver import ADMIN_TOKEN, ApiServer
-from _k8s_objects import (
-    KINDS,
-    Object,
-    actions,
-    config_map,
-    expect,
-    forget_other_clusters,
-    run,
-)
+from _k8s_objects import KINDS, Object, actions, config_map, expect, forget_other_clusters, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     CertificateProblem,

@@ -11,12 +11,7 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import apply
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
-    Done,
-    converge,
-    diff_of,
-    prune,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done, converge, diff_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
 
 LABELS = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
