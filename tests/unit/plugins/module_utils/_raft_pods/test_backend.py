@@ -19,10 +19,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     TimedOut,
     Unreachable,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend as database
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import Context
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.record_store import RecordStore
@@ -132,10 +134,13 @@ def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_membe
     ("replicas", "members", "scaled"),
     [(0, [0], [1]), (1, [0], []), (1, [1], [2]), (1, [2], [3]), (3, [2], [])],
 )
-def test_pods_exist_up_to_the_last_that_was_started(replicas: int, members: list[int], scaled: list[int]) -> None:
+def test_pods_exist_up_to_the_last_that_was_started(
+    replicas: int, members: list[int], scaled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
     one = rollout(cluster_with(), record(), replicas, asked)
-    one._scale_up_for(Step("start", tuple(NAMES[index] for index in members), "join"))
+    monkeypatch.setattr(one.members, "take", lambda *_: None)
+    one.execute(Step("start", tuple(NAMES[index] for index in members), "join"), record())
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
 
@@ -212,13 +217,13 @@ RESTART = Step("restart", (NAMES[1],), "restart m1", expects={})
 def test_a_target_is_looked_at_once_more_before_a_step(
     changes: dict[str, t.Any] | None, uid: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = rollout(cluster_with(), record(), 3)
+    found = up(NAMES[1], **(changes or {}))
+    cluster = FakeCluster(pod(NAMES[1], uid=uid))
+    cluster.answers = {NAMES[1]: Unreachable("no node") if changes is None else ExecResult(0, "", "")}
+    monkeypatch.setattr(observed, "parse_examination", lambda *_: found)
+    one = rollout(cluster, record(), 3)
     one.seen = {NAMES[1]: up(NAMES[1])}
     one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
-    monkeypatch.setattr(one.members, "pods", lambda: {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": uid}}})
-    one.unknown[NAMES[1]] = "no node"
-    found = {} if changes is None else {NAMES[1]: up(NAMES[1], **changes)}
-    monkeypatch.setattr(one, "_look_at", lambda names: {name: found[name] for name in names if name in found})
     taken: list[Step] = []
     monkeypatch.setattr(one.members, "take", lambda step, *_: taken.append(step))
     step = dataclasses.replace(RESTART, expects={NAMES[1]: up(NAMES[1]).target()})
