@@ -1,7 +1,7 @@
 """An API server in memory. The collection's own client asks it, so each method of a cluster does and raises what it does against a real one.
 
 It keeps objects, gives them uids and versions, and knows conflicts and label selectors. It has no controllers, defaults or field managers:
-what is applied replaces the object but for its status. tests/integration asks real API servers.
+what is applied replaces the object but for its status. tests/integration/test_api_server_in_memory.py compares it with a real one.
 """
 
 from __future__ import annotations
@@ -188,10 +188,11 @@ class FakeCluster(Cluster):
         ]
 
     def _check(self, wanted: Object, there: Object | None, doing: str) -> None:
-        """A conflict if the request names another uid or version than is there."""
+        """A conflict if the request names another uid or version than is there; a uid cannot be patched."""
         for field in ("uid", "resourceVersion"):
             if wanted.get(field) and (there is None or wanted[field] != there["metadata"][field]):
-                raise self._failure(409, "Conflict", f"the {field} is another one", doing)
+                code, reason = (422, "Invalid") if field == "uid" and doing.startswith("patch ") else (409, "Conflict")
+                raise self._failure(code, reason, f"the {field} is another one", doing)
 
     def _store(self, key: Key, wanted: Object, *, version: str | None = None, dry_run: bool = False) -> Object:
         """What differs from what is stored gets a new version."""
