@@ -17,8 +17,7 @@ from _control_plane import PLACES, SPEC, WHOLE, ControlPlane, warnings
 from _pods_on_api import Controllers, Kubelet
 from conftest import Ran
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
@@ -127,15 +126,14 @@ def test_a_run_that_lost_its_lease_while_it_slept_evicts_nobody(
     plane(**options, spec=WHOLE)
     pods = {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members}
     tagged = {**WHOLE, "northbound": {**WHOLE["northbound"], "nodeSelector": {"disk": "fast"}}}
-    look_again = DatabaseRollout._look_again
+    take, clock = PodMembers.take, time.clock_gettime
 
-    def sleep(rollout: DatabaseRollout, step: t.Any) -> None:
-        look_again(rollout, step)
+    def sleep(members: PodMembers, *arguments: t.Any) -> None:
         hold(plane, ELSEWHERE, 600)
-        now = lease._now()
-        monkeypatch.setattr(lease, "_now", lambda: now + 1000)
+        monkeypatch.setattr(time, "clock_gettime", lambda which: clock(which) + 1000)
+        take(members, *arguments)
 
-    monkeypatch.setattr(DatabaseRollout, "_look_again", sleep)
+    monkeypatch.setattr(PodMembers, "take", sleep)
     ran: Ran = plane(**options, spec=tagged, may_fail=True)
     assert "Another run took the Lease ovn-run" in ran["msg"]
     assert {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members} == pods

@@ -1,4 +1,4 @@
-"""The floors of the house: packages of module_utils import only what lies below them (docs/architecture.md)."""
+"""The floors of the house: packages of module_utils import only what lies below them (docs/architecture.md). Tests are where their files are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import typing as t
 from pathlib import Path
 
 UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
+TESTS = Path(__file__).resolve().parent / "plugins"
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_errors", "_control_node", "_databases", "_inventory", "_stop_budget", "_units"),
@@ -65,3 +66,23 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
         below = {name: others - ground for name, others in below.items() if name not in ground}
     # What is left imports something that is left: cycles, and what lies above them.
     assert not {name: sorted(others) for name, others in below.items()}
+
+
+# Tests without a file of their own, and what they test instead.
+ACROSS_FILES = {
+    "module_utils/_manifests/test_every_field_has_an_effect.py": "every field of the schemas, through all that reads it",
+    "module_utils/_manifests/test_stop_budget.py": "_stop_budget.py in units, manifests and the launcher",
+    "module_utils/_raft/test_dead_ends.py": "plan.py and simulate.py in situations that once stopped every run",
+}
+
+
+def test_a_test_has_the_name_of_what_it_tests() -> None:
+    """tests/unit/plugins/FOLDER/test_X.py is for plugins/FOLDER/X.py."""
+    tests = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    plugins = TESTS.parents[2] / "plugins"
+    alone = {
+        str(path)
+        for path in tests
+        if not any((plugins / path.parent / f"{private}{path.stem[5:]}.py").exists() for private in ("", "_"))
+    }
+    assert alone == set(ACROSS_FILES)

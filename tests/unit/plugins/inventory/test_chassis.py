@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import types
 import typing as t
 
 import pytest
@@ -17,12 +19,25 @@ def parsed(
 ) -> tuple[dict[str, str], list[str]]:
     """Host to chassis name, and warnings, of an inventory that has the host `known` already."""
     plugin: t.Any = chassis.InventoryModule()
-    options = {"hostnames": kinds, "strict": True, "compose": {}, "groups": {}, "keyed_groups": []}
+    tls = {"private_key": None, "certificate": None, "ca_certificate": None}
+    options = {
+        "endpoints": ["tcp:192.0.2.11:6642"],
+        "timeout": 1,
+        **tls,
+        "hostnames": kinds,
+        "strict": True,
+        "compose": {},
+        "groups": {},
+        "keyed_groups": [],
+    }
     warnings: list[str] = []
     monkeypatch.setattr(BaseInventoryPlugin, "_read_config_data", lambda _self, _path: None)
     monkeypatch.setattr(plugin, "_options", options)
     monkeypatch.setattr(plugin.display, "warning", warnings.append)
-    monkeypatch.setattr(chassis, "_ask", lambda _option: [{"name": name, "hostname": host} for name, host in found])
+    monkeypatch.setattr(chassis, "Session", lambda *_, **__: contextlib.nullcontext(types.SimpleNamespace(rows={})))
+    monkeypatch.setattr(
+        chassis, "list_chassis", lambda _rows: [{"name": name, "hostname": host} for name, host in found]
+    )
     inventory = InventoryData()
     inventory.add_host(known)
     plugin.parse(inventory, DataLoader(), "ovn_chassis.yml")

@@ -15,7 +15,7 @@ def item(name: str, version: int, **more: t.Any) -> dict[str, t.Any]:
     return {"metadata": {"name": name, "resourceVersion": str(version)}, **more}
 
 
-class FakeApi:
+class StubApi:
     """Answers from a script: lists for `get`, events for `watch`; an error instead is raised. At its end the mirror stops."""
 
     name = "https://api"
@@ -46,7 +46,7 @@ def listing(version: int, *items: dict[str, t.Any]) -> dict[str, t.Any]:
     return {"metadata": {"resourceVersion": str(version)}, "items": list(items)}
 
 
-def mirror(api: FakeApi) -> tuple[Mirror, list[str], list[str]]:
+def mirror(api: StubApi) -> tuple[Mirror, list[str], list[str]]:
     changes: list[str] = []
     troubles: list[str] = []
     made = Mirror(
@@ -68,7 +68,7 @@ def test_events_change_the_copy() -> None:
         {"type": "MODIFIED", "object": item("b", 8, spec=1)},
         {"type": "DELETED", "object": item("a", 9)},
     ]
-    api = FakeApi([listing(5, item("a", 4)), None], [events, []])
+    api = StubApi([listing(5, item("a", 4)), None], [events, []])
     made, changes, troubles = mirror(api)
     assert made.objects == {"b": item("b", 8, spec=1)}
     assert api.asked == ["list", "watch from 5", "watch from 9"]
@@ -78,27 +78,27 @@ def test_events_change_the_copy() -> None:
 
 def test_a_version_that_is_too_old_means_a_new_list() -> None:
     gone = [{"type": "ERROR", "object": {"code": 410}}]
-    api = FakeApi([listing(5), listing(50, item("a", 49)), None], [gone, [], []])
+    api = StubApi([listing(5), listing(50, item("a", 49)), None], [gone, [], []])
     made, _changes, _troubles = mirror(api)
     assert made.objects == {"a": item("a", 49)}
     assert api.asked[:4] == ["list", "watch from 5", "list", "watch from 50"]
 
 
 def test_what_is_known_stays_while_the_server_is_away() -> None:
-    api = FakeApi([listing(5, item("a", 4)), Refused("away")], [Refused("gone"), []])
+    api = StubApi([listing(5, item("a", 4)), Refused("away")], [Refused("gone"), []])
     made, _changes, troubles = mirror(api)
     assert made.objects == {"a": item("a", 4)}
     assert troubles[0] == "gone"
 
 
 def test_a_kind_that_does_not_exist() -> None:
-    made, _changes, troubles = mirror(FakeApi([None], []))
+    made, _changes, troubles = mirror(StubApi([None], []))
     assert made.objects == {}
     assert "CustomResourceDefinition" in troubles[0]
 
 
 def test_an_own_write_is_known_at_once() -> None:
-    made, _changes, _troubles = mirror(FakeApi([listing(5, item("a", 4))], [[]]))
+    made, _changes, _troubles = mirror(StubApi([listing(5, item("a", 4))], [[]]))
     made.put(item("a", 6, status=1))
     made.put(item("stranger", 6))
     assert made.objects == {"a": item("a", 6, status=1)}
@@ -116,10 +116,10 @@ def test_an_own_write_is_known_at_once() -> None:
 )
 def test_it_never_goes_back(known: dict[str, t.Any], told: dict[str, t.Any], stays: bool) -> None:
     expected_objects = {"a": known if stays else told}
-    made, _changes, _troubles = mirror(FakeApi([listing(5, known)], [[]]))
+    made, _changes, _troubles = mirror(StubApi([listing(5, known)], [[]]))
     made.put(told)
     assert made.objects == expected_objects
-    made, _changes, _troubles = mirror(FakeApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []]))
+    made, _changes, _troubles = mirror(StubApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []]))
     assert made.objects == expected_objects
 
 

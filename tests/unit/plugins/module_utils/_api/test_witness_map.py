@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.witness_writer import WitnessWriter, indexes_on_disk
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.witness_map import WitnessMap
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,
@@ -24,36 +27,44 @@ ONE = "bbbb0000-1111-4111-8111-000000000001"
 TWO = "cccc0000-1111-4111-8111-000000000002"
 
 
+WITNESS = ("v1", "ConfigMap", "ovn-northbound-witness", "x")
+
+
 class Stored:
-    """One ConfigMap with versions, as an API server keeps it."""
+    """The ConfigMap as observer and runs get and patch it: None if it is not there."""
 
     def __init__(self, text: str | None = "") -> None:
-        self.version, self.text, self.reads, self.writes = 1, text, 0, 0
-        self.meanwhile: list[str] = []  # what others write before the next writes arrive
+        self.cluster = FakeCluster()
+        self.text = text
 
     @property
-    def object(self) -> t.Any:
-        if self.text is None:
-            return None
-        return {"metadata": {"resourceVersion": str(self.version)}, "data": {"witness": self.text}}
+    def text(self) -> str | None:
+        there = self.cluster.stored("ConfigMap", WITNESS[2])
+        return None if there is None else t.cast(str, there["data"]["witness"])
+
+    @text.setter
+    def text(self, text: str | None) -> None:
+        """As somebody else writes it."""
+        if text is None:
+            self.cluster.remove("ConfigMap", WITNESS[2])
+        else:
+            metadata = {"name": WITNESS[2], "namespace": "x"}
+            self.cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"witness": text}})
+
+    def meanwhile(self, *texts: str) -> None:
+        """What others write before the next writes arrive."""
+        for text in texts:
+            self.cluster.before("patch", functools.partial(setattr, self, "text", text))
 
     def get(self, _path: str = "") -> t.Any:
-        self.reads += 1
-        return self.object
-
-    def put(self, text: str) -> None:
-        self.version, self.text = self.version + 1, text
+        return self.cluster.get(*WITNESS)
 
     def patch(self, *words: t.Any) -> t.Any:
-        self.writes += 1
-        if self.meanwhile:
-            self.put(self.meanwhile.pop(0))
-        if self.text is None:
-            return None
-        if words[-1]["metadata"]["resourceVersion"] != str(self.version):
-            raise Conflict("it was written meanwhile")
-        self.put(words[-1]["data"]["witness"])
-        return self.object
+        with contextlib.suppress(Refused):
+            return self.cluster.patch(*WITNESS, words[-1])
+
+    def asked(self, verb: str) -> int:
+        return len(self.cluster.asked(verb))
 
 
 def add(sid: str, index: int) -> t.Callable[[ClusterWitness], ClusterWitness]:
@@ -62,8 +73,8 @@ def add(sid: str, index: int) -> t.Callable[[ClusterWitness], ClusterWitness]:
 
 def test_a_conflict_is_retried_with_what_the_other_one_wrote() -> None:
     stored = Stored()
-    witness = WitnessMap(stored.get, stored.patch, stored.object)
-    stored.meanwhile = [f"cluster {CID}\nserver {ONE} 30 3f\n", f"cluster {CID}\nserver {ONE} 40 3f\n"]
+    witness = WitnessMap(stored.get, stored.patch, stored.get())
+    stored.meanwhile(f"cluster {CID}\nserver {ONE} 30 3f\n", f"cluster {CID}\nserver {ONE} 40 3f\n")
     assert witness.update(add(TWO, 5))
     assert stored.text == witness.text == f"cluster {CID}\nserver {ONE} 40 3f\nserver {TWO} 5 -\n"
 
@@ -73,13 +84,13 @@ def test_what_is_not_higher_is_not_written() -> None:
     witness = WitnessMap(stored.get, stored.patch)
     assert not witness.update(add(ONE, 29))
     assert not witness.update(add(ONE, 30))
-    assert (stored.writes, stored.reads) == (0, 1)
+    assert (stored.asked("patch"), stored.asked("get")) == (0, 1)
     assert witness.update(add(ONE, 31))
 
 
 def test_endless_conflicts_are_an_error() -> None:
     stored = Stored()
-    stored.meanwhile = [f"cluster {CID}\nserver {ONE} {index} -\n" for index in range(20)]
+    stored.meanwhile(*(f"cluster {CID}\nserver {ONE} {index} -\n" for index in range(20)))
     with pytest.raises(Conflict):
         WitnessMap(stored.get, stored.patch).update(add(TWO, 5))
 
@@ -92,20 +103,16 @@ def test_without_the_config_map_nothing_is_written_until_a_run_has_made_it() -> 
     assert witness.update(add(ONE, 5))
     stored.text = None
     assert not witness.update(add(ONE, 6))
-    stored.put("")
+    stored.text = ""
     assert witness.update(add(ONE, 6))
 
 
-class FakeApi(Stored):
-    """What the observer needs of an API server."""
-
-
 def test_the_observer_writes_every_ten_seconds_at_most() -> None:
-    api = FakeApi()
+    api = Stored()
     writer = WitnessWriter(t.cast(t.Any, api), "/witness")
     for now, index in ((0.0, 5), (4.0, 6), (9.9, 7), (10.0, 8), (15.0, 9)):
         writer.write(CID, {ONE: index}, now)
-    assert api.writes == 2
+    assert api.asked("patch") == 2
     assert parse_cluster_witness(api.text or "").members == {ONE: MemberWitness(8)}
 
 
@@ -120,9 +127,9 @@ def test_the_observer_writes_every_ten_seconds_at_most() -> None:
     ],
 )
 def test_the_observer_writes_nothing(text: str, cluster_id: str | None) -> None:
-    api = FakeApi(text)
+    api = Stored(text)
     WitnessWriter(t.cast(t.Any, api), "/witness").write(cluster_id, {ONE: 8}, 0.0)
-    assert (api.writes, api.text) == (0, text)
+    assert (api.asked("patch"), api.text) == (0, text)
 
 
 def member(cid: str = CID, sid: str | None = ONE, index: int | None = 12) -> Answer:

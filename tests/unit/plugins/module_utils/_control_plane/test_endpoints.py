@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+from fake_cluster import FakeCluster
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import Endpoints, Place, find_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
@@ -11,26 +13,16 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 READY = [{"type": "Ready", "status": "True"}]
 
 
-class FakeCluster:
-    def __init__(self, nodes: int = 0, services: list[dict[str, t.Any]] | None = None, forbidden: bool = False) -> None:
-        self.nodes, self.services, self.forbidden = nodes, services or [], forbidden
-        self.asked: list[str] = []
+def node(number: int) -> dict[str, t.Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"n{number}", "creationTimestamp": f"2026-01-0{number}T00:00:00Z"},
+        "status": {"conditions": READY, "addresses": [{"type": "InternalIP", "address": f"192.0.2.{number}"}]},
+    }
 
-    def list(self, _api: str, kind: str, _namespace: str | None = None, **_: t.Any) -> list[dict[str, t.Any]]:
-        self.asked.append(kind)
-        if kind == "Service":
-            return self.services
-        if kind == "Pod":
-            return []
-        if self.forbidden:
-            raise Refused("nodes is forbidden", http_status=403)
-        return [
-            {
-                "metadata": {"name": f"n{number}", "creationTimestamp": f"2026-01-0{number}T00:00:00Z"},
-                "status": {"conditions": READY, "addresses": [{"type": "InternalIP", "address": f"192.0.2.{number}"}]},
-            }
-            for number in range(1, self.nodes + 1)
-        ]
+
+NODES = [node(number) for number in (1, 2, 3)]
 
 
 def place(spec: dict[str, t.Any]) -> Place:
@@ -39,13 +31,14 @@ def place(spec: dict[str, t.Any]) -> Place:
 
 def find(cluster: FakeCluster, spec: dict[str, t.Any], services: t.Any = None) -> tuple[Endpoints, list[str]]:
     warnings: list[str] = []
-    return find_endpoints(
-        t.cast(t.Any, cluster), place(spec), warn=warnings.append, before={}, services=services
-    ), warnings
+    return find_endpoints(cluster, place(spec), warn=warnings.append, before={}, services=services), warnings
 
 
 def node_port(index: int, port: int) -> dict[str, t.Any]:
-    return {"metadata": {"name": f"ovn-southbound-{index}"}, "spec": {"ports": [{"port": 6642, "nodePort": port}]}}
+    labels = {"app.kubernetes.io/instance": "ovn"}
+    metadata = {"name": f"ovn-southbound-{index}", "namespace": "x", "labels": labels}
+    spec = {"ports": [{"port": 6642, "nodePort": port}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
 EXPOSED = {"southbound": {"service": {"type": "NodePort"}}}
@@ -61,7 +54,7 @@ def test_inside() -> None:
 def test_without_exposure_nothing_is_asked() -> None:
     cluster = FakeCluster()
     found, warnings = find(cluster, {})
-    assert cluster.asked == []
+    assert cluster.calls == []
     assert warnings == []
     assert found.northbound == found.northbound_inside
     assert found.of("southbound") == found.southbound == found.southbound_inside
@@ -69,26 +62,28 @@ def test_without_exposure_nothing_is_asked() -> None:
 
 def test_each_member_behind_another_node() -> None:
     services = [node_port(index, 30000 + index) for index in range(3)]
-    found, warnings = find(FakeCluster(3, services), EXPOSED)
+    found, warnings = find(FakeCluster(*NODES, *services), EXPOSED)
     assert found.southbound == "ssl:192.0.2.1:30000,ssl:192.0.2.2:30001,ssl:192.0.2.3:30002"
     assert found.northbound == found.northbound_inside
     assert warnings == []
 
 
 def test_services_that_are_known_are_not_read_again() -> None:
-    cluster = FakeCluster(3)
+    cluster = FakeCluster(*NODES)
     find(cluster, EXPOSED, [node_port(0, 30000)])
-    assert cluster.asked == ["Pod", "Node"]
+    assert [call.kind for call in cluster.calls] == ["Pod", "Node"]
 
 
 def test_a_member_without_an_address_is_told() -> None:
-    found, warnings = find(FakeCluster(1, [node_port(0, 30000)]), EXPOSED)
+    found, warnings = find(FakeCluster(node(1), node_port(0, 30000)), EXPOSED)
     assert found.southbound == "ssl:192.0.2.1:30000"
     assert "1 of 3 southbound members have an address of type NodePort" in warnings[0]
 
 
 def test_who_may_not_look_at_nodes_gets_no_names_that_mean_nothing_outside() -> None:
-    found, warnings = find(FakeCluster(3, [node_port(0, 30000)], forbidden=True), EXPOSED)
+    cluster = FakeCluster(*NODES, node_port(0, 30000))
+    cluster.before("list", Refused("nodes is forbidden", http_status=403), kind="Node")
+    found, warnings = find(cluster, EXPOSED)
     assert found.southbound == ""
     assert found.southbound_inside
     assert "nodes is forbidden" in warnings[0]

@@ -6,6 +6,7 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import DeclaredObjects
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
@@ -18,23 +19,10 @@ def stateful_set(replicas: int) -> Object:
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": {"name": "ovn-northbound", "namespace": "x", "generation": 1, "resourceVersion": str(replicas)},
+        "metadata": {"name": "ovn-northbound", "namespace": "x", "generation": 1},
         "spec": {"replicas": replicas, "volumeClaimTemplates": []},
         "status": {"observedGeneration": 1},
     }
-
-
-class FakeCluster:
-    def __init__(self, there: Object | None) -> None:
-        self.there = there
-        self.applied: list[int] = []
-
-    def get(self, *_: t.Any) -> Object | None:
-        return self.there
-
-    def apply(self, manifest: Object, **_options: t.Any) -> Object:
-        self.applied.append(manifest["spec"]["replicas"])
-        return manifest
 
 
 @pytest.mark.parametrize(
@@ -43,7 +31,7 @@ class FakeCluster:
     ids=["gone", "fewer", "as many", "more, by another run"],
 )
 def test_scale(there: int | None, refused: bool) -> None:
-    cluster: t.Any = FakeCluster(None if there is None else stateful_set(there))
+    cluster = FakeCluster(*([] if there is None else [stateful_set(there)]))
     live, replicas = Live("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
     run = types.SimpleNamespace(
         cluster=cluster,
@@ -58,5 +46,5 @@ def test_scale(there: int | None, refused: bool) -> None:
             DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
     else:
         DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
-    assert cluster.applied == ([] if refused else [3])
+    assert [call.body["spec"]["replicas"] for call in cluster.written] == ([] if refused else [3])
     assert replicas == {"northbound": 2 if refused else 3, "southbound": 1}

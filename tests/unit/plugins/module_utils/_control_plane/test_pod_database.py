@@ -6,6 +6,7 @@ import json
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodConnection, PodDatabase
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import LAYOUTS
@@ -24,7 +25,7 @@ ADDRESSES = {pod: f"ssl:{pod}.example.com:6643" for pod in SIDS}
 PODS = {address: pod for pod, address in ADDRESSES.items()}
 
 
-class FakeLease:
+class StubLease:
     """Whether somebody else works on the control plane is not the matter here."""
 
     def take(self, step: str) -> bool:
@@ -48,48 +49,39 @@ def status(own: str, leader: str | None, listed: t.Collection[str] = tuple(SIDS)
     )
 
 
-class FakeCluster:
-    """Answers for each pod, in turn; the last one stays."""
+def cluster_with(**answers: str | OvnError | ExecResult) -> FakeCluster:
+    """Pods that answer every command like this."""
+    cluster = FakeCluster()
+    cluster.answers = {pod: ExecResult(0, one, "") if isinstance(one, str) else one for pod, one in answers.items()}
+    return cluster
 
-    def __init__(self, **answers: str | OvnError | ExecResult) -> None:
-        self.answers = answers
-        self.calls: list[tuple[str, list[str]]] = []
 
-    def exec(self, _namespace: str, pod: str, container: str, command: list[str], *, timeout: float) -> ExecResult:
-        assert container == "database"
-        assert timeout > 0
-        self.calls.append((pod, command))
-        answer = self.answers[pod]
-        if isinstance(answer, OvnError):
-            raise answer
-        return answer if isinstance(answer, ExecResult) else ExecResult(0, answer, "")
-
-    @property
-    def asked(self) -> list[str]:
-        return [pod for pod, _command in self.calls]
+def asked(cluster: FakeCluster) -> list[str]:
+    calls = cluster.asked("exec")
+    assert {call.body["container"] for call in calls} <= {"database"}
+    assert all(call.body["timeout"] > 0 for call in calls)
+    return [call.name for call in calls]
 
 
 def database(cluster: FakeCluster, leader: str | None = None, known: str | None = None) -> PodDatabase:
     seen = parse_cluster_status(known) if known else None
-    return PodDatabase(
-        t.cast(t.Any, cluster), "x", LAYOUTS["northbound"], PODS, leader, seen, t.cast(t.Any, FakeLease())
-    )
+    return PodDatabase(cluster, "x", LAYOUTS["northbound"], PODS, leader, seen, t.cast(t.Any, StubLease()))
 
 
 def test_what_was_seen_a_moment_ago_is_not_asked_again() -> None:
-    cluster = FakeCluster(m1=status("m1", "m1"))
+    cluster = cluster_with(m1=status("m1", "m1"))
     member = database(cluster, "m1", status("m1", "m1"))
     assert member.examine().role == "leader"
-    assert cluster.asked == []
+    assert asked(cluster) == []
     assert member.examine().role == "leader"
-    assert cluster.asked == ["m1"]
+    assert asked(cluster) == ["m1"]
 
 
 def test_a_follower_leads_to_the_leader() -> None:
-    cluster = FakeCluster(m0=status("m0", "m2"), m2=status("m2", "m2"))
+    cluster = cluster_with(m0=status("m0", "m2"), m2=status("m2", "m2"))
     member = database(cluster)
     assert member.examine().role == "leader"
-    assert cluster.asked == ["m0", "m2"]
+    assert asked(cluster) == ["m0", "m2"]
     assert member.pod == "m2"
 
 
@@ -105,24 +97,24 @@ def test_a_follower_leads_to_the_leader() -> None:
     ids=["no route", "hangs", "is gone", "no server", "says nonsense"],
 )
 def test_a_pod_that_does_not_answer_is_passed_over(trouble: t.Any) -> None:
-    cluster = FakeCluster(m0=trouble, m1=status("m1", "m1"))
+    cluster = cluster_with(m0=trouble, m1=status("m1", "m1"))
     member = database(cluster)
     assert member.examine().role == "leader"
-    assert cluster.asked == ["m0", "m1"]
+    assert asked(cluster) == ["m0", "m1"]
 
 
 def test_nobody_answers() -> None:
-    cluster = FakeCluster(m0=Unreachable("a"), m1=Unreachable("b"), m2=Unreachable("the last word"))
+    cluster = cluster_with(m0=Unreachable("a"), m1=Unreachable("b"), m2=Unreachable("the last word"))
     state = database(cluster).examine()
     assert state.role == "none"
     assert state.reason == "no pod leads: the last word"
-    assert cluster.asked == ["m0", "m1", "m2"]
+    assert asked(cluster) == ["m0", "m1", "m2"]
 
 
 def test_two_that_point_at_each_other_end() -> None:
-    cluster = FakeCluster(m0=status("m0", "m1"), m1=status("m1", "m0"))
+    cluster = cluster_with(m0=status("m0", "m1"), m1=status("m1", "m0"))
     assert database(cluster).examine().role == "none"
-    assert cluster.asked == ["m0", "m1", "m0"]
+    assert asked(cluster) == ["m0", "m1", "m0"]
 
 
 def test_a_leader_that_is_no_pod_of_ours_is_only_told() -> None:
@@ -131,32 +123,32 @@ def test_a_leader_that_is_no_pod_of_ours_is_only_told() -> None:
         text = status("m0", "other", ("m0", "other"))
     finally:
         del SIDS["other"], ADDRESSES["other"]
-    state = database(FakeCluster(m0=text)).examine()
+    state = database(cluster_with(m0=text)).examine()
     assert (state.role, state.leader) == ("follower", "dddd at ssl:192.0.2.9:6643")
 
 
 def test_requests_go_to_the_pod_that_leads() -> None:
     rows = [{"rows": [{"_uuid": ["uuid", "u"], "options": ["map", []]}]}, {"rows": []}]
-    cluster = FakeCluster(m1=json.dumps(rows))
+    cluster = cluster_with(m1=json.dumps(rows))
     member = database(cluster, "m1")
     assert member.read().connections == {}
-    pod, command = cluster.calls[0]
-    assert pod == "m1"
+    command = cluster.calls[0].body["command"]
+    assert asked(cluster) == ["m1"]
     assert command[:4] == ["ovsdb-client", "-t", "10", "transact"]
     assert command[4] == "unix:/run/ovn/ovnnb_db.sock"
     assert json.loads(command[5])[0] == "OVN_Northbound"
 
 
 def test_one_step_of_the_timer() -> None:
-    cluster = FakeCluster(m1="")
+    cluster = cluster_with(m1="")
     database(cluster, "m1").change_timer(2000)
-    assert cluster.calls[0][1][-3:] == ["cluster/change-election-timer", "OVN_Northbound", "2000"]
+    assert cluster.calls[0].body["command"][-3:] == ["cluster/change-election-timer", "OVN_Northbound", "2000"]
 
 
 def test_a_refusal_in_the_pod_is_told_with_its_words() -> None:
-    connection = PodConnection(t.cast(t.Any, FakeCluster(m0=ExecResult(1, "", "not leader\n"))), "x", "m0", "/s")
+    connection = PodConnection(cluster_with(m0=ExecResult(1, "", "not leader\n")), "x", "m0", "/s")
     with pytest.raises(Unreachable, match="ovsdb-client in pod m0 ended with code 1: not leader"):
         connection.call("transact", [])
-    connection = PodConnection(t.cast(t.Any, FakeCluster(m0="no json")), "x", "m0", "/s")
+    connection = PodConnection(cluster_with(m0="no json"), "x", "m0", "/s")
     with pytest.raises(BadAnswer, match="Pod m0 answered a transaction"):
         connection.call("transact", [])

@@ -6,6 +6,7 @@ import json
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.ports import (
     Clash,
@@ -82,17 +83,12 @@ def test_repaired_keeps_the_node_port_and_what_is_in_nobodys_way() -> None:
 def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
     live = service(port(7000), gitops=7000)
     live["metadata"]["resourceVersion"] = "17"
-    sent: list[Object] = []
-
-    class FakeCluster:
-        def patch(self, *arguments: t.Any) -> Object:
-            sent.append(arguments[-1])
-            return live
-
+    cluster = FakeCluster(live)
     noted: list[t.Any] = []
-    done = repair(t.cast(t.Any, FakeCluster()), clashes(live, port(6641)), check_mode=False, note=noted.append)
+    done = repair(cluster, clashes(live, port(6641)), check_mode=False, note=noted.append)
     assert done == noted
-    assert sent == [{"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}]
+    (sent,) = cluster.written
+    assert sent.body == {"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}
 
 
 def member(index: int, *ports: Object, name: str = "ovn-northbound") -> Object:

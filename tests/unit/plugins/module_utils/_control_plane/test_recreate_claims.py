@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims as anew
@@ -15,10 +17,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_c
     find_claims,
     words,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 Object = dict[str, t.Any]
 MANAGED = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
+MEMBER = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "northbound"}
 NAME, CLAIM = "ovn-northbound-0", "data-ovn-northbound-0"
 
 
@@ -26,49 +29,26 @@ def claim(storage_class: str | None = "old", phase: str = "Pending", uid: str = 
     spec: Object = {"resources": {"requests": {"storage": "10Gi"}}}
     if storage_class:
         spec["storageClassName"] = storage_class
-    metadata = {"name": CLAIM, "labels": MANAGED, "uid": uid, "resourceVersion": "1"}
-    return {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
+    metadata = {"name": CLAIM, "namespace": "x", "labels": MANAGED, "uid": uid, "resourceVersion": "1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"phase": phase},
+    }
 
 
 def pod(node: str = "", **metadata: str) -> Object:
     spec = {"nodeName": node} if node else {}
-    own = {"name": NAME, "uid": "p", "resourceVersion": "1", **metadata}
-    return {"metadata": own, "spec": spec, "status": {"phase": "Pending"}}
+    own = {"name": NAME, "namespace": "x", "labels": MEMBER, "uid": "p", "resourceVersion": "1", **metadata}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def storage_class(name: str, made: str = "2026-01-01T00:00:00Z", default: str = "true") -> Object:
     annotations = {"storageclass.kubernetes.io/is-default-class": default}
-    return {"metadata": {"name": name, "creationTimestamp": made, "annotations": annotations}}
-
-
-class FakeCluster:
-    def __init__(self, claim: Object, pod: Object | None = None, classes: list[Object] | None = None) -> None:
-        self.there: dict[str, Object | None] = {"PersistentVolumeClaim": claim, "Pod": pod}
-        self.classes, self.meanwhile = classes, list[tuple[str, Object | None]]()
-        self.deleted: list[str] = []
-
-    def list(self, _api: str, kind: str, *_: t.Any, **_options: t.Any) -> list[Object]:
-        if kind == "StorageClass":
-            if self.classes is None:
-                raise Refused("forbidden", http_status=403)
-            return self.classes
-        found = self.there["Pod"]
-        return [found] if found else []
-
-    def get(self, _api: str, kind: str, *_: t.Any) -> Object | None:
-        return self.there[kind]
-
-    def delete(self, _api: str, kind: str, *_: t.Any, uid: str, resource_version: str) -> bool:
-        if self.meanwhile and self.meanwhile[0][0] == kind:
-            self.there[kind] = self.meanwhile.pop(0)[1]
-        there = self.there[kind]
-        if there is None:
-            return False
-        if (there["metadata"]["uid"], there["metadata"]["resourceVersion"]) != (uid, resource_version):
-            raise Conflict("another version")
-        self.deleted.append(kind)
-        self.there[kind] = None
-        return True
+    metadata = {"name": name, "creationTimestamp": made, "annotations": annotations}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata}
 
 
 def wanted(declared: str | None) -> t.Any:
@@ -123,7 +103,9 @@ def test_find_claims(
         ("v1", "PersistentVolumeClaim", "x", CLAIM): there,
         ("apps/v1", "StatefulSet", "x", "ovn-northbound"): {"spec": spec},
     }
-    cluster: t.Any = FakeCluster(there, classes=classes)
+    cluster = FakeCluster(there, *(classes or []))
+    if classes is None:
+        cluster.always("list", Refused("forbidden", http_status=403), kind="StorageClass")
     live = Live("ovn", "x", {}, None, index)
     assert find_claims(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
 
@@ -167,21 +149,19 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(anew, "_PAUSE", 0)
-    cluster = FakeCluster(claim(), there)
-    cluster.meanwhile = list(meanwhile)
+    cluster = FakeCluster(claim(), *([there] if there else []))
+    for kind, after in meanwhile:
+        change = cluster.remove if after is None else cluster.put
+        cluster.before("delete", functools.partial(change, *((kind, NAME) if after is None else (after,))), kind=kind)
     done: list[t.Any] = []
-    gone = delete_pending_claims(
-        t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=False, note=done.append
-    )
-    assert cluster.deleted == deleted
+    gone = delete_pending_claims(cluster, wanted("new"), "northbound", [claim()], check_mode=False, note=done.append)
+    assert [call.kind for call in cluster.deleted] == deleted
     assert [(one.kind, one.action) for one in done] == [(kind, "deleted") for kind in deleted]
     assert gone == ([claim()] if deleted else [])
 
 
 def test_check_mode_tells_it_only() -> None:
     cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
-    gone = delete_pending_claims(
-        t.cast(t.Any, cluster), wanted("new"), "northbound", [claim()], check_mode=True, note=done.append
-    )
-    assert ([one.kind for one in done], cluster.deleted, gone) == (BOTH, [], [claim()])
+    gone = delete_pending_claims(cluster, wanted("new"), "northbound", [claim()], check_mode=True, note=done.append)
+    assert ([one.kind for one in done], cluster.written, gone) == (BOTH, [], [claim()])
     assert CLAIM in words(gone)

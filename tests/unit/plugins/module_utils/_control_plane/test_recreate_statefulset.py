@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset as template
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
@@ -14,7 +15,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_s
     foreseen,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
-    Conflict,
     InvalidInput,
     OvnError,
     Refused,
@@ -23,43 +23,27 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
 )
 
 Object = dict[str, t.Any]
+SET = ("StatefulSet", "ovn-northbound")
 
 
 def stateful_set(size: str = "1Gi", image: str = "ovn:1", replicas: int = 3, **metadata: str) -> Object:
     claim = {"spec": {"resources": {"requests": {"storage": size}}}}
     return {
+        "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"name": "ovn-northbound", "namespace": "x", "uid": "u", "resourceVersion": "1", **metadata},
         "spec": {"replicas": replicas, "template": {"image": image}, "volumeClaimTemplates": [claim]},
     }
 
 
-class FakeCluster:
-    def __init__(self, there: Object | None, conflicts: int = 0, error: OvnError | None = None) -> None:
-        self.there, self.conflicts, self.error = there, conflicts, error
-        self.deleted: list[Object] = []
-        self.tried: list[str] = []
+def declared(**changes: t.Any) -> Object:
+    """As a run declares it: it has neither uid nor version."""
+    there = stateful_set(**changes)
+    return {**there, "metadata": {"name": "ovn-northbound", "namespace": "x"}}
 
-    def get(self, *_: t.Any) -> Object | None:
-        return self.there
 
-    def delete(self, *_: t.Any, **options: t.Any) -> bool:
-        if self.conflicts:
-            self.conflicts -= 1
-            assert self.there is not None
-            version = str(int(self.there["metadata"]["resourceVersion"]) + 1)
-            self.there = {**self.there, "metadata": {**self.there["metadata"], "resourceVersion": version}}
-            raise Conflict("its controller has written the status")
-        self.deleted.append(options)
-        self.there = None
-        return True
-
-    def apply(self, manifest: Object, *, dry_run: bool) -> Object:
-        assert dry_run
-        self.tried.append(manifest["metadata"]["name"])
-        if self.error is not None:
-            raise self.error
-        return manifest
+def cluster_with(there: Object | None) -> FakeCluster:
+    return FakeCluster(*([there] if there else []))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +63,14 @@ def test_only_what_is_as_known_is_taken_away(
     there: Object | None, conflicts: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(template, "_PAUSE", 0)
-    cluster = FakeCluster(there, conflicts)
-    assert delete_statefulset_orphan(t.cast(t.Any, cluster), stateful_set(), 3) == words
-    wanted = {"uid": "u", "resource_version": str(1 + conflicts), "propagation": "Orphan"}
-    assert cluster.deleted == ([] if words else [wanted])
+    cluster = cluster_with(there)
+    for number in range(conflicts):  # its controller has written the status
+        status = {"status": {"replicas": number}}
+        cluster.before("delete", lambda status=status: cluster.put({**cluster.stored(*SET), **status}))
+    assert delete_statefulset_orphan(cluster, stateful_set(), 3) == words
+    wanted = {"uid": "u", "resourceVersion": str(1 + conflicts)}
+    assert [call.body["preconditions"] for call in cluster.deleted] == ([] if words else [wanted])
+    assert {call.body["propagationPolicy"] for call in cluster.written} <= {"Orphan"}
 
 
 @pytest.mark.parametrize(
@@ -98,17 +86,23 @@ def test_only_what_is_as_known_is_taken_away(
     ids=["accepted", "wrong", "no room for one more"],
 )
 def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError | None, words: str) -> None:
-    cluster = FakeCluster(stateful_set(), error=error)
-    why = dry_run_create(t.cast(t.Any, cluster), stateful_set("2Gi"))
+    cluster = FakeCluster(stateful_set())
+    if error:
+        cluster.before("apply", error)
+    why = dry_run_create(cluster, declared(size="2Gi"))
     assert words in why
     assert bool(why) is bool(error)
-    assert cluster.tried == ["ovn-northbound-anew"]
+    assert [(call.verb, call.name, call.dry_run) for call in cluster.written] == [
+        ("apply", "ovn-northbound-anew", True)
+    ]
     assert cluster.deleted == []
 
 
 def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
+    cluster = FakeCluster(stateful_set())
+    cluster.before("apply", Unreachable("away"))
     with pytest.raises(Unreachable):
-        dry_run_create(t.cast(t.Any, FakeCluster(stateful_set(), error=Unreachable("away"))), stateful_set("2Gi"))
+        dry_run_create(cluster, declared(size="2Gi"))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +119,7 @@ def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, mon
     there = stateful_set()
     there["metadata"]["finalizers"] = finalizers
     with pytest.raises(TimedOut) as late:
-        await_gone(t.cast(t.Any, FakeCluster(there)), there)
+        await_gone(FakeCluster(there), there)
     assert words in str(late.value)
     assert ("go on" in str(late.value)) is (finalizers == ["orphan"])
 

@@ -6,11 +6,12 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import status
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import Endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Verdict
 
 Object = dict[str, t.Any]
@@ -35,38 +36,33 @@ def rollout(database: str) -> t.Any:
     )
 
 
-class FakeCluster:
-    def __init__(self, conflicts: int = 0) -> None:
-        self.version, self.generation, self.conflicts = 1, 4, conflicts
-        self.warnings: list[str] = []
-        self.told: Object = {}
-        self.written: list[Object] = []
-
-    def resource(self, **content: t.Any) -> Object:
-        return {
-            "metadata": {"generation": self.generation, "resourceVersion": str(self.version)},
-            "spec": {},
-            **content,
-        }
-
-    def get(self, *_: t.Any) -> Object:
-        return self.resource(status=self.told)
-
-    def apply_status(self, manifest: Object) -> Object:
-        if self.conflicts:
-            self.conflicts, self.version = self.conflicts - 1, self.version + 1
-            raise Conflict("the observer was faster")
-        assert manifest["metadata"]["resourceVersion"] == str(self.version)
-        self.written.append(manifest["status"])
-        return self.resource(status=manifest["status"])
+def resource(cluster: FakeCluster, **changes: t.Any) -> Object:
+    """The OVNCluster as it is, after these changes by somebody else."""
+    there = cluster.stored("OVNCluster", "ovn")
+    assert there is not None
+    return cluster.put({**there, **changes})
 
 
-def write(cluster: FakeCluster, resource: Object | None = None, observer: Object | None = None) -> Object:
+def cluster_with(conflicts: int = 0, status: Object | None = None) -> FakeCluster:
+    """`conflicts`: how often the observer is faster."""
+    metadata = {"name": "ovn", "namespace": "x", "generation": 4}
+    cluster = FakeCluster(
+        {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster", "metadata": metadata, "spec": {}}
+    )
+    if status is not None:
+        resource(cluster, status=status)
+    for number in range(conflicts):
+        told = {**(status or {}), "message": str(number)}
+        cluster.before("apply_status", lambda told=told: resource(cluster, status=told))
+    return cluster
+
+
+def write(cluster: FakeCluster, before: Object | None = None, observer: Object | None = None) -> Object:
     databases = {database: rollout(database) for database in ("northbound", "southbound")}
     seen = status.Seen(t.cast(t.Any, databases), Endpoints(), AVAILABLE, observer)
-    given = cluster.resource() if resource is None else resource
+    given = resource(cluster) if before is None else before
     written = status.write_status(
-        t.cast(t.Any, cluster),
+        cluster,
         t.cast(t.Any, WANTED),
         given,
         seen,
@@ -95,34 +91,35 @@ def northds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Object]:
 
 
 def test_a_write_of_somebody_else_is_not_undone() -> None:
-    cluster = FakeCluster(conflicts=2)
+    cluster = cluster_with(conflicts=2)
     found = write(cluster)
-    assert cluster.written == [found]
+    assert [call.body["status"] for call in cluster.written] == [found] * 3
+    assert resource(cluster)["status"] == found
     assert found["observedGeneration"] == 4
     assert ready(found)[0] == "True"
 
 
 def test_the_same_is_written_once() -> None:
-    cluster = FakeCluster()
+    cluster = cluster_with()
     found = write(cluster)
-    assert write(cluster, cluster.resource(status=found)) == found
+    assert write(cluster) == found
     assert len(cluster.written) == 1
 
 
 def test_who_never_comes_to_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(status.time, "sleep", pauses.append)
-    cluster = FakeCluster(conflicts=99)
-    cluster.told = {"conditions": []}
-    assert write(cluster) == cluster.told
+    cluster = cluster_with(conflicts=99, status={"conditions": []})
+    assert write(cluster) == {"conditions": [], "message": "3"}
+    assert resource(cluster)["status"] == {"conditions": [], "message": "4"}
     assert len(pauses) == 4
     assert "status of OVNCluster ovn was not written" in cluster.warnings[0]
 
 
 def test_a_specification_that_was_edited_during_the_run_is_not_rolled_out() -> None:
-    cluster = FakeCluster(conflicts=1)
-    given = cluster.resource()
-    cluster.generation = 5
+    cluster = cluster_with()
+    given = resource(cluster)
+    resource(cluster, metadata={**given["metadata"], "generation": 5})
     found = write(cluster, given)
     assert condition(found, "UpToDate") == ("False", "NotRolledOut")
     assert found["observedGeneration"] == 4
@@ -149,12 +146,12 @@ def test_ready_needs_a_northd_that_was_seen(
         return {pod: {"state": state} for pod, state in said.items()}
 
     monkeypatch.setattr(status, "ask_northds", ask)
-    assert ready(write(FakeCluster())) == wanted
+    assert ready(write(cluster_with())) == wanted
 
 
 def test_an_observer_that_lives_knows_it_better(northds: dict[str, Object]) -> None:
-    cluster = FakeCluster()
-    before = cluster.resource(status=write(cluster))
+    cluster = cluster_with()
+    write(cluster)
     northds.clear()
-    assert ready(write(cluster, before, AVAILABLE)) == ("True", "ControlPlaneReady")
-    assert ready(write(cluster, before, None)) == ("False", "NorthdNotReady")
+    assert ready(write(cluster, observer=AVAILABLE)) == ("True", "ControlPlaneReady")
+    assert ready(write(cluster)) == ("False", "NorthdNotReady")

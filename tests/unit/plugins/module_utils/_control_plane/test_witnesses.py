@@ -6,12 +6,13 @@ import json
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import witnesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import Wanted
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 
@@ -26,13 +27,16 @@ def live(*claims: Object, status: Object | None = None) -> Live:
     return Live("ovn", "x", {}, resource, index)
 
 
-def claim(uid: str = "new", **annotations: str) -> Object:
-    return {"metadata": {"name": "data-ovn-northbound-0", "uid": uid, "annotations": annotations}, "spec": {}}
+def claim(uid: str = "new", name: str = "data-ovn-northbound-0", **annotations: str) -> Object:
+    metadata = {"name": name, "namespace": "x", "uid": uid, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {}}
 
 
 def volume(name: str, namespace: str = "x", uid: str = "old", policy: str = "Retain") -> Object:
     reference = {"namespace": namespace, "name": name, "uid": uid}
     return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
         "metadata": {"name": "pv-1"},
         "spec": {"claimRef": reference, "persistentVolumeReclaimPolicy": policy},
         "status": {"phase": "Released"},
@@ -112,24 +116,11 @@ def test_what_was_known_of_members_whose_record_is_gone(name: str, text: str, fo
     assert witnesses.of_witnesses([one], WANTED, "northbound") == words
 
 
-class FakeCluster:
-    def __init__(self, fails: Exception | None) -> None:
-        self.fails = fails
-        self.patches: list[Object] = []
-
-    def list(self, _api: str, kind: str, *_: str) -> list[Object]:
-        if kind == "PersistentVolume" and self.fails:
-            raise self.fails
-        return [volume("data-ovn-northbound-0")] if kind == "PersistentVolume" else []
-
-    def patch(self, _api: str, _kind: str, _name: str, _namespace: str, patch: Object) -> Object:
-        self.patches.append(patch)
-        return patch
-
-
-def find(fails: Exception | None = None, databases: t.Any = ("northbound", "southbound")) -> tuple[t.Any, list[str]]:
+def find(fails: OvnError | None = None, databases: t.Any = ("northbound", "southbound")) -> tuple[t.Any, list[str]]:
     warnings: list[str] = []
-    cluster = t.cast(t.Any, FakeCluster(fails))
+    cluster = FakeCluster(volume("data-ovn-northbound-0"))
+    if fails:
+        cluster.before("list", fails, kind="PersistentVolume")
     return witnesses.find_witnesses(cluster, WANTED, live(), databases, warn=warnings.append), warnings
 
 
@@ -147,14 +138,15 @@ def test_who_may_not_look_at_volumes_hears_of_it() -> None:
 
 
 def test_claims_are_marked_once() -> None:
-    cluster, done = FakeCluster(None), list[Done]()
-    other, marked = claim("u1"), claim("u2", **{witnesses.CLUSTER_ID: CID})
-    other["metadata"]["name"] = "data-ovn-northbound-1"
+    other, marked = claim("u1", "data-ovn-northbound-1"), claim("u2", **{witnesses.CLUSTER_ID: CID})
+    cluster, done = FakeCluster(other, marked), list[Done]()
     for check_mode in (True, False):
         witnesses.mark_claims(
-            *(t.cast(t.Any, cluster), WANTED, live(other, marked), "northbound", CID),
+            *(cluster, WANTED, live(other, marked), "northbound", CID),
             check_mode=check_mode,
             note=done.append,
         )
-    assert cluster.patches == [{"metadata": {"uid": "u1", "annotations": {witnesses.CLUSTER_ID: CID}}}]
+    (patched,) = cluster.written
+    patch = {"metadata": {"uid": "u1", "annotations": {witnesses.CLUSTER_ID: CID}}}
+    assert (patched.name, patched.body) == ("data-ovn-northbound-1", patch)
     assert [(one.name, one.action) for one in done] == [("data-ovn-northbound-1", "changed")] * 2

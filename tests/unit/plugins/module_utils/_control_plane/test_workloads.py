@@ -6,6 +6,7 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import workloads
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
@@ -19,64 +20,55 @@ WANTED = types.SimpleNamespace(
 )
 
 
-def deployment(available: int, **status: t.Any) -> Object:
+def deployment(available: int, name: str = "ovn-northd", **status: t.Any) -> Object:
     counts = {"observedGeneration": 1, "updatedReplicas": 3, "availableReplicas": available}
-    return {"metadata": {"generation": 1}, "spec": {"replicas": 3}, "status": {**counts, **status}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "x", "generation": 1},
+        "spec": {"replicas": 3},
+        "status": {**counts, **status},
+    }
 
 
 def replica_set(number: int, **status: t.Any) -> Object:
     metadata = {
         "name": f"ovn-northd-{number}",
+        "namespace": "x",
         "uid": f"uid-{number}",
         "annotations": {"deployment.kubernetes.io/revision": str(number)},
         "ownerReferences": [{"kind": "Deployment", "name": "ovn-northd", "uid": "d"}],
     }
-    return {"metadata": metadata, "status": status}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "status": status}
 
 
-class FakeCluster:
-    """`seen` are the Deployments that the watch brings, one a look; the last one stays. There were nine templates before this one."""
+SETS = (replica_set(10), replica_set(9))  # there were nine templates before this one
 
-    def __init__(
-        self,
-        *seen: Object,
-        pods: t.Sequence[Object] = (),
-        events: t.Sequence[Object] = (),
-        sets: t.Sequence[Object] = (replica_set(10), replica_set(9)),
-        puts_right: bool = False,
-    ) -> None:
-        self.seen, self.puts_right = list(seen), puts_right
-        self.objects = {"Pod": list(pods), "Event": list(events), "ReplicaSet": list(sets)}
-        self.patches: list[t.Any] = []
-        self.deleted: list[t.Any] = []
 
-    def watch(self, *_: t.Any, **__: t.Any) -> t.Iterator[tuple[str, Object]]:
-        yield "ADDED", self.seen[0]
-        if len(self.seen) > 1:
-            self.seen.pop(0)
-
-    def list(self, _api: str, kind: str, _namespace: str) -> list[Object]:
-        return self.objects[kind]
-
-    def delete(self, *what: t.Any, **conditions: str) -> bool:
-        self.deleted.append((*what, conditions))
-        return True
-
-    def patch(self, *what: t.Any) -> None:
-        self.patches.append(what)
-        if self.puts_right:
-            self.seen, self.objects["ReplicaSet"] = [deployment(3)], [replica_set(10)]
+def cluster_with(*seen: Object, others: t.Sequence[Object] = (), sets: t.Sequence[Object] = SETS) -> FakeCluster:
+    """`seen` are the Deployments that the watch brings, one a look; the last one stays."""
+    cluster = FakeCluster(seen[0], *others, *sets)
+    for one in seen:
+        cluster.before("watch", lambda one=one: cluster.put(one))
+    return cluster
 
 
 def wait(cluster: FakeCluster, seconds: float, seen: Object | None = None) -> Object:
-    return workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), seen, Deadline(seconds))
+    """The status of the Deployment that came."""
+    found = workloads.await_workloads(cluster, t.cast(t.Any, WANTED), seen, Deadline(seconds))
+    return t.cast(Object, found["status"])
 
 
-def pod(reason: str, revision: int = 10, restarts: int = 0) -> Object:
+AVAILABLE = deployment(3)["status"]
+
+
+def pod(reason: str, revision: int = 10, restarts: int = 0, name: str = "a") -> Object:
     state = {"waiting": {"reason": reason, "message": "no such image"}}
     return {
+        "apiVersion": "v1",
+        "kind": "Pod",
         "metadata": {
-            "name": f"ovn-northd-{revision}-a",
+            "name": f"ovn-northd-{revision}-{name}",
             "namespace": "x",
             "uid": "p",
             "resourceVersion": "7",
@@ -88,8 +80,8 @@ def pod(reason: str, revision: int = 10, restarts: int = 0) -> Object:
 
 
 def test_what_was_seen_counts_and_what_was_not_is_waited_for() -> None:
-    assert wait(FakeCluster(deployment(0)), 0, deployment(3)) == deployment(3)
-    assert wait(FakeCluster(deployment(1), deployment(3)), 30) == deployment(3)
+    assert wait(cluster_with(deployment(0)), 0, deployment(3)) == AVAILABLE
+    assert wait(cluster_with(deployment(1), deployment(3)), 30) == AVAILABLE
 
 
 FAILURE = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: small"}
@@ -98,15 +90,17 @@ FAILURE = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quot
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
-        (FakeCluster(deployment(1), pods=[pod("ImagePullBackOff")]), "ImagePullBackOff: no such image"),
-        (FakeCluster(deployment(0), sets=[replica_set(10, conditions=[FAILURE])]), "waiting does not change that"),
+        (cluster_with(deployment(1), others=[pod("ImagePullBackOff")]), "ImagePullBackOff: no such image"),
+        (cluster_with(deployment(0), sets=[replica_set(10, conditions=[FAILURE])]), "waiting does not change that"),
         (
-            FakeCluster(
+            cluster_with(
                 deployment(0),
                 sets=[replica_set(10, conditions=[FAILURE])],
-                events=[
+                others=[
                     {
-                        "metadata": {},
+                        "apiVersion": "v1",
+                        "kind": "Event",
+                        "metadata": {"name": "refused", "namespace": "x"},
                         "type": "Warning",
                         "reason": "FailedCreate",
                         "message": "exceeded quota: small",
@@ -125,8 +119,10 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     monkeypatch.setattr(workloads, "PATIENCE", 0)
     monkeypatch.setattr(outlook, "PATIENCE", 0)
     deadline = Deadline(20)
+    # Its ReplicaSet makes another one instead.
+    cluster.before("delete", lambda: cluster.put(pod("ImagePullBackOff", name="b")))
     with pytest.raises(TimedOut, match="pods of Deployment ovn-northd were available, and waiting does not") as caught:
-        workloads.await_workloads(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), None, deadline)
+        workloads.await_workloads(cluster, t.cast(t.Any, WANTED), None, deadline)
     assert words in str(caught.value)
     assert "run again" in str(caught.value)
     assert not deadline.expired
@@ -135,23 +131,32 @@ def test_what_does_not_come_by_itself_ends_the_wait(
 def test_a_refusal_is_believed_after_another_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a quota that was raised would end the next run as well."""
     monkeypatch.setattr(workloads, "PATIENCE", 0)
-    cluster = FakeCluster(deployment(0), sets=[replica_set(10, conditions=[FAILURE])], puts_right=True)
-    assert wait(cluster, 30) == deployment(3)
-    ((api, kind, name, namespace, patch),) = cluster.patches
-    assert (api, kind, name, namespace, list(patch)) == ("apps/v1", "Deployment", "ovn-northd", "x", ["metadata"])
+
+    def put_right() -> None:
+        cluster.put(deployment(3))
+        cluster.put(replica_set(10))
+
+    cluster = cluster_with(deployment(0), sets=[replica_set(10, conditions=[FAILURE])])
+    cluster.before("patch", put_right)
+    assert wait(cluster, 30) == AVAILABLE
+    (patched,) = cluster.written
+    assert (patched.verb, patched.kind, patched.name, list(patched.body)) == (
+        *("patch", "Deployment", "ovn-northd"),
+        ["metadata"],
+    )
 
 
 @pytest.mark.parametrize(
     "cluster",
     [
-        FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[pod("ImagePullBackOff", 9)]),
-        FakeCluster(*[deployment(2)] * 5, deployment(3), sets=[replica_set(10), replica_set(9, conditions=[FAILURE])]),
+        cluster_with(*[deployment(2)] * 5, deployment(3), others=[pod("ImagePullBackOff", 9)]),
+        cluster_with(*[deployment(2)] * 5, deployment(3), sets=[replica_set(10), replica_set(9, conditions=[FAILURE])]),
     ],
     ids=["a pod without an image", "a full quota"],
 )
 def test_troubles_of_an_older_template_do_not_count(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
-    assert wait(cluster, 30) == deployment(3)
+    assert wait(cluster, 30) == AVAILABLE
 
 
 @pytest.mark.parametrize(
@@ -166,32 +171,32 @@ def test_troubles_of_an_older_template_do_not_count(cluster: FakeCluster, monkey
 )
 def test_a_pod_whose_kubelet_pauses_is_made_anew_once(there: Object, deletions: int) -> None:
     """The image may be there by now, and the kubelet would look in five minutes."""
-    cluster = FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[there])
-    assert wait(cluster, 30) == deployment(3)
-    expected = ("v1", "Pod", there["metadata"]["name"], "x", {"uid": "p", "resource_version": "7"})
-    assert cluster.deleted == [expected] * deletions
+    cluster = cluster_with(*[deployment(2)] * 5, deployment(3), others=[there])
+    assert wait(cluster, 30) == AVAILABLE
+    expected = ("Pod", there["metadata"]["name"], {"uid": "p", "resourceVersion": "7"})
+    deleted = [(call.kind, call.name, call.body["preconditions"]) for call in cluster.deleted]
+    assert deleted == [expected] * deletions
 
 
 def test_an_age_is_told_by_the_clock_of_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """By this machine's clock, which is wrong, the pod would be old."""
     monkeypatch.setattr(workloads, "PATIENCE", 0)
-    cluster = FakeCluster(*[deployment(2)] * 5, deployment(3), pods=[pod("ImagePullBackOff")])
+    cluster = cluster_with(*[deployment(2)] * 5, deployment(3), others=[pod("ImagePullBackOff")])
     made = seconds("2026-01-01T00:00:00Z")
-    found = workloads.await_workloads(
-        t.cast(t.Any, cluster), t.cast(t.Any, WANTED), None, Deadline(30), lambda: made + 5
-    )
-    assert found == deployment(3)
+    found = workloads.await_workloads(cluster, t.cast(t.Any, WANTED), None, Deadline(30), lambda: made + 5)
+    assert found["status"] == AVAILABLE
 
 
 def test_what_may_come_is_waited_for_until_the_time_is_up() -> None:
     with pytest.raises(TimedOut, match="2 of 3 pods of Deployment ovn-northd were available when the time was up"):
-        wait(FakeCluster(deployment(2), pods=[pod("ContainerCreating")]), 0)
+        wait(cluster_with(deployment(2), others=[pod("ContainerCreating")]), 0)
 
 
 def test_an_observer_that_is_missing_is_a_warning() -> None:
-    def trouble(cluster: FakeCluster, seen: Object | None) -> str:
-        return workloads.observer_trouble(t.cast(t.Any, cluster), t.cast(t.Any, WANTED), seen)
+    def trouble(there: Object, seen: Object | None) -> str:
+        return workloads.observer_trouble(cluster_with(there), t.cast(t.Any, WANTED), seen)
 
-    assert trouble(FakeCluster(deployment(0)), deployment(3)) == ""
-    assert trouble(FakeCluster(deployment(3)), None) == ""
-    assert "ovn-observer is not available, so nobody keeps the status" in trouble(FakeCluster(deployment(0)), None)
+    absent, available = (deployment(number, "ovn-observer") for number in (0, 3))
+    assert trouble(absent, available) == ""
+    assert trouble(available, None) == ""
+    assert "ovn-observer is not available, so nobody keeps the status" in trouble(absent, None)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 import typing as t
 
 import pytest
@@ -166,19 +167,31 @@ def test_a_write_without_an_answer_is_not_repeated_when_it_happened() -> None:
     assert outcome.changed
 
 
-def test_no_quorum_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_patience", lambda _state: 0.05)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that have passed: pauses cost no time but this."""
+    passed = [0.0]
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    monkeypatch.setattr(time, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(loop.time, "sleep", sleep)
+    return passed
+
+
+def test_no_quorum_writes_nothing(clock: list[float]) -> None:
     member = FakeMember(ALONE)
     with pytest.raises(Refused, match="no leader is known") as caught:
-        run(member, OPTION)
+        run(member, OPTION, seconds=60)
     assert member.writes == []
+    assert 5 <= clock[0] < 10  # an election may take as long
     assert caught.value.details["changed"] is False
 
 
-def test_no_quorum_fails_even_when_the_old_rows_look_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_patience", lambda _state: 0.05)
+def test_no_quorum_fails_even_when_the_old_rows_look_right(clock: list[float]) -> None:
     with pytest.raises(Refused, match="cannot be written"):
-        run(FakeMember(ALONE, options={"a": "1"}), OPTION)
+        run(FakeMember(ALONE, options={"a": "1"}), OPTION, seconds=60)
 
 
 def test_an_election_is_waited_for() -> None:

@@ -1,4 +1,4 @@
-"""Who has gone, with a database and an API server that are only played."""
+"""Who has gone, with a database that is only played and an API server in memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+
+LABELS = {
+    "app.kubernetes.io/managed-by": "c5c3.ovn",
+    "app.kubernetes.io/instance": "ovn",
+    "app.kubernetes.io/component": "controller",
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "net", "labels": LABELS},
+    "spec": {"nodeName": "n1"},
+}
 
 
 class World:
@@ -20,6 +33,8 @@ class World:
         self.immortal: set[str] = set()
         self.ends = 0
         self.deleted: list[str] = []
+        self.cluster = FakeCluster(POD)
+        self.cluster.always("list", self._look, kind="Pod")
         monkeypatch.setattr(removal, "time", types.SimpleNamespace(sleep=lambda _seconds: None))
         monkeypatch.setattr(removal, "delete_chassis", self._delete)
         monkeypatch.setattr(removal, "read_registry", lambda *_: self.registry())
@@ -47,16 +62,17 @@ class World:
         for name in set(names) - self.immortal:
             del self.rows[name]
 
-    def list(self, *_: object, **__: object) -> list[dict[str, t.Any]]:
+    def _look(self) -> None:
         self.ends -= 1
-        return [{"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}] if self.ends > 0 else []
+        if self.ends <= 0:
+            self.cluster.remove("Pod", "p")
 
     def remove(self, **more: t.Any) -> removal.Removal:
         wanted = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
         make = t.cast("t.Any", removal.Removal)
         one: removal.Removal = make(
-            self, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
+            self.cluster, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
         )
         one.run(self.registry(), Deadline(60), check_mode=False)
         return one

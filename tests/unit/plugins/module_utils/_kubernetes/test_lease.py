@@ -7,9 +7,10 @@ import datetime
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_node import has_ended
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, Refused, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, OvnError, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.lease import RunLease, identity, seconds_left
 
@@ -31,46 +32,38 @@ def test_seconds_left(spec: dict[str, t.Any], left: float) -> None:
     assert seconds_left(spec, NOW) == left
 
 
-class FakeCluster:
-    """Its clock stands still. `fails` is what a deletion ends with."""
+def holders_of(cluster: FakeCluster) -> list[str]:
+    """Who it was written for, one after the other, and whether it was deleted."""
+    written = [call for call in cluster.written if not call.dry_run]
+    return ["deleted" if call.verb == "delete" else call.body["spec"]["holderIdentity"] for call in written]
 
-    def __init__(self, fails: Exception | None) -> None:
-        self.fails = fails
-        self.holders: list[str] = []
 
-    def apply(self, manifest: dict[str, t.Any], *, dry_run: bool) -> dict[str, t.Any]:
-        assert dry_run
-        return {"metadata": {"creationTimestamp": "2026-01-01T12:00:00Z"}}
-
-    def get(self, *_: t.Any) -> None:
-        """There is none yet."""
-
-    def create(self, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
-        self.holders.append(manifest["spec"]["holderIdentity"])
-        return {**manifest, "metadata": {**manifest["metadata"], "uid": "u", "resourceVersion": "1"}}
-
-    replace = create
-
-    def delete(self, *_: t.Any, uid: str, resource_version: str) -> bool:
-        assert (uid, resource_version) == ("u", "1")
-        if self.fails:
-            raise self.fails
-        self.holders.append("deleted")
-        return True
+def new_lease(cluster: FakeCluster) -> RunLease:
+    return RunLease(cluster, "ovn-run", "x", {}, "me", take_over=False)
 
 
 @pytest.mark.parametrize(
     ("fails", "holders"),
-    [(None, ["me", "deleted"]), (Conflict("another run has it"), ["me"]), (Unreachable("away"), ["me", ""])],
+    [
+        (None, ["me", "deleted"]),
+        (Conflict("another run has it"), ["me", "deleted"]),
+        (Unreachable("away"), ["me", "deleted", ""]),
+    ],
     ids=["it goes", "it is another run's", "it cannot be deleted, so it is given back"],
 )
-def test_a_lease_that_nobody_needs_any_more(fails: Exception | None, holders: list[str]) -> None:
-    cluster = FakeCluster(fails)
-    one = RunLease(t.cast(t.Any, cluster), "ovn-run", "x", {}, "me", take_over=False)
+def test_a_lease_that_nobody_needs_any_more(fails: OvnError | None, holders: list[str]) -> None:
+    cluster = FakeCluster()
+    if fails:
+        cluster.before("delete", fails)
+    one = new_lease(cluster)
     assert one.take("take everything away")
+    held = t.cast("dict[str, t.Any]", one.held)["metadata"]
     one.remove()
     one.release()
-    assert cluster.holders == holders
+    assert holders_of(cluster) == holders
+    assert (cluster.stored("Lease", "ovn-run") is None) is (fails is None)
+    (deleted,) = cluster.asked("delete")
+    assert deleted.body["preconditions"] == {key: held[key] for key in ("uid", "resourceVersion")}
 
 
 def test_a_run_is_named_by_time_and_process() -> None:
@@ -87,16 +80,16 @@ def test_before_an_act_a_lease_that_has_lapsed_is_told(
     slept: float, renewals: int, lapsed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [1000.0]
-    monkeypatch.setattr(lease, "_now", lambda: clock[0])
-    cluster = FakeCluster(None)
-    one = RunLease(t.cast(t.Any, cluster), "ovn-run", "x", {}, "me", take_over=False)
+    monkeypatch.setattr(lease.time, "clock_gettime", lambda _clock: clock[0])
+    cluster = FakeCluster()
+    one = new_lease(cluster)
     with pytest.raises(Refused, match="not held any more"):
         one.check()
     one.take("restart m1")
     clock[0] += slept
     with pytest.raises(Changed, match="lapsed before this step: restart m1") if lapsed else contextlib.nullcontext():
         one.check()
-    assert len(cluster.holders) == 1 + renewals
+    assert holders_of(cluster) == ["me"] * (1 + renewals)
     one.check()  # it was told once
     assert not one.take("restart m2")
     clock[0] += slept
@@ -106,15 +99,11 @@ def test_before_an_act_a_lease_that_has_lapsed_is_told(
 
 def test_who_was_overtaken_while_it_slept_may_not_act(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr(lease, "_now", lambda: clock[0])
-    cluster = FakeCluster(None)
-    one = RunLease(t.cast(t.Any, cluster), "ovn-run", "x", {}, "me", take_over=False)
+    monkeypatch.setattr(lease.time, "clock_gettime", lambda _clock: clock[0])
+    cluster = FakeCluster()
+    one = new_lease(cluster)
     one.take("restart m1")
-
-    def conflict(_manifest: t.Any) -> t.NoReturn:
-        raise Conflict("another version")
-
-    monkeypatch.setattr(cluster, "replace", conflict)
+    cluster.put({**cluster.stored("Lease", "ovn-run"), "spec": {"holderIdentity": "another"}})
     clock[0] += 1000
     with pytest.raises(Refused, match="Another run took the Lease ovn-run"):
         lease.check_lease(one)

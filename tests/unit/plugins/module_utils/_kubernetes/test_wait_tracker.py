@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
+from fake_cluster import Call, FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Waited
 
 NAME = "ovn-northbound-1"
+STATEFUL_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "ovn-northbound", "namespace": "x"},
+}
 
 
 class World:
-    """Seconds pass when a test says so."""
+    """A StatefulSet whose controller does nothing. Seconds pass when a test says so."""
 
     def __init__(self, problem: OvnError | None = None) -> None:
-        self.time, self.problem = 100.0, problem
-        self.patches: list[t.Any] = []
-        self.waited = Waited(t.cast(t.Any, self), "x", "ovn-northbound", lambda: self.time)
-
-    def patch(self, *what: t.Any) -> None:
-        self.patches.append(what)
-        if self.problem is not None:
-            raise self.problem
+        self.time = 100.0
+        self.cluster = FakeCluster(STATEFUL_SET)
+        if problem:
+            self.cluster.always("patch", problem)
+        self.waited = Waited(self.cluster, "x", "ovn-northbound", lambda: self.time)
 
     def look(self, uid: str | None, seconds: float) -> float | None:
         """Since when events count, after so many seconds."""
@@ -66,7 +67,7 @@ def test_looks(looks: list[tuple[str | None, float]], since: float | None, nudge
     world = World()
     found = [world.look(uid, seconds) for uid, seconds in looks]
     assert found[-1] == since
-    assert len(world.patches) == nudges
+    assert len(world.cluster.written) == nudges
 
 
 def test_the_controller_is_asked_without_touching_the_template() -> None:
@@ -74,9 +75,8 @@ def test_the_controller_is_asked_without_touching_the_template() -> None:
     world.look(None, 0)
     world.look(None, 5)
     annotations = {"ovn.c5c3.io/asked": "105"}
-    assert world.patches == [
-        ("apps/v1", "StatefulSet", "ovn-northbound", "x", {"metadata": {"annotations": annotations}})
-    ]
+    patch = {"metadata": {"annotations": annotations}}
+    assert world.cluster.written == [Call("patch", "StatefulSet", "ovn-northbound", patch)]
 
 
 @pytest.mark.parametrize("pause", [5, 90], ids=["nobody has to wait for it meanwhile", "nobody looks meanwhile"])
@@ -90,7 +90,7 @@ def test_a_new_wait_asks_again(pause: float) -> None:
     assert world.look(None, pause) is None
     assert world.look(None, 5) == 110 + pause
     assert world.waited.lasts(NAME) == 5
-    assert len(world.patches) == 2
+    assert len(world.cluster.written) == 2
 
 
 def test_who_may_not_ask_waits() -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import pathlib
 import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, ServerView, merge, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import faults
 
 CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
 
@@ -547,96 +544,6 @@ def test_ghosts_are_described(paper: t.Any) -> None:
     )
 
 
-def test_a_lost_majority_still_serves_raw_reads(paper: t.Any) -> None:
-    assert assess(paper.Raft(3).dead(2, 3).answers(), 3).raw_read_only
-    assert not assess(paper.Raft(3).silent(1).silent(2).silent(3).answers(), 3).raw_read_only
-
-
-@pytest.mark.parametrize(
-    ("sentence", "commits", "blocked"),
-    [
-        ("the same entries uncommitted in three samples is blocked", [(100, 2), (100, 2), (100, 2)], True),
-        ("more entries, none of them committed is blocked", [(100, 2), (101, 3), (105, 7)], True),
-        ("two samples are not enough", [(100, 2), (100, 2)], False),
-        ("commits that advance are a busy database", [(100, 2), (104, 2), (108, 2)], False),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_blocked_writes(sentence: str, commits: list[tuple[int, int]], blocked: bool, paper: t.Any) -> None:
-    *earlier, last = [paper.Raft(3).set(1, log_next=log, not_committed=open_).answers() for log, open_ in commits]
-    verdict = assess(last, 3, earlier=earlier)
-    assert verdict.writable is not blocked
-    assert ("writes_blocked" in {reason.code for reason in verdict.reasons}) is blocked
-    assert verdict.passing
-
-
-@pytest.mark.parametrize(
-    ("sentence", "build", "passing"),
-    [
-        ("healthy needs no second look", lambda p: p.Raft(3), False),
-        ("an election may pass", lambda p: p.Raft(3).all(local=False, role="follower"), True),
-        ("an old leader may pass", lambda p: p.Raft(3).set(3, role="leader", leader="self", term=6), True),
-        ("a majority that only the leader heard may pass", lambda p: p.Raft(3).silent(2).silent(3), True),
-        ("a dead follower does not pass", lambda p: p.Raft(3).dead(3), False),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_what_may_pass_by_itself(sentence: str, build: Build, passing: bool, paper: t.Any) -> None:
-    assert assess(build(paper).answers(), 3).passing is passing
-
-
-def test_a_joiner_under_a_wrong_name_is_told(paper: t.Any) -> None:
-    wrong = Answer("m3", paper.database, other_databases={"OVN_Sothbound": paper.cid})
-    raft = paper.Raft(3).set(3, instead=wrong)
-    reasons = {reason.code: reason for reason in assess(raft.answers(), 3).reasons}
-    assert reasons["wrong_name"].member == "m3"
-    assert "OVN_Sothbound" in reasons["wrong_name"].message
-
-
-def test_control_socket_and_endpoint_of_one_member_are_one_answer(paper: t.Any) -> None:
-    raft = paper.Raft(3)
-    local = [paper_.answer() for paper_ in raft.all(remote=False).papers.values()]
-    raft.all(local=False, remote=True, days=90.0)
-    remote = [
-        Answer(f"192.0.2.{n}", a.database, server=a.server, certificate_days=a.certificate_days)
-        for n, a in enumerate(raft.answers(), 1)
-    ]
-    merged = merge([*remote, *local])
-    assert len(merged) == 3
-    assert all(answer.status and answer.server and answer.certificate_days == 90.0 for answer in merged)
-    assert assess([*local, *remote], 3).healthy
-
-
-def test_a_closed_client_port_of_a_member_that_answers_locally_is_its_problem(paper: t.Any) -> None:
-    answers = [
-        *paper.Raft(3).answers(),
-        silent("192.0.2.2", paper.database, "unreachable", "tcp:192.0.2.2:6642 is not reachable: refused."),
-    ]
-    verdict = assess(answers, 3)
-    assert verdict.verdict == "degraded"
-    assert [reason.member for reason in verdict.reasons] == ["m2"]
-    assert len(verdict.members) == 3
-
-
-def test_hostile_data_is_refused() -> None:
-    good = Answer("m1", "OVN_Southbound", server=ServerView("clustered", connected=True, leader=True)).as_dict()
-    for data in (
-        None,
-        [],
-        "text",
-        7,
-        {},
-        {"member": "m1"},
-        {**good, "more": 1},
-        {**good, "server": {"model": 1}},
-        {**good, "member": 5},
-    ):
-        with pytest.raises(OvnError):
-            Answer.from_dict(data)
-    with pytest.raises(OvnError):
-        assess([Answer.from_dict({**good, "cluster_status": "cut"})])
-
-
 @pytest.mark.parametrize("version", ["ovs-3.1", "ovs-3.5", "ovs-4.0"])
 @pytest.mark.parametrize(
     ("name", "expected"),
@@ -662,41 +569,3 @@ def test_real_statuses(version: str, name: str, expected: str) -> None:
     verdict = assess([Answer("m1", parse_cluster_status(text).name, cluster_status=text)])
     assert verdict.verdict == expected, verdict.words()
     assert bool(verdict.ghosts) is (name == "leader-with-ghost")
-
-
-@pytest.mark.parametrize(
-    ("version", "count"),
-    [
-        ((2, 17, 9), 3),
-        ((3, 1, 0), 3),
-        ((3, 1, 5), 2),
-        ((3, 2, 9), 2),
-        ((3, 3, 0), 2),
-        ((3, 3, 4), 1),
-        ((3, 3, 5), 0),
-        ((3, 4, 2), 1),
-        ((3, 5, 0), 1),
-        ((3, 5, 1), 0),
-        ((3, 6, 0), 0),
-        ((4, 0, 0), 0),
-    ],
-)
-def test_version_floors(version: tuple[int, int, int], count: int) -> None:
-    assert len(faults(version)) == count
-
-
-def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
-    frozen = assess(paper.Raft(3).dead(3).silent(3, "timeout").answers(), 3)
-    messages = " ".join(reason.message for reason in frozen.reasons)
-    assert "is unresponsive: the leader heard it" in messages
-    assert "look at its log and its disk, then restart it: its file stays as it is" in messages
-
-
-@pytest.mark.parametrize("closed", [False, True], ids=["its status says so", "it has closed the database since"])
-def test_of_a_member_that_could_not_write_the_next_step_is_told(closed: bool, paper: t.Any) -> None:
-    answers = paper.Raft(3).set(3, status="failed", connected=False).answers()
-    if closed:
-        problem = Problem("no_database", "It has none.")
-        answers[2] = dataclasses.replace(answers[2], cluster_status=None, earlier_status=None, problems=(problem,))
-    message = next(reason.message for reason in assess(answers, 3).reasons if reason.code == "disconnected")
-    assert "space on its disk, then run c5c3.ovn.central" in message

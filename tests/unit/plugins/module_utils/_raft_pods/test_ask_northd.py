@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
@@ -38,39 +39,49 @@ def test_what_the_command_says(result: ExecResult, expected: tuple[t.Any, ...]) 
     assert tuple(parse_northd(result).values()) == expected
 
 
-class FakeCluster:
-    def __init__(self, pods: dict[str, dict[str, t.Any]], answers: dict[str, t.Any]) -> None:
-        self.pods, self.answers = pods, answers
+LABELS = {
+    "app.kubernetes.io/name": "ovn",
+    "app.kubernetes.io/instance": "ovn",
+    "app.kubernetes.io/component": "northd",
+}
 
-    def list(self, *what: str, labels: str = "") -> list[dict[str, t.Any]]:
-        if what == ("v1", "Node"):
-            condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-            return [{"metadata": {"name": "gone"}, "status": {"conditions": [condition]}}]
-        assert "app.kubernetes.io/component=northd" in labels
-        return [{"metadata": {"name": name}, **pod} for name, pod in self.pods.items()]
 
-    def exec(self, _namespace: str, pod: str, _container: str, _command: list[str], timeout: float) -> ExecResult:
-        assert timeout == 3
-        answer = self.answers[pod]
-        if isinstance(answer, Exception):
-            raise answer
-        return t.cast("ExecResult", answer)
+def pod(name: str, phase: str = "Running", node: str = "", **metadata: t.Any) -> dict[str, t.Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ovn-system", "labels": LABELS, **metadata},
+        "spec": {"nodeName": node},
+        "status": {"phase": phase},
+    }
+
+
+GONE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "gone"},
+    "status": {
+        "conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+    },
+}
 
 
 def test_every_pod_is_in_the_answer_but_those_that_leave() -> None:
-    running = {"status": {"phase": "Running"}}
-    pods = {
-        "works": running,
-        "hangs": running,
-        "on a node that has gone": {**running, "spec": {"nodeName": "gone"}},
-        "pending": {"status": {"phase": "Pending"}},
-        "leaving": {"metadata": {"name": "leaving", "deletionTimestamp": "now"}},
-    }
-    cluster = FakeCluster(pods, {"works": ExecResult(0, ACTIVE, ""), "hangs": TimedOut("it hangs")})
-    answers = ask_northds(t.cast("t.Any", cluster), "ovn-system", "ovn", 3)
+    cluster = FakeCluster(
+        GONE,
+        pod("works"),
+        pod("hangs"),
+        pod("on-a-node-that-has-gone", node="gone"),
+        pod("pending", "Pending"),
+        pod("leaving", deletionTimestamp="now"),
+        pod("a-databases", labels={**LABELS, "app.kubernetes.io/component": "northbound"}),
+    )
+    cluster.answers = {"works": ExecResult(0, ACTIVE, ""), "hangs": TimedOut("it hangs")}
+    answers = ask_northds(cluster, "ovn-system", "ovn", 3)
+    assert {call.body["timeout"] for call in cluster.asked("exec")} == {3}
     assert {name: (answer["state"], answer["reason"]) for name, answer in answers.items()} == {
         "hangs": ("unreachable", "it hangs"),
-        "on a node that has gone": ("unreachable", "node gone has not reported since 2026-01-01T00:00:00Z"),
+        "on-a-node-that-has-gone": ("unreachable", "node gone has not reported since 2026-01-01T00:00:00Z"),
         "pending": ("unreachable", "Kubernetes says: it does not run"),
         "works": ("active", ""),
     }

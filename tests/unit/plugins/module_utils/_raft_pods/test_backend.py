@@ -10,19 +10,21 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     Changed,
-    Conflict,
     InvalidInput,
     Refused,
     TimedOut,
     Unreachable,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend as database
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import Context
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.record_store import RecordStore
@@ -50,49 +52,45 @@ def record(**states: str) -> Record:
     return Record("northbound", members, revision=7, cid=CID)
 
 
-class FakeCluster:
-    """Pods and claims by name; everything written is remembered."""
+def pod(name: str, **metadata: t.Any) -> dict[str, t.Any]:
+    labels = {
+        "app.kubernetes.io/instance": "ovn",
+        "app.kubernetes.io/component": "northbound",
+        **metadata.pop("labels", {}),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "x", "labels": labels, **metadata},
+    }
 
-    def __init__(self, pods: t.Collection[str] = (), claims: t.Collection[str] = ()) -> None:
-        self.pods, self.claims = pods, claims
-        self.written: list[dict[str, t.Any]] = []
-        self.fails: Exception | None = None
-        self.there: dict[str, t.Any] | None = None
 
-    def get(self, *_: str) -> dict[str, t.Any] | None:
-        return self.there
+def claim(name: str) -> dict[str, t.Any]:
+    """One that was restored by hand: it has no labels, and may hold a database all the same."""
+    metadata = {"name": f"data-{name}", "namespace": "x"}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
 
-    def list(self, _api: str, kind: str, _namespace: str, *, labels: str = "") -> list[dict[str, t.Any]]:
-        names = self.pods if kind == "Pod" else self.claims
-        # A claim that was restored by hand has no labels, and may hold a database all the same.
-        assert labels == "" if kind == "PersistentVolumeClaim" else "app.kubernetes.io/component=northbound" in labels
-        return [{"metadata": {"name": name}} for name in names]
 
-    def exec(self, *_: t.Any, **__: t.Any) -> t.NoReturn:
-        raise Unreachable("no node")
-
-    def _write(self, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
-        if self.fails:
-            raise self.fails
-        self.written.append(manifest)
-        return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": f"v{len(self.written)}"}}
-
-    create = replace = _write
+def cluster_with(*objects: dict[str, t.Any]) -> FakeCluster:
+    """No command in a pod ends."""
+    cluster = FakeCluster(*objects)
+    cluster.always("exec", Unreachable("no node"))
+    return cluster
 
 
 def store(cluster: FakeCluster, there: Record | None = None, data: dict[str, str] | None = None) -> RecordStore:
     manifest = None
     if there is not None or data is not None:
         content = data if data is not None else render_files(t.cast(Record, there), 1000)
-        manifest = {**SKELETON, "metadata": {**SKELETON["metadata"], "resourceVersion": "v0"}, "data": content}
-    return RecordStore(t.cast(t.Any, cluster), SKELETON, manifest)
+        manifest = cluster.put({**SKELETON, "data": content})
+    return RecordStore(cluster, SKELETON, manifest)
 
 
 def rollout(
     cluster: FakeCluster, there: Record | None, replicas: int = 0, scaled: list[int] | None = None
 ) -> DatabaseRollout:
     lease = types.SimpleNamespace(check=lambda: None, take=lambda _step: False)
-    context = Context(t.cast(t.Any, cluster), "x", "ovn", t.cast(t.Any, lease), False)
+    context = Context(cluster, "x", "ovn", t.cast(t.Any, lease), False)
     run = Run("northbound", {name: address(name) for name in NAMES}, "run", "2026-01-01T00:00:00Z")
     asked = scaled if scaled is not None else []
     return DatabaseRollout(
@@ -113,13 +111,13 @@ CREATION = record(m0="expected", m1="expected", m2="expected").replace(cid=None)
 
 
 def test_who_cannot_be_examined_is_unknown_and_who_never_was_is_not_installed() -> None:
-    seen = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record()).look()
+    seen = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record()).look()
     assert list(seen) == [NAMES[2]]  # a pod that does not answer, and a claim without a pod: both may hold data
     assert not seen[NAMES[2]].installed
 
 
 def test_why_a_member_is_unknown_is_kept() -> None:
-    one = rollout(FakeCluster(pods=[NAMES[0]], claims=[f"data-{NAMES[1]}"]), record())
+    one = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record())
     one.look()
     assert one.unknown[NAMES[0]] == "no node"
     assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
@@ -127,7 +125,7 @@ def test_why_a_member_is_unknown_is_kept() -> None:
 
 def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_member() -> None:
     """It may have joined just before the run was killed that would have recorded it."""
-    one = rollout(FakeCluster(claims=[f"data-{NAMES[1]}"]), record(m1="expected"))
+    one = rollout(cluster_with(claim(NAMES[1])), record(m1="expected"))
     assert NAMES[1] not in one.look()
     assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
 
@@ -136,10 +134,13 @@ def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_membe
     ("replicas", "members", "scaled"),
     [(0, [0], [1]), (1, [0], []), (1, [1], [2]), (1, [2], [3]), (3, [2], [])],
 )
-def test_pods_exist_up_to_the_last_that_was_started(replicas: int, members: list[int], scaled: list[int]) -> None:
+def test_pods_exist_up_to_the_last_that_was_started(
+    replicas: int, members: list[int], scaled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
-    one = rollout(FakeCluster(), record(), replicas, asked)
-    one._scale_up_for(Step("start", tuple(NAMES[index] for index in members), "join"))
+    one = rollout(cluster_with(), record(), replicas, asked)
+    monkeypatch.setattr(one.members, "take", lambda *_: None)
+    one.execute(Step("start", tuple(NAMES[index] for index in members), "join"), record())
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
 
@@ -174,7 +175,7 @@ def started(seconds_ago: float) -> dict[str, t.Any]:
 def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
     last: dict[str, t.Any], ago: float, wait: bool, starts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = rollout(FakeCluster(), record(), 3)
+    one = rollout(cluster_with(), record(), 3)
     one.context.wait = wait
     monkeypatch.setattr(one.context, "now", lambda: NOW)
     one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
@@ -184,7 +185,7 @@ def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
 
 
 def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = rollout(FakeCluster(), record(), 3)
+    one = rollout(cluster_with(), record(), 3)
     clock = [1000.0]
     monkeypatch.setattr(one.context, "now", lambda: NOW)
     monkeypatch.setattr(database.time, "monotonic", lambda: clock[0])
@@ -216,13 +217,13 @@ RESTART = Step("restart", (NAMES[1],), "restart m1", expects={})
 def test_a_target_is_looked_at_once_more_before_a_step(
     changes: dict[str, t.Any] | None, uid: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = rollout(FakeCluster(), record(), 3)
+    found = up(NAMES[1], **(changes or {}))
+    cluster = FakeCluster(pod(NAMES[1], uid=uid))
+    cluster.answers = {NAMES[1]: Unreachable("no node") if changes is None else ExecResult(0, "", "")}
+    monkeypatch.setattr(observed, "parse_examination", lambda *_: found)
+    one = rollout(cluster, record(), 3)
     one.seen = {NAMES[1]: up(NAMES[1])}
     one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
-    monkeypatch.setattr(one.members, "pods", lambda: {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": uid}}})
-    one.unknown[NAMES[1]] = "no node"
-    found = {} if changes is None else {NAMES[1]: up(NAMES[1], **changes)}
-    monkeypatch.setattr(one, "_look_at", lambda names: {name: found[name] for name in names if name in found})
     taken: list[Step] = []
     monkeypatch.setattr(one.members, "take", lambda step, *_: taken.append(step))
     step = dataclasses.replace(RESTART, expects={NAMES[1]: up(NAMES[1]).target()})
@@ -234,7 +235,7 @@ def test_a_target_is_looked_at_once_more_before_a_step(
 
 def test_who_has_no_time_left_takes_no_step() -> None:
     with pytest.raises(TimedOut, match=r"Timed out after 0 s waiting for this step: restart m1\. .*run again"):
-        rollout(FakeCluster(), record(), 3).acquire("restart m1")
+        rollout(cluster_with(), record(), 3).acquire("restart m1")
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------
@@ -259,7 +260,7 @@ def test_who_takes_part_when_the_plan_is_carried_out(
     last: Observation | None, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "gate_reason", lambda *_: "")
-    one = rollout(FakeCluster(), record(), 3)
+    one = rollout(cluster_with(), record(), 3)
     one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
     monkeypatch.setattr(one, "look", lambda: one.seen)
     one.simulate()
@@ -272,6 +273,12 @@ def idle_pod(revision: str) -> dict[str, t.Any]:
     return {"metadata": metadata, "status": {"phase": "Pending", "containerStatuses": [state]}}
 
 
+STATEFUL_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "ovn-northbound", "namespace": "x"},
+    "status": {"updateRevision": "new"},
+}
 ANEW = f"make the pod {NAMES[0]} anew: its template has changed, and it never started"
 BEGUN = CREATION.replace(permit=Permit(NAMES[0], "before", "2026-01-01T00:00:00Z"))
 
@@ -285,11 +292,10 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
     revision: str, changed: bool, steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a first run that was cut off: what else follows depends on what it finds."""
-    one = rollout(FakeCluster(), BEGUN, 1)
+    one = rollout(cluster_with(STATEFUL_SET), BEGUN, 1)
     one.template_changed, one.pods = changed, {NAMES[0]: idle_pod(revision)}
     one.seen = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
     monkeypatch.setattr(one, "look", lambda: one.seen)
-    monkeypatch.setattr(one.members.cluster, "get", lambda *_: {"status": {"updateRevision": "new"}}, raising=False)
     with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
         one.simulate()
     assert one.steps == steps
@@ -312,7 +318,7 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
     ids=["the StatefulSet creates all pods", "one pod is not created", "the run does not wait for pods"],
 )
 def test_claims_whose_pods_the_run_creates_do_not_stop_check_mode(replicas: int, wait: bool, refused: bool) -> None:
-    one = rollout(FakeCluster(claims=[f"data-{name}" for name in NAMES]), None, replicas)
+    one = rollout(cluster_with(*map(claim, NAMES)), None, replicas)
     one.context.wait = wait
     with pytest.raises(Refused, match="could not be examined") if refused else contextlib.nullcontext():
         one.simulate()
@@ -331,7 +337,7 @@ def test_an_empty_record_is_none_and_is_made_before_pods_are() -> None:
     assert cluster.written == []
     done = new.ensure(check_mode=False)
     assert (foreseen.action, done.action) == ("created", "created")
-    assert cluster.written[0]["data"] == {}
+    assert cluster.written[0].body["data"] == {}
     assert new.read() is None
     assert new.ensure(check_mode=False).action == "unchanged"
     assert len(cluster.written) == 1
@@ -344,11 +350,11 @@ def test_a_permit_is_written_over_exactly_the_version_that_was_read() -> None:
         cid=None, permit=Permit(NAMES[0], "run", "2026-01-01T00:00:00Z")
     )
     there.write(permitted, 1000)
-    assert cluster.written[0]["metadata"]["resourceVersion"] == "v0"
+    (written,) = cluster.written
+    assert written.body["metadata"]["resourceVersion"] == "1"
     assert there.read() == permitted
-    cluster.fails = Conflict("somebody wrote it")
     by_somebody = permitted.replace(revision=9)
-    cluster.there = {**SKELETON, "data": render_files(by_somebody, 1000)}
+    cluster.put({**SKELETON, "data": render_files(by_somebody, 1000)})
     with pytest.raises(Changed, match="written by somebody else"):
         there.write(permitted.replace(revision=8), 1000)
     assert there.read() == by_somebody

@@ -6,9 +6,9 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import joining
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
@@ -16,23 +16,12 @@ NAME = "ovn-northbound-1"
 Object = dict[str, t.Any]
 
 
-class FakeCluster:
+def cluster_with(uid: str = "a", version: str = "1") -> FakeCluster:
     """Its StatefulSet makes pods of revision r2. `uid` and `version`: of the pod that is there now."""
-
-    def __init__(self, uid: str = "a", version: str = "1") -> None:
-        self.uid, self.version = uid, version
-        self.deleted: list[str] = []
-
-    def get(self, *_: t.Any) -> Object:
-        return {"status": {"updateRevision": "r2"}}
-
-    def delete(
-        self, _api: str, _kind: str, name: str, _namespace: str, *, uid: str, resource_version: str | None = None
-    ) -> bool:
-        if uid != self.uid or resource_version not in (None, self.version):
-            raise Conflict(f"Pod {name} is another one")
-        self.deleted.append(name)
-        return True
+    metadata = {"name": "ovn-northbound", "namespace": "x"}
+    made = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "status": {"updateRevision": "r2"}}
+    now = {"name": NAME, "namespace": "x", "uid": uid, "resourceVersion": version}
+    return FakeCluster(made, {"apiVersion": "v1", "kind": "Pod", "metadata": now})
 
 
 def pod(revision: str = "r1", leaves: bool = False, crashed: int = 0) -> Object:
@@ -56,7 +45,7 @@ OLD_RECORD = told(False, 1)
 
 def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
     """`again`: what the member says when it is asked once more, None if it does not answer."""
-    members = PodMembers(t.cast(t.Any, cluster), "x", "ovn", "northbound")
+    members = PodMembers(cluster, "x", "ovn", "northbound")
     t.cast(t.Any, members).see = lambda *_: {} if again is None else {NAME: again}
     return joining.Wait(members, NAME, t.cast(t.Any, types.SimpleNamespace(revision=2)), Deadline(5))
 
@@ -88,9 +77,9 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
 )
 def test_what_is_made_anew(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_RECYCLE", -1)
-    cluster = FakeCluster()
+    cluster = cluster_with()
     assert not wait_for(cluster).over(there, seen)
-    assert cluster.deleted == [NAME] * deletions
+    assert [call.name for call in cluster.deleted] == [NAME] * deletions
 
 
 @pytest.mark.parametrize(
@@ -99,9 +88,9 @@ def test_what_is_made_anew(there: Object, seen: t.Any, deletions: int, monkeypat
     ids=["as it was seen", "it runs by now", "another one by now"],
 )
 def test_a_pod_that_never_started_is_deleted_as_it_was_seen(uid: str, version: str, deletions: int) -> None:
-    cluster = FakeCluster(uid, version)
+    cluster = cluster_with(uid, version)
     assert not wait_for(cluster).over(pod(), None)
-    assert cluster.deleted == [NAME] * deletions
+    assert [call.name for call in cluster.deleted] == [NAME] * deletions
 
 
 @pytest.mark.parametrize(
@@ -114,6 +103,6 @@ def test_a_pod_that_waits_with_an_old_record_is_asked_once_more(
 ) -> None:
     """The first answer may be as old as the slowest member took."""
     monkeypatch.setattr(joining, "_RECYCLE", -1)
-    cluster = FakeCluster()
+    cluster = cluster_with()
     assert not wait_for(cluster, again).over(pod("r2"), OLD_RECORD)
-    assert cluster.deleted == [NAME] * deletions
+    assert [call.name for call in cluster.deleted] == [NAME] * deletions

@@ -7,10 +7,11 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
@@ -19,8 +20,12 @@ Object = dict[str, t.Any]
 NEW, OLD = Schemas("7.0.0", "7.3.0"), Schemas("7.0.0", "7.0.0")
 
 
+OURS = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "northbound"}
+
+
 def pod(name: str, revision: str) -> Object:
-    return {"metadata": {"name": name, "uid": name, "labels": {"controller-revision-hash": revision}}}
+    metadata = {"name": name, "namespace": "x", "uid": name, "labels": {**OURS, "controller-revision-hash": revision}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
 @pytest.mark.parametrize(
@@ -37,12 +42,11 @@ def test_the_image_is_that_of_new_pods(
     revisions: tuple[str, str], schemas: Schemas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pods = {f"ovn-northbound-{n}": pod(f"ovn-northbound-{n}", revision) for n, revision in enumerate(revisions)}
-    monkeypatch.setattr(observed, "schemas_in", lambda name: NEW if "new" in str(pods[name]) else OLD)
+    monkeypatch.setattr(observed, "schemas_in", lambda said: NEW if "new" in str(pods[said.stdout]) else OLD)
     monkeypatch.setattr(observed, "parse_examination", lambda *_: None)
     monkeypatch.setattr(observed, "unknown_because", lambda *_: "")
-    cluster = types.SimpleNamespace(
-        list=lambda *_, **__: list(pods.values()), exec=lambda _namespace, name, *_, **__: name
-    )
+    cluster = FakeCluster(*pods.values())
+    cluster.answers = {name: ExecResult(0, name, "") for name in pods}
     context = types.SimpleNamespace(cluster=cluster, namespace="x", name="ovn", now=lambda: 0.0)
     run = types.SimpleNamespace(database="northbound", declared=list(pods))
     store = types.SimpleNamespace(read=lambda: None)
@@ -73,7 +77,27 @@ def idle_pod(reason: str, revision: str = "new", restarts: int = 0, until: str =
         "creationTimestamp": BEFORE,
         "labels": {"controller-revision-hash": revision},
     }
-    return {"metadata": metadata, "status": {"phase": "Pending", "containerStatuses": [waits]}}
+    status = {"phase": "Pending", "containerStatuses": [waits]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
+
+
+def successor(pod: Object) -> Object:
+    """The pod that the StatefulSet makes instead of this one."""
+    fresh = {
+        "uid": f"{pod['metadata']['uid']}+",
+        "resourceVersion": None,
+        "creationTimestamp": BEGUN,
+        "labels": {"controller-revision-hash": "new"},
+    }
+    return {**pod, "metadata": {**pod["metadata"], **fresh}}
+
+
+STATEFUL_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "ovn-northbound", "namespace": "x"},
+    "status": {"updateRevision": "new"},
+}
 
 
 class World:
@@ -85,43 +109,35 @@ class World:
         serving: int = NOBODY,
         state: str = "confirmed",
         wait: bool = True,
-        version: str = "7",
+        changes: bool = False,
     ) -> None:
-        self.there, self.serving, self.version = there, serving, version
-        self.events: list[Object] = []
-        self.deleted: list[str] = []
+        """`changes`: whether somebody writes the pod whenever it is about to be deleted."""
+        self.cluster, self.serving, self.listed = FakeCluster(STATEFUL_SET, *([there] if there else [])), serving, there
+        if changes:
+            self.cluster.always("delete", self.touch)
         self.leases: list[str] = []
         self.looks, self.time = 0, seconds(BEGUN)
         lease = types.SimpleNamespace(take=self.leases.append)
         context = types.SimpleNamespace(
-            cluster=self, namespace="x", name="ovn", now=lambda: self.time, wait=wait, lease=lease, check_mode=False
+            cluster=self.cluster,
+            namespace="x",
+            name="ovn",
+            now=lambda: self.time,
+            wait=wait,
+            lease=lease,
+            check_mode=False,
         )
         run = types.SimpleNamespace(database="northbound", declared=NAMES)
         record = types.SimpleNamespace(members={name: types.SimpleNamespace(state=state) for name in NAMES})
         store = types.SimpleNamespace(read=lambda: record)
-        self.database = observed.ObservedDatabase(*t.cast(t.Any, (context, run, store, 3, self.get)))
-
-    def get(self, *_: t.Any) -> Object:
-        return {"status": {"updateRevision": "new"}}
-
-    def list(self, *_: t.Any, **__: t.Any) -> list[Object]:
-        return self.events
-
-    def patch(self, *_: t.Any) -> None:
-        """Nobody makes the pod."""
-
-    def delete(self, _api: str, _kind: str, name: str, _namespace: str, *, uid: str, resource_version: str) -> bool:
-        assert self.there is not None
-        if resource_version != self.version:
-            raise Conflict(name)
-        self.deleted.append(name)
-        fresh = {"uid": f"{uid}+", "creationTimestamp": BEGUN, "labels": {"controller-revision-hash": "new"}}
-        self.there = {**self.there, "metadata": {**self.there["metadata"], **fresh}}
-        return True
+        self.database = observed.ObservedDatabase(*t.cast(t.Any, (context, run, store, 3, lambda: STATEFUL_SET)))
 
     def observe(self) -> dict[str, Observation]:
         self.looks += 1
-        self.database.pods = {} if self.there is None else {AWAY: self.there}
+        there = self.cluster.stored("Pod", AWAY)
+        if self.listed is not None and there is None:  # its StatefulSet makes the next one
+            there = self.cluster.put(successor(self.listed))
+        self.database.pods = {} if there is None else {AWAY: there}
         self.database.seen = {
             name: Observation(name, running=True, connected=number < self.serving, leader=self.serving > number == 0)
             for number, name in enumerate(NAMES[:2])
@@ -140,12 +156,29 @@ class World:
             self.database.await_examined(deadline)
         return self.time - start
 
+    def touch(self) -> None:
+        """Another version of the pod."""
+        there = self.cluster.stored("Pod", AWAY)
+        assert there is not None
+        self.cluster.put({**there, "spec": {"written": len(self.cluster.calls)}})
+
     def pass_time(self, *_: t.Any) -> None:
         self.time += 5
 
 
+def deleted(world: World) -> list[str]:
+    return [call.name for call in world.cluster.deleted]
+
+
 FAILED = {"reason": "Failed", "message": "Failed to pull image", "firstTimestamp": BEFORE, "lastTimestamp": BEFORE}
-PULLS = {**FAILED, "metadata": {}, "count": 9, "involvedObject": {"kind": "Pod", "name": AWAY, "uid": "u1"}}
+PULLS = {
+    **FAILED,
+    "apiVersion": "v1",
+    "kind": "Event",
+    "metadata": {"name": "e", "namespace": "x"},
+    "count": 9,
+    "involvedObject": {"kind": "Pod", "name": AWAY, "uid": "u1"},
+}
 AGAIN = f"make the pod {AWAY} anew: its image is pulled again at once, and it never started"
 RIGHT_IMAGE = f"make the pod {AWAY} anew: its template has changed, and it ended at once each time"
 CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never started"
@@ -165,8 +198,8 @@ CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never s
         (World(idle_pod("CrashLoopBackOff", "new", restarts=4)), []),
         (World(idle_pod("CrashLoopBackOff", "old", restarts=1)), []),
         (World(idle_pod("CrashLoopBackOff", "old", restarts=4, until="2026-01-01T00:30:00Z")), []),
-        (World(idle_pod("CrashLoopBackOff", "old", restarts=4), version="8"), []),
-        (World(idle_pod("ImagePullBackOff", "old"), version="8"), []),
+        (World(idle_pod("CrashLoopBackOff", "old", restarts=4), changes=True), []),
+        (World(idle_pod("ImagePullBackOff", "old"), changes=True), []),
     ],
     ids=[
         "its kubelet pauses",
@@ -185,10 +218,10 @@ CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never s
     ],
 )
 def test_pods_that_are_made_anew(world: World, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    world.events = [PULLS]
+    world.cluster.put(PULLS)
     world.run(monkeypatch)
     assert world.database.steps == steps
-    assert world.deleted == [AWAY] * len(steps)
+    assert deleted(world) == [AWAY] * len(steps)
     assert world.looks > 1 or not steps  # at the successor, too
 
 
@@ -196,16 +229,16 @@ def test_an_observation_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     world = World(idle_pod("CrashLoopBackOff", "old", restarts=4))
     monkeypatch.setattr(world.database, "recreate_stuck_pods", lambda _deadline: False)
     assert world.run(monkeypatch) == 0
-    assert (world.deleted, world.leases, world.database.steps) == ([], [], [])
+    assert (deleted(world), world.leases, world.database.steps) == ([], [], [])
     assert list(world.database.stuck) == [AWAY]
 
 
 def test_a_pod_is_made_anew_once_and_its_successor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said of the one before does not count."""
     world = World(idle_pod("ImagePullBackOff"))
-    world.events = [PULLS]
+    world.cluster.put(PULLS)
     waited = world.run(monkeypatch)
-    assert (world.deleted, len(world.leases)) == ([AWAY], 1)
+    assert (deleted(world), len(world.leases)) == ([AWAY], 1)
     assert 20 < waited < 60
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import ClusterWitness, Entry, MemberWitness
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
@@ -124,41 +125,24 @@ def test_what_is_kept_under_the_lease(cid: str | None, kept: dict[str, MemberWit
     assert of_recorded_cluster(stored, RECORD, {ONE, TWO}) == ClusterWitness(CID, kept)
 
 
-class FakeCluster:
-    """One ConfigMap."""
-
-    def __init__(self) -> None:
-        self.stored: t.Any = None
-        self.made = 0
-
-    def get(self, *_: t.Any) -> t.Any:
-        return self.stored
-
-    def create(self, manifest: t.Any) -> t.Any:
-        self.made += 1
-        self.stored = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self.made)}}
-        return self.stored
-
-    def patch(self, _api: str, _kind: str, _name: str, _namespace: str, patch: t.Any) -> t.Any:
-        self.stored = {**self.stored, "data": patch["data"]}
-        return self.stored
-
-
 SKELETON = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ovn-northbound-witness", "namespace": "x"}}
 
 
 def test_it_is_made_once_and_not_in_check_mode() -> None:
     cluster = FakeCluster()
-    store = WitnessStore(t.cast(t.Any, cluster), SKELETON, None)
+    store = WitnessStore(cluster, SKELETON, None)
     assert store.ensure(check_mode=True).action == "created"
-    assert cluster.made == 0
+    assert cluster.written == []
     assert store.ensure(check_mode=False).action == "created"
     assert store.ensure(check_mode=False).action == "unchanged"
-    assert cluster.made == 1
+    assert [call.verb for call in cluster.written] == ["create"]
 
 
 def test_one_that_somebody_deleted_is_made_before_a_pod_is_recreated() -> None:
     cluster = FakeCluster()
-    store = WitnessStore(t.cast(t.Any, cluster), SKELETON, None)
+    store = WitnessStore(cluster, SKELETON, None)
     assert store.update(lambda _stored: ClusterWitness(CID, {ONE: MemberWitness(5)}))
-    assert (cluster.made, store.text) == (1, f"cluster {CID}\nserver {ONE} 5 -\n")
+    assert len(cluster.asked("create")) == 1
+    there = cluster.stored("ConfigMap", "ovn-northbound-witness")
+    assert there is not None
+    assert there["data"]["witness"] == store.text == f"cluster {CID}\nserver {ONE} 5 -\n"
