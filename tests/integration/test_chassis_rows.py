@@ -1,0 +1,236 @@
+"""ovn_chassis with state=absent deletes the rows of its own chassis from a real Southbound database, and no others."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+
+import pytest
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+
+SETTINGS = {
+    "system_id": "c1",
+    "hostname": "host1",
+    "encapsulation": {"type": ["geneve", "vxlan"], "ip": ["192.0.2.1"]},
+}
+ALL_ROWS = {"Chassis": ["c1"], "Chassis_Private": ["c1"], "Encap": ["geneve 192.0.2.1", "vxlan 192.0.2.1"]}
+
+
+@pytest.fixture
+def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
+    """A database without ovs-vswitchd."""
+    require_vswitch()
+    machine = Vswitch(short_dir, "ch1")
+    try:
+        yield machine.start()
+    finally:
+        machine.stop()
+
+
+class Chassis(t.Protocol):
+    def __call__(self, args: dict[str, t.Any], **options: t.Any) -> t.Any: ...
+
+
+@pytest.fixture
+def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
+    """`chassis({...})`: the module; nothing is awaited."""
+
+    def execute(args: dict[str, t.Any], **options: t.Any) -> t.Any:
+        return run_module("ovn_chassis", {"database": vswitch.endpoint, "wait_for": "none", **args}, **options)
+
+    return execute
+
+
+class Southbound:
+    """A Southbound database with two chassis, `c1` of host1 (ours) and `c2` of host2."""
+
+    def __init__(self, cluster: RaftCluster) -> None:
+        self.cluster = cluster
+        self.sbctl("init")
+        self.register("c1", "host1", "192.0.2.1", types="geneve,vxlan")
+        self.register("c2", "host2", "192.0.2.2")
+
+    def sbctl(self, *arguments: str) -> str:
+        return run("ovn-sbctl", f"--db={','.join(self.cluster.sockets)}", "--no-leader-only", *arguments)
+
+    def register(self, name: str, hostname: str, ip: str, types: str = "geneve") -> None:
+        """As ovn-controller does."""
+        self.sbctl(
+            *("chassis-add", name, types, ip, "--", "set", "Chassis", name, f"hostname={hostname}"),
+            *("--", "--id=@p", "create", "Chassis_Private", f"name={name}"),
+        )
+
+    def names(self) -> dict[str, list[str]]:
+        """Table to names of chassis that have rows there."""
+        columns = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_name"}
+        return {
+            table: sorted(set(self.sbctl("--bare", f"--columns={column}", "list", table).split()))
+            for table, column in columns.items()
+        }
+
+    def dump(self) -> str:
+        tables = ("Chassis", "Chassis_Private", "Encap")
+        return json.dumps([self.sbctl("--format=json", "list", table) for table in tables])
+
+
+@pytest.fixture
+def southbound(raft_cluster: MakeCluster) -> Southbound:
+    return Southbound(raft_cluster(1, "southbound"))
+
+
+def test_the_rows_of_this_host_are_deleted_with_its_settings(
+    vswitch: Vswitch, chassis: Chassis, southbound: Southbound
+) -> None:
+    chassis(SETTINGS)
+    absent = {"state": "absent", "southbound": southbound.cluster.sockets}
+    local, remote = vswitch.dump(), southbound.dump()
+    predicted = chassis(absent, check=True)
+    assert (vswitch.dump(), southbound.dump()) == (local, remote)
+
+    done = chassis(absent)
+    for ran in (predicted, done):
+        assert ran["changed"]
+        assert ran["deleted_rows"] == ALL_ROWS
+        assert ran["diff"]["before"]["southbound"] == ALL_ROWS
+        assert ran["diff"]["before"]["external_ids"]["system-id"] == "c1"
+        assert ran["diff"]["after"] == {}
+        assert ran["registered"] is None
+    assert done["diff"] == predicted["diff"]
+    assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
+    assert vswitch.external_ids == {}
+
+    local, remote = vswitch.dump(), southbound.dump()
+    for args in (absent, {**absent, **SETTINGS}):
+        again = chassis(args)
+        assert not again["changed"]
+        assert again["deleted_rows"] == {}
+        assert again["diff"] == {"before": {}, "after": {}}
+    assert (vswitch.dump(), southbound.dump()) == (local, remote)
+
+
+def test_rows_stay_where_nobody_names_the_southbound(chassis: Chassis, southbound: Southbound) -> None:
+    chassis(SETTINGS)
+    before = southbound.dump()
+    done = chassis({**SETTINGS, "state": "absent"})
+    assert done["changed"]
+    assert done["deleted_rows"] == {}
+    assert southbound.dump() == before
+
+
+@pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["known by its settings", "known by the task"])
+def test_a_private_row_that_lost_its_chassis_is_deleted(
+    chassis: Chassis, southbound: Southbound, settings: dict[str, t.Any]
+) -> None:
+    if not settings:
+        chassis(SETTINGS)
+    southbound.sbctl("destroy", "Chassis", "c1")
+    assert southbound.names()["Chassis_Private"] == ["c1", "c2"]
+    absent = {**settings, "state": "absent", "southbound": southbound.cluster.sockets}
+    for check in (True, False):
+        ran = chassis(absent, check=check)
+        assert ran["changed"]
+        assert ran["deleted_rows"] == {"Chassis_Private": ["c1"]}
+    assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
+    assert not chassis(absent)["changed"]
+
+
+def test_a_run_that_was_cut_off_is_finished_by_the_next(
+    vswitch: Vswitch, chassis: Chassis, southbound: Southbound
+) -> None:
+    """The settings have gone without the rows, and Open vSwitch was started with a random name since."""
+    chassis(SETTINGS)
+    chassis({"state": "absent"})
+    vswitch.vsctl("--no-wait", "set", "open", ".", "external_ids:system-id=random", "external_ids:hostname=localhost")
+    absent = {**SETTINGS, "state": "absent", "southbound": southbound.cluster.sockets}
+    assert chassis(absent)["deleted_rows"] == ALL_ROWS
+    assert vswitch.external_ids == {"system-id": "random", "hostname": "localhost"}
+    assert not chassis(absent)["changed"]
+
+
+@pytest.mark.parametrize(
+    ("row", "task", "words"),
+    [
+        pytest.param(
+            ["hostname=host9", "encaps=[]"],
+            {},
+            'Chassis "c1" of the Southbound database belongs to host host9 with address (none)',
+            id="another host has registered under the name",
+        ),
+        pytest.param(
+            ['other_config:ovn-cms-options="c5c3-ovn-owner=rack7"'],
+            {},
+            'belongs to Kubernetes cluster "rack7"',
+            id="a node of a Kubernetes cluster has the name",
+        ),
+        pytest.param(
+            [], {"system_id": "c2"}, 'This host is the chassis "c1", not "c2"', id="the task names another chassis"
+        ),
+    ],
+)
+@pytest.mark.parametrize("check", [True, False], ids=["check mode", "run"])
+def test_a_chassis_of_another_host_is_refused(
+    vswitch: Vswitch,
+    chassis: Chassis,
+    southbound: Southbound,
+    row: list[str],
+    task: dict[str, t.Any],
+    words: str,
+    check: bool,
+) -> None:
+    chassis(SETTINGS)
+    if row:
+        southbound.sbctl("set", "Chassis", "c1", *row)
+    local, remote = vswitch.dump(), southbound.dump()
+    refused = chassis({**task, "state": "absent", "southbound": southbound.cluster.sockets}, check=check, may_fail=True)
+    assert refused.failed
+    assert words in refused["msg"]
+    assert "Nothing was changed" in refused["msg"]
+    assert "system_id" in refused["msg"]
+    assert (vswitch.dump(), southbound.dump()) == (local, remote)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [["hostname=old-name"], ["encaps=[]"], ['other_config:ovn-cms-options="enable-chassis-as-gw"']],
+    ids=["an old host name", "no encapsulation", "tokens of others"],
+)
+def test_the_rows_of_this_host_may_be_out_of_date(chassis: Chassis, southbound: Southbound, row: list[str]) -> None:
+    chassis(SETTINGS)
+    southbound.sbctl("set", "Chassis", "c1", *row)
+    assert "Chassis" in chassis({"state": "absent", "southbound": southbound.cluster.sockets})["deleted_rows"]
+    assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
+
+
+def test_without_the_southbound_nothing_is_removed(vswitch: Vswitch, chassis: Chassis, southbound: Southbound) -> None:
+    chassis(SETTINGS)
+    before = vswitch.dump()
+    southbound.cluster.kill_all()
+    ran = chassis({"state": "absent", "southbound": southbound.cluster.sockets, "timeout": 3}, may_fail=True)
+    assert ran.failed
+    assert vswitch.dump() == before
+
+
+def test_the_old_copy_of_a_member_that_lost_its_cluster_does_not_count(
+    chassis: Chassis, raft_cluster: MakeCluster, pki: Pki
+) -> None:
+    cluster = raft_cluster(3, "southbound", tls=pki)
+    cut_off, *_others = cluster.followers
+    cut_off.appctl("cluster/failure-test", "stop-raft-rpc")
+    query = json.dumps(
+        ["_Server", {"op": "select", "table": "Database", "where": [], "columns": ["name", "connected"]}]
+    )
+
+    def is_disconnected() -> bool:
+        (answer,) = json.loads(run("ovsdb-client", "query", cut_off.socket, query))
+        return {"name": "OVN_Southbound", "connected": False} in answer["rows"]
+
+    until(is_disconnected, "the member to notice", within(30))
+    southbound = Southbound(cluster)
+    absent = {**SETTINGS, **pki.issue("c1").options(), "state": "absent", "timeout": 20}
+    old = chassis({**absent, "southbound": [cut_off.endpoint]}, may_fail=True)
+    assert old.failed
+    assert "has lost its cluster" in old["msg"]
+    assert chassis({**absent, "southbound": cluster.endpoints})["deleted_rows"] == ALL_ROWS
+    assert southbound.names()["Chassis"] == ["c2"]
