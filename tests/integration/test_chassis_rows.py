@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
 
 SETTINGS = {
     "system_id": "c1",
@@ -61,6 +61,13 @@ class Southbound:
             *("chassis-add", name, types, ip, "--", "set", "Chassis", name, f"hostname={hostname}"),
             *("--", "--id=@p", "create", "Chassis_Private", f"name={name}"),
         )
+
+    def replace(self, name: str, hostname: str, ip: str, cms_options: str = "") -> None:
+        """Another registration under the same name."""
+        self.sbctl("chassis-del", name)
+        assert name not in self.names()["Chassis_Private"], "chassis-del deletes it, too"
+        self.register(name, hostname, ip)
+        self.sbctl("set", "Chassis", name, f'other_config:ovn-cms-options="{cms_options}"')
 
     def names(self) -> dict[str, list[str]]:
         """Table to names of chassis that have rows there."""
@@ -153,19 +160,19 @@ def test_a_run_that_was_cut_off_is_finished_by_the_next(
     ("row", "task", "words"),
     [
         pytest.param(
-            ["hostname=host9", "encaps=[]"],
+            ("host9", "192.0.2.9"),
             {},
-            'Chassis "c1" of the Southbound database belongs to host host9 with address (none)',
+            'Chassis "c1" of the Southbound database belongs to host host9 with address 192.0.2.9',
             id="another host has registered under the name",
         ),
         pytest.param(
-            ['other_config:ovn-cms-options="c5c3-ovn-owner=rack7"'],
+            ("host1", "192.0.2.1", "c5c3-ovn-owner=rack7"),
             {},
             'belongs to Kubernetes cluster "rack7"',
             id="a node of a Kubernetes cluster has the name",
         ),
         pytest.param(
-            [], {"system_id": "c2"}, 'This host is the chassis "c1", not "c2"', id="the task names another chassis"
+            (), {"system_id": "c2"}, 'This host is the chassis "c1", not "c2"', id="the task names another chassis"
         ),
     ],
 )
@@ -174,14 +181,14 @@ def test_a_chassis_of_another_host_is_refused(
     vswitch: Vswitch,
     chassis: Chassis,
     southbound: Southbound,
-    row: list[str],
+    row: tuple[str, ...],
     task: dict[str, t.Any],
     words: str,
     check: bool,
 ) -> None:
     chassis(SETTINGS)
     if row:
-        southbound.sbctl("set", "Chassis", "c1", *row)
+        southbound.replace("c1", *row)
     local, remote = vswitch.dump(), southbound.dump()
     refused = chassis({**task, "state": "absent", "southbound": southbound.cluster.sockets}, check=check, may_fail=True)
     assert refused.failed
@@ -193,12 +200,14 @@ def test_a_chassis_of_another_host_is_refused(
 
 @pytest.mark.parametrize(
     "row",
-    [["hostname=old-name"], ["encaps=[]"], ['other_config:ovn-cms-options="enable-chassis-as-gw"']],
-    ids=["an old host name", "no encapsulation", "tokens of others"],
+    [("old-name", "192.0.2.1"), ("host1", "192.0.2.9"), ("host1", "192.0.2.1", "enable-chassis-as-gw")],
+    ids=["an old host name", "an old address", "tokens of others"],
 )
-def test_the_rows_of_this_host_may_be_out_of_date(chassis: Chassis, southbound: Southbound, row: list[str]) -> None:
+def test_the_rows_of_this_host_may_be_out_of_date(
+    chassis: Chassis, southbound: Southbound, row: tuple[str, ...]
+) -> None:
     chassis(SETTINGS)
-    southbound.sbctl("set", "Chassis", "c1", *row)
+    southbound.replace("c1", *row)
     assert "Chassis" in chassis({"state": "absent", "southbound": southbound.cluster.sockets})["deleted_rows"]
     assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
 
@@ -234,3 +243,36 @@ def test_the_old_copy_of_a_member_that_lost_its_cluster_does_not_count(
     assert "has lost its cluster" in old["msg"]
     assert chassis({**absent, "southbound": cluster.endpoints})["deleted_rows"] == ALL_ROWS
     assert southbound.names()["Chassis"] == ["c2"]
+
+
+def test_a_chassis_may_delete_its_rows_by_the_rules_of_northd(
+    chassis: Chassis, raft_cluster: MakeCluster, pki: Pki, short_dir: pathlib.Path
+) -> None:
+    """Over a listener with the role ovn-controller, which knows the chassis by the common name of its certificate."""
+    cluster = raft_cluster(0, "southbound", tls=pki)
+    member = cluster.new_member()
+    member.create()
+    member.start(options=["--remote=db:OVN_Southbound,SB_Global,connections"])
+    southbound = Southbound(cluster)
+    northbound = raft_cluster(1, "northbound")
+    northd = ["ovn-northd", "-vconsole:off", "--no-chdir", f"--unixctl={short_dir}/northd.ctl"]
+    databases = [f"--ovnnb-db={northbound.members[0].socket}", f"--ovnsb-db={member.socket}"]
+    daemon = Daemon([*northd, *databases], short_dir / "northd.out")
+    try:
+        until(lambda: southbound.sbctl("--bare", "list", "RBAC_Role").strip(), "northd to write its rules", within(20))
+        _scheme, host, _port = member.endpoint.split(":")
+        southbound.sbctl("set-connection", "role=ovn-controller", f"pssl:16642:{host}")
+        chassis(SETTINGS)
+        absent = {"state": "absent", "southbound": [f"ssl:{host}:16642"]}
+        denied = chassis({**absent, **pki.issue("c2").options()}, may_fail=True)
+        assert "permission error" in denied["msg"]
+        assert "c1" in southbound.names()["Chassis"]
+        assert chassis({**absent, **pki.issue("c1").options()})["deleted_rows"] == ALL_ROWS
+        assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
+
+        southbound.register("c1", "host1", "192.0.2.1")
+        southbound.sbctl("destroy", "Chassis", "c1")
+        orphan = chassis({**SETTINGS, **absent, **pki.issue("c1").options()})
+        assert orphan["deleted_rows"] == {"Chassis_Private": ["c1"]}
+    finally:
+        daemon.kill()
