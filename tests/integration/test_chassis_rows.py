@@ -5,10 +5,22 @@ from __future__ import annotations
 import json
 import pathlib
 import typing as t
+from uuid import UUID
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import (
+    delete_operations,
+    expect_chassis,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import write
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection
 
 SETTINGS = {
     "system_id": "c1",
@@ -219,6 +231,48 @@ def test_without_the_southbound_nothing_is_removed(vswitch: Vswitch, chassis: Ch
     ran = chassis({"state": "absent", "southbound": southbound.cluster.sockets, "timeout": 3}, may_fail=True)
     assert ran.failed
     assert vswitch.dump() == before
+
+
+def test_what_was_deleted_is_reported_when_the_settings_cannot_be_written(
+    vswitch: Vswitch, chassis: Chassis, southbound: Southbound
+) -> None:
+    chassis(SETTINGS)
+
+    def backup(*command: str) -> None:
+        """A backup server answers reads and refuses writes."""
+        run("ovs-appctl", "-T", "10", "-t", f"{vswitch.directory}/ovsdb-server.ctl", *command)
+
+    backup("ovsdb-server/set-active-ovsdb-server", "tcp:127.0.0.1:1")
+    backup("ovsdb-server/connect-active-ovsdb-server")
+    absent = {"state": "absent", "southbound": southbound.cluster.sockets}
+    half = chassis(absent, may_fail=True)
+    assert half.failed
+    assert half["changed"]
+    assert half["deleted_rows"] == half["diff"]["before"]["southbound"] == ALL_ROWS
+    backup("ovsdb-server/disconnect-active-ovsdb-server")
+    rest = chassis(absent)
+    assert rest["changed"]
+    assert rest["deleted_rows"] == {}
+    assert vswitch.external_ids == {}
+
+
+def test_a_host_that_registers_meanwhile_keeps_its_rows(southbound: Southbound) -> None:
+    """Between the look and the deletion; ovn-controller may insert the row again, or change it."""
+    row = json.loads(southbound.sbctl("--format=json", "--columns=_uuid,hostname", "find", "Chassis", "name=c1"))
+    (((_kind, uuid), hostname),) = row["data"]
+    seen = [{"_uuid": uuid, "hostname": hostname}]
+    endpoint = parse_endpoint(southbound.cluster.sockets[0])
+
+    def delete(rows: list[dict[str, str]]) -> None:
+        with Connection(endpoint, TlsFiles(), Deadline(10)) as connection:
+            write(connection, "OVN_Southbound", [expect_chassis("c1", rows), *delete_operations(["c1"])], "test")
+
+    for rows in ([], [{**seen[0], "hostname": "host9"}], [{**seen[0], "_uuid": str(UUID(int=1))}]):
+        with pytest.raises(Conflict):
+            delete(rows)
+    assert "c1" in southbound.names()["Chassis"]
+    delete(seen)
+    assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
 
 
 def test_the_old_copy_of_a_member_that_lost_its_cluster_does_not_count(
