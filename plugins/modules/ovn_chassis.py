@@ -339,7 +339,7 @@ deleted_rows:
   description:
     - What O(state=absent) deleted from the Southbound database, by table; in check mode what it would delete. Empty if there was nothing, and without
       O(southbound).
-    - Rows of C(Chassis) and C(Chassis_Private) are told by their names, rows of C(Encap) by type and address.
+    - Rows of C(Chassis) and C(Chassis_Private) appear by name, rows of C(Encap) by type and address.
   returned: success
   type: dict
   sample: {"Chassis": ["compute-1"], "Chassis_Private": ["compute-1"], "Encap": ["geneve 198.51.100.21"]}

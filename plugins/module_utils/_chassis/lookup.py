@@ -53,13 +53,15 @@ def spread(endpoints: t.Sequence[Endpoint], name: str) -> list[Endpoint]:
 def read_rows(
     connection: Connection, conditions: t.Mapping[str, t.Sequence[Condition]], columns: Columns
 ) -> dict[str, list[dict[str, t.Any]]]:
-    """Return the rows that meet a condition of their table, decoded; one request, so one state of the database."""
+    """Return the rows that meet a condition of their table, decoded; one that meets several comes several times.
+
+    It is one request, so one state of the database.
+    """
     operations = select_operations(conditions, columns)
     tables: dict[str, list[dict[str, t.Any]]] = {table: [] for table in columns}
     for operation, answer in zip(operations, transact(connection, DATABASE_NAMES["southbound"], operations)):
         rows = ({column: decode(value) for column, value in row.items()} for row in answer["rows"])
-        # A row may meet several conditions.
-        tables[operation["table"]] += [row for row in rows if row not in tables[operation["table"]]]
+        tables[operation["table"]] += rows
     return tables
 
 
