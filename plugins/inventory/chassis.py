@@ -87,7 +87,8 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
-from ..module_utils._chassis.listing import TABLES, list_chassis
+from ..module_utils._chassis.listing import list_chassis
+from ..module_utils._chassis.southbound_rows import DETAILS
 from ..module_utils._databases import DATABASE_NAMES
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
@@ -144,6 +145,6 @@ def _ask(option: t.Callable[[str], t.Any]) -> list[dict[str, t.Any]]:
     deadline = Deadline(option("timeout"))
     name = DATABASE_NAMES["southbound"]
     with Session(
-        parse_endpoints(option("endpoints")), name, TABLES, tls=tls, deadline=deadline, leader_only=False
+        parse_endpoints(option("endpoints")), name, DETAILS, tls=tls, deadline=deadline, leader_only=False
     ) as session:
         return list_chassis(session.rows)

@@ -33,7 +33,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - The diff holds only the keys, bridges and ports that differ.
+      - The diff holds only the keys, bridges, ports and Southbound rows that differ.
   idempotent:
     support: full
   platform:
@@ -43,9 +43,10 @@ options:
   state:
     description:
       - V(present) writes the settings of this task.
-      - V(absent) removes the recorded keys and tokens, the marked ports, the marked bridges that carry no port of others, and the marked C(SSL) row. All
-        other settings in the task are ignored. End C(ovn-controller) with C(ovn-appctl -t ovn-controller exit) first, so that it
-        takes its row out of the Southbound database.
+      - V(absent) removes the recorded keys and tokens, the marked ports, the marked bridges that carry no port of others, and the marked C(SSL) row.
+        With O(southbound) it first deletes what the Southbound database still has of the chassis. All other settings in the task are ignored.
+      - Before V(absent), end C(ovn-controller) with C(ovn-appctl -t ovn-controller exit), which deletes the rows of the chassis as well. One that still
+        runs would register again.
     type: str
     choices: [present, absent]
     default: present
@@ -59,6 +60,8 @@ options:
       - Name of the chassis (C(system-id)). It must be unique among all chassis and, with Southbound RBAC, equal the common name of the chassis certificate.
       - It must not contain V(@), which separates name and address in C(ovn-controller)'s tunnel ports.
       - The file C(system-id-override) of ovn-controller has precedence over it.
+      - With O(state=absent) and O(southbound), the name whose rows are deleted. It is needed where an earlier run has removed the settings already, and is
+        refused if the settings of this host record another name.
       - On a chassis that already has remotes a change is refused, see O(allow_rename).
     type: str
   hostname:
@@ -218,6 +221,12 @@ options:
   southbound:
     description:
       - Endpoints of the Southbound database, each V(ssl:HOST:PORT), V(tcp:HOST:PORT) or V(unix:FILE), to look for clashes before anything is written.
+      - With O(state=absent), the rows of the chassis in the tables C(Chassis), C(Chassis_Private) and C(Encap) are deleted there, in one transaction and
+        before the settings of this host. Rows in C(Chassis_Private) that have lost their C(Chassis) row are found by their name. The module
+        does not wait whether the chassis registers again.
+      - With O(state=absent), a chassis of another host is refused before anything is changed. A row is of this host if it does not carry the mark
+        of another Kubernetes cluster and shows the host name or one of the tunnel addresses that the local settings record, or O(hostname) and
+        O(encapsulation) where they record none.
       - A tunnel address that another chassis has is refused. A O(system_id) whose row shows another host name B(and) none of our addresses is refused,
         see O(allow_takeover).
       - If absent, the Southbound database is not asked.
@@ -281,9 +290,19 @@ EXAMPLES = r"""
       ovn-encap-csum: true
       ovn-limit-lflow-cache: null
 
-- name: Take the settings away after the controller has ended
+- name: Remove the settings after the controller has ended
   c5c3.ovn.ovn_chassis:
     state: absent
+
+- name: Remove the settings and what the Southbound database has of the chassis
+  c5c3.ovn.ovn_chassis:
+    state: absent
+    system_id: compute-1
+    hostname: compute-1.example.com
+    private_key: /etc/ovn/tls/chassis-key.pem
+    certificate: /etc/ovn/tls/chassis-cert.pem
+    ca_certificate: /etc/ovn/tls/ca.pem
+    southbound: [ssl:192.0.2.11:6642, ssl:192.0.2.12:6642, ssl:192.0.2.13:6642]
 """
 
 RETURN = r"""
@@ -316,6 +335,14 @@ kept:
   type: list
   elements: str
   sample: ["Bridge br-ex stays because ports of others are on it: eth7."]
+deleted_rows:
+  description:
+    - What O(state=absent) deleted from the Southbound database, by table; in check mode what it would delete. Empty if there was nothing, and without
+      O(southbound).
+    - Rows of C(Chassis) and C(Chassis_Private) appear by name, rows of C(Encap) by type and address.
+  returned: success
+  type: dict
+  sample: {"Chassis": ["compute-1"], "Chassis_Private": ["compute-1"], "Encap": ["geneve 198.51.100.21"]}
 next_cfg:
   description: Configuration number of the write, which C(ovs-vswitchd) confirms with C(cur_cfg); V(null) if nothing was written.
   returned: success
@@ -329,12 +356,12 @@ port_errors:
 registered:
   description:
     - Whether the Southbound database has the chassis with exactly the wanted encapsulations; before the write unless O(wait_for=registered).
-    - V(null) without O(southbound).
+    - V(null) without O(southbound) and with O(state=absent).
   returned: success
   type: bool
   sample: true
 diff:
-  description: Values before and after, with only the keys that differ. A side lacks keys that do not exist there.
+  description: Values before and after, with only the keys that differ. A side lacks keys that do not exist there. RV(deleted_rows) are under C(southbound).
   returned: success
   type: dict
   sample: {"before": {}, "after": {"external_ids": {"system-id": "compute-1"}}}

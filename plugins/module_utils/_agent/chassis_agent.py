@@ -27,7 +27,7 @@ from .._chassis.database import DATABASE, LocalDatabase, missing_devices
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
 from .._chassis.plan import Actual, Plan, diff_of, make_plan, wanted_of
-from .._chassis.registration import Me, address_conflict, duplicate_id
+from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
@@ -183,14 +183,16 @@ class Agent:
             return
         after = {k: v for k, v in {**actual.external_ids, **plan.external_ids}.items() if v is not None}
         owner = owner_in(after.get(external_ids.CMS_OPTIONS, ""))
-        me = Me(after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after), owner)
+        local = LocalChassis(
+            after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after), owner
+        )
         endpoints = parse_endpoints(item for item in options.get("remote") or [] if not item.startswith("cid:"))
         if any(endpoint.scheme == "ssl" for endpoint in endpoints):
             from .._ovsdb.tls import client_context
 
             client_context.cache_clear()  # certificates are renewed while we run
-        chassis = look_up(me, endpoints, self.place.tls, Deadline(_TIMEOUT))
-        reason = address_conflict(me, chassis) or duplicate_id(me, chassis)
+        chassis = look_up(local, endpoints, self.place.tls, Deadline(_TIMEOUT))
+        reason = address_conflict(local, chassis) or duplicate_id(local, chassis)
         if reason:
             raise Refused(f"{reason} Nothing was written.")
 

@@ -15,7 +15,8 @@ import contextlib
 import threading
 import typing as t
 
-from .._chassis.heartbeats import ChassisRow, PrivateRow, describe_chassis
+from .._chassis.heartbeats import describe_chassis
+from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
 from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
@@ -62,7 +63,11 @@ class Count:
 
     def of(self, rows: Rows, now: float) -> dict[str, int]:
         """`now` is of a monotonic clock."""
-        latest = max((row.get("nb_cfg", 0) for row in rows.get("SB_Global", {}).values()), default=0)
+
+        def tables(table: str) -> t.Iterable[dict[str, t.Any]]:
+            return rows.get(table, {}).values()
+
+        latest = last_heartbeat(tables)
         # The first number that is seen here may be old, and so may be those that have not answered it.
         self._asked.setdefault(latest, now if self._asked else now - GRACE)
         # A database that was created anew counts from zero.
@@ -70,14 +75,7 @@ class Count:
         due = [number for number, since in self._asked.items() if now - since >= GRACE]
         expected = max(due, default=0)
         self._asked = {number: since for number, since in self._asked.items() if number >= expected}
-        entries = describe_chassis(
-            [ChassisRow(row.get("name", ""), "", (), {}) for row in rows.get("Chassis", {}).values()],
-            [
-                PrivateRow(row.get("name", ""), row.get("nb_cfg", 0), 0)
-                for row in rows.get("Chassis_Private", {}).values()
-            ],
-            expected,
-        )
+        entries = describe_chassis(chassis_rows(tables).values(), private_rows(tables).values(), expected)
         registered = [entry for entry in entries if entry["registered"]]
         return {"count": len(registered), "active": sum(1 for entry in registered if entry["alive"])}
 

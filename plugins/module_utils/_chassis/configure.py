@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The steps of ovn_chassis: read, plan, look for clashes, write once, wait.
+The steps of ovn_chassis: read, plan, look for clashes or delete the Southbound rows, write once, wait.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from __future__ import annotations
 import functools
 import socket
 import typing as t
-import zlib
 
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
-from . import external_ids, ownership
+from . import cms_options, external_ids, ownership
 from .database import LocalDatabase, missing_devices
 from .ours import OwnedSettings
 from .plan import Actual, Plan, diff_of, make_plan, wanted_of
 
 if t.TYPE_CHECKING:
-    from .registration import Me
+    from .registration import LocalChassis
     from .southbound import Southbound
 
 Params = t.Mapping[str, t.Any]
@@ -35,12 +34,16 @@ class SouthboundAccess(t.NamedTuple):
     endpoints: list[Endpoint]
     tls: TlsFiles
 
-    def view(self, me: Me, deadline: Deadline) -> Southbound:
+    def view(self, local: LocalChassis, deadline: Deadline) -> Southbound:
+        from .lookup import spread
         from .southbound import Southbound
 
-        # Any member is good enough: hundreds of hosts that ask at once must not all ask the first one.
-        start = zlib.crc32((me.name or "").encode()) % len(self.endpoints)
-        return Southbound([*self.endpoints[start:], *self.endpoints[:start]], self.tls, deadline, me)
+        return Southbound(spread(self.endpoints, local.name), self.tls, deadline, local)
+
+    def delete_rows(self, local: LocalChassis, timeout: float, check_mode: bool) -> dict[str, list[str]]:
+        from .southbound_removal import delete_rows
+
+        return delete_rows(local, self.endpoints, self.tls, timeout, check_mode=check_mode)
 
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
@@ -50,7 +53,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     endpoint = parse_endpoint(params["database"])
     wanted = wanted_of(params) if params["state"] == "present" else None
     plan_for = functools.partial(make_plan, wanted) if wanted else _plan_absent()
-    southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []) if wanted else [], tls)
+    southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []), tls)
     if wanted and params["wait_for"] == "registered" and not southbound.endpoints:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
     timeout = params["timeout"]
@@ -62,21 +65,29 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         actual, rows = database.read()
         plan = plan_for(actual)
         _refuse_missing_devices(params, endpoint, plan)
-        me = registered = next_cfg = None
-        if southbound.endpoints:
-            me = _me(plan, actual)
-            registered = _look_for_clashes(params, southbound, me)
+        local = registered = next_cfg = None
+        deleted: dict[str, list[str]] = {}
+        if southbound.endpoints and wanted:
+            local = _local_chassis(_after(plan, actual))
+            registered = _look_for_clashes(params, southbound, local)
+        elif southbound.endpoints:
+            # First of all: until the settings are gone they tell the next run whose rows these are.
+            deleted = _delete_rows(params, southbound, actual, check_mode)
         if not check_mode:
-            plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
-        result = {**_result(plan, actual, next_cfg), "registered": registered}
+            try:
+                plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
+            except OvnError as e:
+                e.details = {**_deletion(deleted), **e.details}
+                raise
+        result = {**_result(plan, actual, next_cfg, deleted), "registered": registered}
         if check_mode or params["wait_for"] == "none" or not (wanted or next_cfg):
             return result
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
             _refuse_port_errors(params, result["port_errors"], wanted.bridges if wanted else {})
-            if me and params["wait_for"] == "registered" and not registered:
-                with southbound.view(me, deadline) as view:
+            if local and params["wait_for"] == "registered" and not registered:
+                with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
                 result["registered"] = True
         except OvnError as e:
@@ -97,12 +108,15 @@ def _check_times(params: Params) -> None:
             raise InvalidInput(f"{option}: {params[option]} s is too short; give at least {least}.")
 
 
-def _result(plan: Plan, actual: Actual, next_cfg: int | None) -> dict[str, t.Any]:
+def _result(plan: Plan, actual: Actual, next_cfg: int | None, deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
     after = _after(plan, actual)
     owned = ownership.parse_owned(after.get(ownership.KEY))
+    deletion = _deletion(deleted)
+    diff = diff_of(plan, actual)
     return {
-        "changed": not plan.empty,
-        "diff": diff_of(plan, actual),
+        "changed": deletion["changed"] or not plan.empty,
+        "diff": {**diff, "before": {**deletion["diff"]["before"], **diff["before"]}},
+        "deleted_rows": deletion["deleted_rows"],
         "system_id": after.get(external_ids.SYSTEM_ID),
         "owned": {
             "external_ids": sorted(owned.external_ids),
@@ -116,17 +130,51 @@ def _result(plan: Plan, actual: Actual, next_cfg: int | None) -> dict[str, t.Any
     }
 
 
+def _deletion(deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
+    """Return the part of the result that tells of Southbound rows."""
+    return {
+        "changed": bool(deleted),
+        "diff": {"before": {"southbound": deleted} if deleted else {}, "after": {}},
+        "deleted_rows": deleted,
+    }
+
+
 def _after(plan: Plan, actual: Actual) -> dict[str, str]:
     return {key: value for key, value in {**actual.external_ids, **plan.external_ids}.items() if value is not None}
 
 
-def _me(plan: Plan, actual: Actual) -> Me:
-    from .registration import Me
+def _local_chassis(settings: t.Mapping[str, str]) -> LocalChassis:
+    """Return the chassis that ovn-controller registers with these external_ids."""
+    from .registration import LocalChassis
 
-    after = _after(plan, actual)
-    # ovn-controller itself falls back to gethostname().
-    hostname = after.get("hostname") or socket.gethostname()
-    return Me(after.get(external_ids.SYSTEM_ID, ""), hostname, external_ids.encapsulations(after))
+    return LocalChassis(
+        settings.get(external_ids.SYSTEM_ID, ""),
+        # ovn-controller itself falls back to gethostname().
+        settings.get("hostname") or socket.gethostname(),
+        external_ids.encapsulations(settings),
+        cms_options.owner_in(settings.get(external_ids.CMS_OPTIONS, "")),
+    )
+
+
+def _delete_rows(
+    params: Params, southbound: SouthboundAccess, actual: Actual, check_mode: bool
+) -> dict[str, list[str]]:
+    """Delete the rows of this host's chassis from the Southbound database, and return them by table; none if the chassis has no name any more."""
+    local = _local_chassis(_recorded_identity(params, actual))
+    return southbound.delete_rows(local, params["timeout"], check_mode) if local.name else {}
+
+
+def _recorded_identity(params: Params, actual: Actual) -> dict[str, str]:
+    """Return the external_ids that the chassis is known by. Options tell what a run that was cut off has removed already, or what is not ours."""
+    recorded = ownership.parse_owned(actual.external_ids.get(ownership.KEY)).external_ids
+    desired = wanted_of({option: params[option] for option in ("system_id", "hostname", "encapsulation")}).external_ids
+    given = {key: value.text for key, value in desired.items() if value.text}
+    stored = actual.external_ids.get(external_ids.SYSTEM_ID)
+    if external_ids.SYSTEM_ID in recorded and stored and given.get(external_ids.SYSTEM_ID, stored) != stored:
+        raise Refused(
+            f'This host is the chassis "{stored}", not "{given[external_ids.SYSTEM_ID]}". Nothing was changed. Run with system_id: {stored}, or without it.'
+        )
+    return {**given, **{key: text for key, text in actual.external_ids.items() if key in recorded or key not in given}}
 
 
 def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: Plan) -> None:
@@ -142,20 +190,20 @@ def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: Plan) -> N
         )
 
 
-def _look_for_clashes(params: Params, southbound: SouthboundAccess, me: Me) -> bool:
+def _look_for_clashes(params: Params, southbound: SouthboundAccess, local: LocalChassis) -> bool:
     """Refuse a chassis that would fight with another one; True if it is registered already as wanted."""
     from .registration import address_conflict, duplicate_id, unregistered
 
-    if params["wait_for"] == "registered" and not (me.name and me.encapsulations):
+    if params["wait_for"] == "registered" and not (local.name and local.encapsulations):
         raise InvalidInput("wait_for: registered needs system_id and encapsulation (type and ip), here or set earlier.")
-    with southbound.view(me, Deadline(params["timeout"])) as view:
+    with southbound.view(local, Deadline(params["timeout"])) as view:
         chassis = view.chassis()
-    reason = address_conflict(me, chassis)
+    reason = address_conflict(local, chassis)
     if reason is None and not params["allow_takeover"]:
-        reason = duplicate_id(me, chassis)
+        reason = duplicate_id(local, chassis)
     if reason:
         raise Refused(f"{reason} Nothing was written.")
-    return unregistered(me, chassis) is None
+    return unregistered(local, chassis) is None
 
 
 def _refuse_port_errors(params: Params, errors: t.Mapping[str, str], bridges: t.Container[str]) -> None:

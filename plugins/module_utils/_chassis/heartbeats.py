@@ -8,32 +8,11 @@ What the Southbound database says of each chassis, and who has answered a heartb
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .cms_options import GATEWAY
 from .external_ids import items_of
-
-
-@dataclasses.dataclass(frozen=True)
-class ChassisRow:
-    """A row of Chassis with its encapsulations. `nb_cfg` is what a version before 20.09 writes here."""
-
-    name: str
-    hostname: str
-    encapsulations: tuple[tuple[str, str], ...]  # (type, ip)
-    settings: t.Mapping[str, str]  # other_config over external_ids
-    transport_zones: tuple[str, ...] = ()
-    nb_cfg: int = 0
-
-
-@dataclasses.dataclass(frozen=True)
-class PrivateRow:
-    """A row of Chassis_Private: the answer to a heartbeat."""
-
-    name: str
-    nb_cfg: int
-    timestamp: int  # milliseconds since 1970 by the chassis' own clock
+from .southbound_rows import ChassisRow, PrivateRow
 
 
 def describe_chassis(

@@ -11,14 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from .cms_options import ZONES
-from .heartbeats import ChassisRow, PrivateRow, describe_chassis
-
-TABLES = {
-    "Chassis": ["name", "hostname", "other_config", "external_ids", "transport_zones"],
-    "Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"],
-    "Encap": ["chassis_name", "type", "ip"],
-    "SB_Global": ["nb_cfg"],
-}
+from .heartbeats import describe_chassis
+from .southbound_rows import Tables, chassis_rows, last_heartbeat, private_rows
 
 # What ovn_sync tells of a chassis by the same names.
 _SHARED = (
@@ -34,30 +28,9 @@ _SHARED = (
 )
 
 
-class Row(t.Protocol):
-    """A row of any of TABLES: attributes are its columns."""
-
-    def __getattr__(self, column: str) -> t.Any: ...
-
-
-def list_chassis(rows: t.Callable[[str], t.Iterable[Row]]) -> list[dict[str, t.Any]]:
-    """One dictionary per chassis, by name; `rows(table)` gives the rows of a table."""
-    encapsulations: dict[str, list[tuple[str, str]]] = {}
-    for row in rows("Encap"):
-        encapsulations.setdefault(row.chassis_name, []).append((row.type, row.ip))
-    chassis = {
-        row.name: ChassisRow(
-            name=row.name,
-            hostname=row.hostname,
-            encapsulations=tuple(encapsulations.get(row.name, ())),
-            # Before OVN 22.09 the settings were copied to external_ids only.
-            settings={**row.external_ids, **row.other_config},
-            transport_zones=tuple(row.transport_zones),
-        )
-        for row in rows("Chassis")
-    }
-    private = [PrivateRow(row.name, row.nb_cfg, row.nb_cfg_timestamp) for row in rows("Chassis_Private")]
-    wanted = next((row.nb_cfg for row in rows("SB_Global")), 0)
+def list_chassis(tables: Tables) -> list[dict[str, t.Any]]:
+    """Return one dictionary per chassis, sorted by name."""
+    chassis = chassis_rows(tables)
     return [
         {
             **{key: entry[key] for key in _SHARED},
@@ -65,7 +38,7 @@ def list_chassis(rows: t.Callable[[str], t.Iterable[Row]]) -> list[dict[str, t.A
             "other_config": chassis[entry["name"]].settings,
             "current": entry["alive"],
         }
-        for entry in describe_chassis(chassis.values(), private, wanted)
+        for entry in describe_chassis(chassis.values(), private_rows(tables).values(), last_heartbeat(tables))
         if entry["registered"]
     ]
 

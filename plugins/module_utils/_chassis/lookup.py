@@ -13,43 +13,68 @@ import zlib
 
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Unreachable
+from .._errors import Conflict, InvalidInput, OvnError, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
-from .cms_options import owner_in
-from .external_ids import CMS_OPTIONS
-from .registration import Me, Registered
+from .registration import LocalChassis
+from .southbound_rows import (
+    IDENTITY,
+    ChassisRow,
+    Columns,
+    Condition,
+    chassis_and_address_owners,
+    conditions_of,
+    select_operations,
+)
 
 _ANSWER = t.TypeVar("_ANSWER")
 
 
-def look_up(me: Me, endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> list[Registered]:
-    """Our chassis if it is there, and the owners of our addresses (their host names are not asked for)."""
-    selects = [_select("Chassis", ["name", "hostname", "other_config"], ["name", "==", me.name])]
-    conditions = [["chassis_name", "==", me.name], *(["ip", "==", ip] for ip in sorted(me.addresses))]
-    selects += [_select("Encap", ["chassis_name", "type", "ip"], condition) for condition in conditions]
+def look_up(
+    local: LocalChassis, endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
+) -> list[ChassisRow]:
+    """Return our chassis if it is there, and the owners of our addresses (their host names are not asked for)."""
 
-    def ask(connection: Connection) -> list[Registered]:
-        chassis, *encapsulations = transact(connection, DATABASE_NAMES["southbound"], selects)
-        return _registered(me, chassis["rows"], [row for answer in encapsulations for row in answer["rows"]])
+    def ask(connection: Connection) -> list[ChassisRow]:
+        tables = read_rows(connection, conditions_of(local.name, local.addresses), IDENTITY)
+        return chassis_and_address_owners(lambda table: tables[table], local.name)
 
-    # Hundreds of nodes that start at once must not all ask the first member.
-    start = zlib.crc32(me.name.encode()) % max(1, len(endpoints))
-    return ask_any([*endpoints[start:], *endpoints[:start]], tls, deadline, ask)
+    return ask_any(spread(endpoints, local.name), tls, deadline, ask)
+
+
+def spread(endpoints: t.Sequence[Endpoint], name: str) -> list[Endpoint]:
+    """Return the endpoints in an order of this chassis' own: hundreds that start at once must not all ask the first member."""
+    start = zlib.crc32(name.encode()) % max(1, len(endpoints))
+    return [*endpoints[start:], *endpoints[:start]]
+
+
+def read_rows(
+    connection: Connection, conditions: t.Mapping[str, t.Sequence[Condition]], columns: Columns
+) -> dict[str, list[dict[str, t.Any]]]:
+    """Return the rows that meet a condition of their table, decoded; one that meets several comes several times.
+
+    It is one request, so one state of the database.
+    """
+    operations = select_operations(conditions, columns)
+    tables: dict[str, list[dict[str, t.Any]]] = {table: [] for table in columns}
+    for operation, answer in zip(operations, transact(connection, DATABASE_NAMES["southbound"], operations)):
+        rows = ({column: decode(value) for column, value in row.items()} for row in answer["rows"])
+        tables[operation["table"]] += rows
+    return tables
 
 
 def ask_any(
     endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline, ask: t.Callable[[Connection], _ANSWER]
 ) -> _ANSWER:
-    """What the first member answers that answers at all."""
+    """Return what the first member answers that answers at all. A conflict is an answer, too."""
     errors: list[OvnError] = []
     for endpoint in endpoints:
         try:
             with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
                 return ask(connection)
-        except InvalidInput:
+        except (InvalidInput, Conflict):
             raise
         except OvnError as e:
             errors.append(e)
@@ -57,20 +82,3 @@ def ask_any(
         raise errors[0]
     reasons = " ".join(map(str, errors)) or "No endpoint is given."
     raise (type(errors[0]) if errors else Unreachable)(f"No server of the Southbound database can be used. {reasons}")
-
-
-def _select(table: str, columns: list[str], condition: list[t.Any]) -> dict[str, t.Any]:
-    return {"op": "select", "table": table, "where": [condition], "columns": columns}
-
-
-def _registered(me: Me, chassis: list[dict[str, t.Any]], encapsulations: list[dict[str, t.Any]]) -> list[Registered]:
-    found: dict[str, set[tuple[str, str]]] = {}
-    for row in encapsulations:
-        found.setdefault(row["chassis_name"], set()).add((decode(row["type"]), row["ip"]))
-    hostnames = {row["name"]: row["hostname"] for row in chassis}
-    owners = {row["name"]: owner_in(decode(row["other_config"]).get(CMS_OPTIONS, "")) for row in chassis}
-    names = {*hostnames, *(found.keys() - {me.name})}
-    return [
-        Registered(name, hostnames.get(name, ""), frozenset(found.get(name, ())), owners.get(name, ""))
-        for name in sorted(names)
-    ]

@@ -10,70 +10,54 @@ from __future__ import annotations
 
 import typing as t
 
-if t.TYPE_CHECKING:
-    Encapsulation = tuple[str, str]  # (type, ip)
-else:  # Python 3.8 in a pod cannot evaluate it
-    Encapsulation = tuple
+from .southbound_rows import ChassisRow, Encapsulation
 
 
-class Registered(t.NamedTuple):
-    """One chassis of the Southbound database."""
+class LocalChassis(t.NamedTuple):
+    """The chassis of this host, as its own settings say it."""
 
     name: str
     hostname: str
     encapsulations: frozenset[Encapsulation]
-    owner: str = ""  # the Kubernetes cluster that it is of
+    owner: str = ""  # the Kubernetes cluster that it belongs to
 
     @property
     def addresses(self) -> frozenset[str]:
         return frozenset(ip for _kind, ip in self.encapsulations)
 
 
-class Me(t.NamedTuple):
-    """The chassis that this task makes."""
-
-    name: str
-    hostname: str
-    encapsulations: frozenset[Encapsulation]
-    owner: str = ""
-
-    @property
-    def addresses(self) -> frozenset[str]:
-        return frozenset(ip for _kind, ip in self.encapsulations)
-
-
-def duplicate_id(me: Me, chassis: t.Iterable[Registered]) -> str | None:
-    """Why `me` looks like a second machine with the same system id; None if it does not.
+def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
+    """Return why `local` looks like a second machine with the same system id; None if it does not.
 
     The same host may get a new address or a new name, but not both at once: then it cannot be told from another machine. Nodes of two Kubernetes
     clusters may have the same name; they are told apart by their clusters.
     """
     for other in chassis:
         addresses = other.addresses
-        if other.name != me.name or addresses & me.addresses:
+        if other.name != local.name or addresses & local.addresses:
             continue
-        if other.owner and me.owner and other.owner != me.owner:
+        if other.owner and local.owner and other.owner != local.owner:
             return (
                 f'The Southbound database already has a chassis "{other.name}" of another Kubernetes cluster with address '
-                f"{', '.join(sorted(addresses)) or '(none)'}; this node has {', '.join(sorted(me.addresses)) or '(none)'}. "
-                "Two nodes with one system id take each other's ports away without end. Give this Node another name with the annotation "
+                f"{', '.join(sorted(addresses)) or '(none)'}; this node has {', '.join(sorted(local.addresses)) or '(none)'}. "
+                "Two nodes with one system id keep claiming each other's ports. Give this Node another name with the annotation "
                 f"ovn.c5c3.io/system-id. If that chassis is gone for good, run `ovn-sbctl chassis-del {other.name}`."
             )
-        if other.hostname != me.hostname:
+        if other.hostname != local.hostname:
             return (
                 f'The Southbound database already has a chassis "{other.name}" of host {other.hostname or "(no name)"} with address '
-                f"{', '.join(sorted(addresses)) or '(none)'}; this host is {me.hostname} with {', '.join(sorted(me.addresses)) or '(none)'}. "
-                "Two hosts with one system_id take each other's ports away without end. Give this host a system_id of its own. "
+                f"{', '.join(sorted(addresses)) or '(none)'}; this host is {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
+                "Two hosts with one system_id keep claiming each other's ports. Give this host a system_id of its own. "
                 f"If it replaces that host, run `ovn-sbctl chassis-del {other.name}` when that host is off for good, or set allow_takeover: true."
             )
     return None
 
 
-def address_conflict(me: Me, chassis: t.Iterable[Registered]) -> str | None:
-    """Which other chassis has one of our tunnel addresses; None if none has."""
+def address_conflict(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
+    """Return which other chassis has one of our tunnel addresses; None if none has."""
     for other in chassis:
         for kind, ip in sorted(other.encapsulations):
-            if other.name != me.name and ip in me.addresses:
+            if other.name != local.name and ip in local.addresses:
                 return (
                     f'Encapsulation address {ip} ({kind}) belongs to chassis "{other.name}" in the Southbound database. '
                     "Give this host an address of its own. If that chassis is gone for good or is an old name of this host, "
@@ -82,17 +66,33 @@ def address_conflict(me: Me, chassis: t.Iterable[Registered]) -> str | None:
     return None
 
 
-def unregistered(me: Me, chassis: t.Iterable[Registered]) -> str | None:
-    """What the Southbound row still lacks; None if the chassis is registered as wanted."""
+def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:
+    """Return why `row`, which has our name, belongs to another host; None if it is ours.
+
+    A mark of ownership decides first. Without one, the same host name or a common tunnel address proves that it is this host.
+    """
+    if row.owner and row.owner != local.owner:
+        owner = f'Kubernetes cluster "{row.owner}"'
+    elif row.hostname == local.hostname or row.addresses & local.addresses:
+        return None
+    else:
+        owner = f"host {row.hostname or '(no name)'} with address {', '.join(sorted(row.addresses)) or '(none)'}"
+    return (
+        f'Chassis "{row.name}" of the Southbound database belongs to {owner}; '
+        f"this host is {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
+        f"Give the system_id of this host. If that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
+    )
+
+
+def unregistered(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
+    """Return what the Southbound row still lacks; None if the chassis is registered as desired."""
     for other in chassis:
-        if other.name == me.name:
-            if other.encapsulations == me.encapsulations:
+        if other.name == local.name:
+            if other.encapsulations == local.encapsulations:
                 return None
-            return (
-                f"its row has the encapsulations {_shown(other.encapsulations)} instead of {_shown(me.encapsulations)}"
-            )
+            return f"its row has the encapsulations {_format(other.encapsulations)} instead of {_format(local.encapsulations)}"
     return "it has no row there"
 
 
-def _shown(encapsulations: frozenset[Encapsulation]) -> str:
+def _format(encapsulations: frozenset[Encapsulation]) -> str:
     return ", ".join(f"{kind} {ip}" for kind, ip in sorted(encapsulations)) or "(none)"

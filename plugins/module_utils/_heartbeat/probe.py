@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._chassis.heartbeats import ChassisRow, PrivateRow, RollCall, describe_chassis, late_names
+from .._chassis.heartbeats import RollCall, describe_chassis, late_names
+from .._chassis.southbound_rows import DETAILS, chassis_rows, last_heartbeat, private_rows
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
@@ -21,12 +22,7 @@ from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
-_SOUTHBOUND = {
-    "SB_Global": ["nb_cfg", "options"],
-    "Chassis": ["name", "hostname", "encaps", "other_config", "external_ids", "transport_zones", "nb_cfg"],
-    "Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"],
-    "Encap": ["type", "ip"],
-}
+_SOUTHBOUND = {**DETAILS, "SB_Global": ["nb_cfg", "options"]}
 
 
 class Heartbeat:
@@ -54,26 +50,12 @@ class Heartbeat:
         return rows[0]
 
     def _sb_nb_cfg(self) -> int:
-        return max((row.nb_cfg for row in self.sb.rows("SB_Global")), default=0)
+        return last_heartbeat(self.sb.rows)
 
     def _entries(self, expected: int | None) -> list[dict[str, t.Any]]:
-        chassis = [
-            ChassisRow(
-                name=row.name,
-                hostname=row.hostname,
-                encapsulations=tuple((encap.type, encap.ip) for encap in row.encaps),
-                settings={**row.external_ids, **row.other_config},
-                transport_zones=tuple(row.transport_zones),
-                nb_cfg=row.nb_cfg,
-            )
-            for row in self.sb.rows("Chassis")
-        ]
-        private = None
-        if ("Chassis_Private", "name") not in self.sb.missing:
-            private = [
-                PrivateRow(row.name, row.nb_cfg, row.nb_cfg_timestamp) for row in self.sb.rows("Chassis_Private")
-            ]
-        return describe_chassis(chassis, private, expected)
+        has_private = ("Chassis_Private", "name") not in self.sb.missing
+        private = private_rows(self.sb.rows).values() if has_private else None
+        return describe_chassis(chassis_rows(self.sb.rows).values(), private, expected)
 
     def _roll_call(self, expected: int) -> RollCall:
         rows: dict[str, t.Any] = {}  # names to UUIDs: a row object would outlive its row

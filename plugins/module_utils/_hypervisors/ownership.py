@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._chassis.registration import Registered
+from .._chassis.southbound_rows import ChassisRow
 
 if t.TYPE_CHECKING:
     from .settings import Chassis
@@ -23,7 +23,7 @@ class Ours(t.NamedTuple):
     owner: str
     addresses: t.Mapping[str, t.Collection[str]]
 
-    def judge(self, node: str, row: Registered) -> t.Literal["ours", "theirs", "doubtful"]:
+    def judge(self, node: str, row: ChassisRow) -> t.Literal["ours", "theirs", "doubtful"]:
         """`theirs` is proven as well: the row names another cluster."""
         if row.owner:
             return "ours" if row.owner == self.owner else "theirs"
@@ -70,7 +70,7 @@ def clashes(
     return problems
 
 
-def _same_name(one: Chassis, row: Registered) -> str:
+def _same_name(one: Chassis, row: ChassisRow) -> str:
     return (
         f'The Southbound database already has a chassis "{row.name}" of host {row.hostname or "(no name)"} with address {shown(row)}, which is not known to '
         f"be Node {one.node.name} of this cluster ({', '.join(one.ips or ()) or 'its address is not known yet'}). "
@@ -79,5 +79,5 @@ def _same_name(one: Chassis, row: Registered) -> str:
     )
 
 
-def shown(row: Registered) -> str:
+def shown(row: ChassisRow) -> str:
     return ", ".join(sorted(row.addresses)) or "(none)"

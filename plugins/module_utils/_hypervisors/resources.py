@@ -118,8 +118,8 @@ def address_of(chassis: Chassis, live: Object | None, registry: Registry | None)
     if chassis.ips:
         return chassis.ips[0]
     found = ((live or {}).get("spec") or {}).get("encapsulation") or {}
-    told = registry.told(chassis) if registry else None
-    return told or t.cast("str | None", found.get("ip"))
+    registered = registry.registered_address(chassis) if registry else None
+    return registered or t.cast("str | None", found.get("ip"))
 
 
 def _mapping(mapping: Settings) -> Object:

@@ -11,14 +11,22 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._chassis.cms_options import owner_in
-from .._chassis.external_ids import CMS_OPTIONS
 from .._chassis.lookup import ask_any
-from .._chassis.registration import Me, Registered, unregistered
+from .._chassis.registration import LocalChassis, unregistered
+from .._chassis.southbound_rows import (
+    HEARTBEAT,
+    IDENTITY,
+    ChassisRow,
+    PrivateRow,
+    chassis_rows,
+    delete_operations,
+    last_heartbeat,
+    private_rows,
+)
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.rows import Operation, select, write
+from .._ovsdb.rows import select, write
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 
@@ -26,24 +34,13 @@ if t.TYPE_CHECKING:
     from .settings import Chassis
 
 _DATABASE = DATABASE_NAMES["southbound"]
-_TABLES = {
-    "Chassis": ["name", "hostname", "other_config"],
-    "Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"],
-    "Encap": ["chassis_name", "type", "ip"],
-    "SB_Global": ["nb_cfg"],
-}
-# Rows that belong to a chassis, and the column with its name.
-_OF_CHASSIS = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_name"}
 
 
 class Registry(t.NamedTuple):
-    """What the Southbound database knows of its chassis. `answers`: name to (nb_cfg, milliseconds since 1970).
+    """What the Southbound database knows of its chassis, by name. `owner` is what the rows of this cluster carry."""
 
-    `owner` is what the rows of this cluster carry.
-    """
-
-    chassis: t.Mapping[str, Registered]
-    answers: t.Mapping[str, tuple[int, int]]
+    chassis: t.Mapping[str, ChassisRow]
+    answers: t.Mapping[str, PrivateRow]
     nb_cfg: int
     owner: str = ""
 
@@ -57,54 +54,41 @@ class Registry(t.NamedTuple):
                 return "its row is of another host" if row.owner else "its row is not marked as ours yet"
             return None if row.encapsulations else "its row has no encapsulation"
         wanted = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
-        return unregistered(Me(chassis.system_id, chassis.hostname, wanted), [row])
+        return unregistered(LocalChassis(chassis.system_id, chassis.hostname, wanted), [row])
 
-    def told(self, chassis: Chassis) -> str | None:
-        """A tunnel end that only the node knows; a namesake does not tell it."""
+    def registered_address(self, chassis: Chassis) -> str | None:
+        """Return the tunnel end that the node has registered, which may be all that is known of it; None for a namesake's row."""
         row = self.chassis.get(chassis.system_id)
         return min(row.addresses, default=None) if row and row.owner == self.owner else None
 
     def alive(self, name: str) -> bool:
         """Whether it has answered the last heartbeat."""
-        return self.answers.get(name, (-1, 0))[0] >= self.nb_cfg
+        answer = self.answers.get(name)
+        return answer is not None and answer.nb_cfg >= self.nb_cfg
 
     def heartbeat(self, name: str) -> datetime.datetime | None:
-        milliseconds = self.answers.get(name, (0, 0))[1]
+        milliseconds = self.answers.get(name, PrivateRow(name)).timestamp
         return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc) if milliseconds > 0 else None
 
 
 def read_registry(endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> Registry:
-    return ask_any(endpoints, tls, deadline, lambda connection: registry_of(select(connection, _DATABASE, _TABLES)))
+    columns = {**IDENTITY, **HEARTBEAT}
+    return ask_any(endpoints, tls, deadline, lambda connection: registry_of(select(connection, _DATABASE, columns)))
 
 
 def registry_of(tables: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]) -> Registry:
-    """The rows of all tables as one picture."""
-    encapsulations: dict[str, set[tuple[str, str]]] = {}
-    for row in tables["Encap"]:
-        encapsulations.setdefault(row["chassis_name"], set()).add((row["type"], row["ip"]))
-    chassis = {
-        row["name"]: Registered(
-            row["name"], row["hostname"], frozenset(encapsulations.get(row["name"], ())), _owner(row)
-        )
-        for row in tables["Chassis"]
-    }
-    answers = {row["name"]: (row["nb_cfg"], row["nb_cfg_timestamp"]) for row in tables["Chassis_Private"]}
-    return Registry(chassis, answers, max((row["nb_cfg"] for row in tables["SB_Global"]), default=0))
+    """Return what the rows of all tables say together."""
 
+    def rows(table: str) -> t.Sequence[t.Mapping[str, t.Any]]:
+        return tables[table]
 
-def _owner(row: t.Mapping[str, t.Any]) -> str:
-    return owner_in((row.get("other_config") or {}).get(CMS_OPTIONS, ""))
+    return Registry(chassis_rows(rows), private_rows(rows), last_heartbeat(rows))
 
 
 def delete_chassis(names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
-    """As `ovn-sbctl chassis-del`, for all of them in one transaction. Their ovn-controller has to be gone, or it comes back at once."""
-    operations: list[Operation] = [
-        {"op": "delete", "table": table, "where": [[column, "==", name]]}
-        for name in names
-        for table, column in _OF_CHASSIS.items()
-    ]
+    """Delete all rows of these chassis in one transaction. Their ovn-controller has to be gone, or it comes back at once."""
 
     def ask(connection: Connection) -> None:
-        write(connection, _DATABASE, operations, "c5c3.ovn.ovn_hypervisors")
+        write(connection, _DATABASE, delete_operations(names), "c5c3.ovn.ovn_hypervisors")
 
     ask_any(endpoints, tls, deadline, ask)

@@ -5,19 +5,22 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.heartbeats import (
-    ChassisRow,
-    PrivateRow,
     RollCall,
     describe_chassis,
     late_names,
     parse_bridge_mappings,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import ChassisRow, PrivateRow
 
 
 def row(name: str, **settings: str) -> ChassisRow:
     settings = {key.replace("_", "-"): value for key, value in settings.items()}
     return ChassisRow(
-        name, f"{name}.example.com", (("vxlan", "192.0.2.1"), ("geneve", "192.0.2.1")), settings, ("z2", "z1")
+        name,
+        f"{name}.example.com",
+        frozenset({("vxlan", "192.0.2.1"), ("geneve", "192.0.2.1")}),
+        settings,
+        ("z2", "z1"),
     )
 
 
@@ -30,7 +33,7 @@ CASES: list[tuple[str, list[ChassisRow], list[PrivateRow] | None, int | None, di
     ("a left-over is late", [], [PrivateRow("a", 5, 1)], 5, {"a": False}, ["a"]),
     ("another zone never answers", [row("a", is_remote="true")], [], 5, {"a": False}, []),
     ("nobody can tell", [row("a")], [PrivateRow("a", 0, 0)], None, {"a": None}, []),
-    ("an old version answers in its own row", [ChassisRow("a", "a", (), {}, (), 5)], None, 5, {"a": True}, []),
+    ("an old version answers in its own row", [ChassisRow("a", "a", nb_cfg=5)], None, 5, {"a": True}, []),
 ]  # fmt: skip
 
 

@@ -3,18 +3,20 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import (
-    Me,
-    Registered,
+    LocalChassis,
     address_conflict,
     duplicate_id,
+    foreign_row,
     unregistered,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import ChassisRow
 
-ME = Me("c1", "host1", frozenset({("geneve", "192.0.2.1"), ("vxlan", "192.0.2.1")}))
+LOCAL = LocalChassis("c1", "host1", frozenset({("geneve", "192.0.2.1"), ("vxlan", "192.0.2.1")}))
 
 
-def registered(name: str, hostname: str, *ips: str) -> Registered:
-    return Registered(name, hostname, frozenset(("geneve", ip) for ip in ips))
+def registered(name: str, hostname: str, *ips: str, owner: str = "") -> ChassisRow:
+    settings = {"ovn-cms-options": f"a,c5c3-ovn-owner={owner}"} if owner else {}
+    return ChassisRow(name, hostname, frozenset(("geneve", ip) for ip in ips), settings)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +30,8 @@ def registered(name: str, hostname: str, *ips: str) -> Registered:
         pytest.param(registered("c2", "host2", "192.0.2.2"), False, id="another chassis"),
     ],
 )
-def test_duplicate_id(other: Registered, duplicate: bool) -> None:
-    reason = duplicate_id(ME, [other])
+def test_duplicate_id(other: ChassisRow, duplicate: bool) -> None:
+    reason = duplicate_id(LOCAL, [other])
     assert bool(reason) is duplicate
     if reason:
         assert "host2" in reason
@@ -47,7 +49,7 @@ def test_duplicate_id(other: Registered, duplicate: bool) -> None:
     ],
 )
 def test_duplicate_id_of_two_clusters(mine: str, theirs: str, ip: str, duplicate: bool) -> None:
-    reason = duplicate_id(ME._replace(owner=mine), [registered("c1", "host1", ip)._replace(owner=theirs)])
+    reason = duplicate_id(LOCAL._replace(owner=mine), [registered("c1", "host1", ip, owner=theirs)])
     assert bool(reason) is duplicate
     assert not reason or "another Kubernetes cluster" in reason
 
@@ -60,8 +62,8 @@ def test_duplicate_id_of_two_clusters(mine: str, theirs: str, ip: str, duplicate
         pytest.param(registered("c2", "", "192.0.2.11"), False, id="a longer address"),
     ],
 )
-def test_address_conflict(other: Registered, conflict: bool) -> None:
-    reason = address_conflict(ME, [other])
+def test_address_conflict(other: ChassisRow, conflict: bool) -> None:
+    reason = address_conflict(LOCAL, [other])
     assert bool(reason) is conflict
     if reason:
         assert "192.0.2.1" in reason
@@ -69,8 +71,39 @@ def test_address_conflict(other: Registered, conflict: bool) -> None:
 
 
 def test_unregistered_tells_what_is_missing() -> None:
-    assert unregistered(ME, []) == "it has no row there"
+    assert unregistered(LOCAL, []) == "it has no row there"
     assert "geneve 192.0.2.9 instead of geneve 192.0.2.1, vxlan 192.0.2.1" in str(
-        unregistered(ME, [registered("c1", "host1", "192.0.2.9")])
+        unregistered(LOCAL, [registered("c1", "host1", "192.0.2.9")])
     )
-    assert unregistered(ME, [Registered("c1", "host1", ME.encapsulations)]) is None
+    assert unregistered(LOCAL, [ChassisRow("c1", "host1", LOCAL.encapsulations)]) is None
+
+
+@pytest.mark.parametrize(
+    ("mine", "row", "words"),
+    [
+        pytest.param("", registered("c1", "host1", "192.0.2.1"), None, id="our row"),
+        pytest.param("", registered("c1", "host1", "192.0.2.9"), None, id="our row with an old address"),
+        pytest.param("", registered("c1", "host1"), None, id="our row without an encapsulation"),
+        pytest.param("", registered("c1", "old-name", "192.0.2.1"), None, id="our row with an old host name"),
+        pytest.param("a", registered("c1", "host1", "192.0.2.1", owner="a"), None, id="our row in our cluster"),
+        pytest.param(
+            "", registered("c1", "host2", "192.0.2.2"), "host host2 with address 192.0.2.2", id="another host"
+        ),
+        pytest.param("", registered("c1", ""), "host (no name) with address (none)", id="a host that says nothing"),
+        pytest.param(
+            "", registered("c1", "host1", "192.0.2.1", owner="b"), 'cluster "b"', id="a node of a Kubernetes cluster"
+        ),
+        pytest.param(
+            "a", registered("c1", "host1", "192.0.2.1", owner="b"), 'cluster "b"', id="a node of another cluster"
+        ),
+        pytest.param(
+            "a", registered("c1", "host2", "192.0.2.2", owner="a"), "host host2", id="another node of our cluster"
+        ),
+    ],
+)
+def test_whose_row_it_is(mine: str, row: ChassisRow, words: str | None) -> None:
+    reason = foreign_row(LOCAL._replace(owner=mine), row)
+    assert (reason is None) is (words is None)
+    if reason and words:
+        assert words in reason
+        assert "chassis-del c1" in reason

@@ -7,12 +7,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import Me
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound import Southbound
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 
-ME = Me("c1", "host1", frozenset({("geneve", "192.0.2.1")}))
+LOCAL = LocalChassis("c1", "host1", frozenset({("geneve", "192.0.2.1")}))
 
 
 class FakeSession:
@@ -41,7 +41,7 @@ class FakeSession:
 )
 def test_why_a_chassis_does_not_register(encaps: list[dict[str, str]], words: str) -> None:
     southbound = Southbound.__new__(Southbound)
-    southbound.me = ME
+    southbound.local = LOCAL
     southbound.session = t.cast("t.Any", FakeSession(Encap=encaps))
     with pytest.raises(TimedOut, match=words):
         southbound.wait_registered(Deadline(60))

@@ -78,7 +78,7 @@ def test_nobody_owns_anything_before_the_first_run() -> None:
     ("ours", "found"),
     [pytest.param(OURS, {"n3": "n3"}, id="only our own"), pytest.param(Ours("", {}), {}, id="the first run")],
 )
-def test_strays(ours: Ours, found: dict[str, str]) -> None:
+def test_orphaned_chassis(ours: Ours, found: dict[str, str]) -> None:
     rows = registry(("n1", "192.0.2.1", "abc"), ("n2", "192.0.2.2", ""), ("n3", "192.0.2.3", "abc"))
     assert orphaned_chassis(t.cast("t.Any", rows), ours, {"n1"}) == found
     assert orphaned_chassis(None, ours, set()) == {}

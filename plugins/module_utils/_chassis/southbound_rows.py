@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Rows of the Southbound database that belong to a chassis: how they are read, matched and deleted, whoever asks. Pure, and part of the archive for pods.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import typing as t
+
+from .._ovsdb.rows import Operation, as_list
+from .cms_options import owner_in
+from .external_ids import CMS_OPTIONS
+
+if t.TYPE_CHECKING:
+    Encapsulation = tuple[str, str]  # (type, ip)
+    Condition = list[t.Any]  # RFC 7047 section 5.1: [column, function, value]
+    Columns = t.Mapping[str, t.Sequence[str]]  # table: columns
+    Tables = t.Callable[
+        [str], t.Iterable[t.Any]
+    ]  # table: its rows, dictionaries of decoded values or rows of ovs.db.idl
+else:  # Python 3.8 in a pod cannot evaluate it
+    Encapsulation = Condition = Columns = Tables = tuple
+
+# Who a chassis is and where its tunnels end.
+IDENTITY: Columns = {"Chassis": ["name", "hostname", "other_config"], "Encap": ["chassis_name", "type", "ip"]}
+HEARTBEAT: Columns = {"Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"], "SB_Global": ["nb_cfg"]}
+# What a chassis tells of itself. Versions before 20.09 have no Chassis_Private and write nb_cfg to Chassis.
+DETAILS: Columns = {
+    **IDENTITY,
+    **HEARTBEAT,
+    "Chassis": [*IDENTITY["Chassis"], "external_ids", "transport_zones", "nb_cfg"],
+}
+# Tables with rows of a chassis, and the column with its name.
+NAME_COLUMNS = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_name"}
+
+
+@dataclasses.dataclass(frozen=True)
+class ChassisRow:
+    """A row of Chassis with its encapsulations. `nb_cfg` is what a version before 20.09 writes here."""
+
+    name: str
+    hostname: str = ""
+    encapsulations: frozenset[Encapsulation] = frozenset()
+    settings: t.Mapping[str, str] = dataclasses.field(default_factory=dict)  # other_config over external_ids
+    transport_zones: tuple[str, ...] = ()
+    nb_cfg: int = 0
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        return frozenset(ip for _kind, ip in self.encapsulations)
+
+    @property
+    def owner(self) -> str:
+        """The Kubernetes cluster that the chassis belongs to; empty for a machine."""
+        return owner_in(self.settings.get(CMS_OPTIONS, ""))
+
+
+@dataclasses.dataclass(frozen=True)
+class PrivateRow:
+    """A row of Chassis_Private: the answer to a heartbeat."""
+
+    name: str
+    nb_cfg: int = 0
+    timestamp: int = 0  # milliseconds since 1970 by the chassis' own clock
+
+
+def _value(row: t.Any, column: str, default: t.Any) -> t.Any:
+    """Return a column of a dictionary or of a row of ovs.db.idl; `default` if it was not asked for or the schema lacks it."""
+    if isinstance(row, collections.abc.Mapping):
+        return row.get(column, default)
+    return getattr(row, column, default)
+
+
+def chassis_rows(tables: Tables) -> dict[str, ChassisRow]:
+    """Return every chassis that has a row in Chassis, by name."""
+    encapsulations = _encapsulations(tables)
+    found = (_chassis_row(row, encapsulations) for row in tables("Chassis"))
+    return {row.name: row for row in found}
+
+
+def chassis_and_address_owners(tables: Tables, name: str) -> list[ChassisRow]:
+    """Return chassis `name` if it is registered, and every other chassis that has a row in Encap, sorted by name.
+
+    `tables` may hold only the rows that meet `conditions_of`: then others have no row in Chassis, and their host names are unknown.
+    """
+    registered = chassis_rows(tables)
+    encapsulations = _encapsulations(tables)
+    others = {other: ChassisRow(other, encapsulations=frozenset(encapsulations[other])) for other in encapsulations}
+    others.pop(name, None)
+    return [row for _name, row in sorted({**others, **registered}.items())]
+
+
+def private_rows(tables: Tables) -> dict[str, PrivateRow]:
+    """Return the rows of Chassis_Private by name, those without a row in Chassis included."""
+    found = (
+        PrivateRow(_value(row, "name", ""), _value(row, "nb_cfg", 0), _value(row, "nb_cfg_timestamp", 0))
+        for row in tables("Chassis_Private")
+    )
+    return {row.name: row for row in found}
+
+
+def last_heartbeat(tables: Tables) -> int:
+    """Return the heartbeat number that northd has passed on to the chassis, 0 before the first one."""
+    return max((_value(row, "nb_cfg", 0) for row in tables("SB_Global")), default=0)
+
+
+def _encapsulations(tables: Tables) -> dict[str, set[Encapsulation]]:
+    found: dict[str, set[Encapsulation]] = {}
+    for row in tables("Encap"):
+        found.setdefault(_value(row, "chassis_name", ""), set()).add((_value(row, "type", ""), _value(row, "ip", "")))
+    return found
+
+
+def _chassis_row(row: t.Any, encapsulations: t.Mapping[str, set[Encapsulation]]) -> ChassisRow:
+    name = _value(row, "name", "")
+    return ChassisRow(
+        name=name,
+        hostname=_value(row, "hostname", ""),
+        encapsulations=frozenset(encapsulations.get(name, ())),
+        # Before OVN 22.09 the settings were copied to external_ids only.
+        settings={**_value(row, "external_ids", {}), **_value(row, "other_config", {})},
+        transport_zones=tuple(as_list(_value(row, "transport_zones", []))),
+        nb_cfg=_value(row, "nb_cfg", 0),
+    )
+
+
+def conditions_of(name: str, addresses: t.Iterable[str] = ()) -> dict[str, list[Condition]]:
+    """Return what the rows of chassis `name`, and Encap rows with one of `addresses`, meet: one of the conditions of their table."""
+    conditions: dict[str, list[Condition]] = {table: [[column, "==", name]] for table, column in NAME_COLUMNS.items()}
+    conditions["Encap"] += [["ip", "==", ip] for ip in sorted(addresses)]
+    return conditions
+
+
+def select_operations(conditions: t.Mapping[str, t.Sequence[Condition]], columns: Columns) -> list[Operation]:
+    """Return one select for each condition of the tables in `columns`."""
+    return [
+        {"op": "select", "table": table, "where": [condition], "columns": list(names)}
+        for table, names in columns.items()
+        for condition in conditions[table]
+    ]
+
+
+def delete_operations(names: t.Iterable[str]) -> list[Operation]:
+    """Return what deletes all rows of these chassis, as `ovn-sbctl chassis-del` does, and also what is left without a row in Chassis."""
+    return [
+        {"op": "delete", "table": table, "where": [[column, "==", name]]}
+        for name in names
+        for table, column in NAME_COLUMNS.items()
+    ]
+
+
+def expect_chassis(name: str, rows: t.Sequence[t.Mapping[str, t.Any]]) -> Operation:
+    """Return the guard of a deletion: the rest happens only if Chassis still has these rows (decoded `_uuid` and `hostname`) of that name."""
+    return {
+        "op": "wait",
+        "timeout": 0,
+        "table": "Chassis",
+        "where": [["name", "==", name]],
+        "columns": ["_uuid", "hostname"],
+        "until": "==",
+        "rows": [{"_uuid": ["uuid", row["_uuid"]], "hostname": row["hostname"]} for row in rows],
+    }
