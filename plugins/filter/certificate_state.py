@@ -117,7 +117,7 @@ def certificate_state(
             "certificate_state needs the Python library cryptography on the control node. Install it."
         )
     data = data or {}
-    contents = installed.Contents(
+    contents = installed.InstalledFiles(
         private_key=_decoded(data, "tls.key"),
         certificate=_decoded(data, "tls.crt"),
         ca_bundle=_decoded(data, "ca.crt"),

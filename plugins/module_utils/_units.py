@@ -45,7 +45,7 @@ class Unit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class DesiredUnit:
     """The declared state of one unit; None leaves that part alone."""
 
     name: str
@@ -75,12 +75,12 @@ def parse_show(text: str) -> list[Unit]:
     return units
 
 
-def running_masked(wanted: list[Wanted], units: dict[str, Unit]) -> list[str]:
+def running_masked(wanted: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
     """Units that are to be masked, but have a process now."""
     return [w.name for w in wanted if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
 
 
-def commands(wanted: Wanted, unit: Unit) -> list[str]:
+def commands(wanted: DesiredUnit, unit: Unit) -> list[str]:
     """The systemctl verbs that lead to the declared state, in order."""
     verbs = []
     if wanted.masked:

@@ -265,11 +265,11 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._control_plane.absent import kept, remove
 from ..module_utils._control_plane.control_plane import ControlPlane
-from ..module_utils._control_plane.desired import wanted_from
-from ..module_utils._control_plane.observed_state import look
+from ..module_utils._control_plane.desired import desired_from_params
+from ..module_utils._control_plane.observed_state import read_state
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._kubernetes.apply import Done, diff_of, listed, merged
+from ..module_utils._kubernetes.apply import ObjectChange, diff_of, listed, merged
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
@@ -281,8 +281,8 @@ def _place(params: dict[str, t.Any]) -> tuple[str, str]:
 
 def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
-    live = look(cluster, *_place(params))
-    plane = ControlPlane(cluster, wanted_from(params, live.resource), live, check_mode=module.check_mode)
+    live = read_state(cluster, *_place(params))
+    plane = ControlPlane(cluster, desired_from_params(params, live.resource), live, check_mode=module.check_mode)
     try:
         plane.present()
     except OvnError as e:
@@ -305,7 +305,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     name, namespace = _place(params)
-    done: list[Done] = []
+    done: list[ObjectChange] = []
     try:
         remove(
             cluster,
@@ -320,7 +320,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     except OvnError as e:
         e.details.update(objects=listed(merged(done)), changed=bool(done))
         raise
-    left = [] if params["delete_data"] else kept(look(cluster, name, namespace))
+    left = [] if params["delete_data"] else kept(read_state(cluster, name, namespace))
     return {"changed": bool(done), "objects": listed(merged(done)), "cluster": {}, "kept": left, "diff": diff_of(done)}
 
 

@@ -86,7 +86,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._api.names import API_VERSION
 from ..module_utils._api.spec import parse_spec
-from ..module_utils._control_plane.endpoints import Endpoints, Place, find_endpoints
+from ..module_utils._control_plane.endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from ..module_utils._errors import OvnError, Refused
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
 
@@ -106,7 +106,7 @@ def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], Non
         empty = Endpoints().as_dict()
         return {"exists": False, "endpoints": empty, "cluster": {}, "tls_secret": "", "ca_certificate": ""}
     spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
-    place = Place(name, namespace, params["cluster_domain"], spec)
+    place = ControlPlaneAddress(name, namespace, params["cluster_domain"], spec)
     before = (resource.get("status") or {}).get("endpoints") or {}
     return {
         "exists": True,

@@ -240,8 +240,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import Absence
-from ..module_utils._hypervisors.desired import wanted_from
-from ..module_utils._hypervisors.observed_state import look
+from ..module_utils._hypervisors.desired import desired_from_params
+from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
 from ..module_utils._kubernetes.apply import diff_of, listed, merged
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
@@ -281,8 +281,8 @@ def _told(run: Hypervisors | Absence) -> list[str]:
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    wanted = wanted_from(module.params, cluster.server)
-    live = look(cluster, wanted.name, wanted.namespace)
+    wanted = desired_from_params(module.params, cluster.server)
+    live = read_state(cluster, wanted.name, wanted.namespace)
     run: Hypervisors | Absence
     if module.params["state"] == "present":
         run = Hypervisors(cluster, wanted, live, check_mode=module.check_mode)

@@ -550,7 +550,7 @@ def examine(params: dict[str, t.Any], source: Source, limit: float | None = None
             )
 
         verdict = judge(samples[-1])
-        if not verdict.passing or len(samples) == _SAMPLES:
+        if not verdict.transient or len(samples) == _SAMPLES:
             if not params["contents"]:
                 return verdict, samples[-1]
             answers = source.read(samples[-1], params["contents_timeout"])

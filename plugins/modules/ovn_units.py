@@ -124,7 +124,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import InvalidInput, OvnError, Refused
 from ..module_utils._pki.files import Ownership, activate, attribute_problem, read, write_pending
-from ..module_utils._units import PROPERTIES, Unit, Wanted, commands, parse_show, running_masked
+from ..module_utils._units import PROPERTIES, DesiredUnit, Unit, commands, parse_show, running_masked
 
 
 def with_process(unit: Unit) -> Unit:
@@ -183,7 +183,9 @@ def write_files(module: AnsibleModule) -> list[dict[str, str]]:
     return diffs
 
 
-def bring(module: AnsibleModule, wanted: list[Wanted], stop_masked: bool) -> tuple[list[str], list[dict[str, str]]]:
+def bring(
+    module: AnsibleModule, wanted: list[DesiredUnit], stop_masked: bool
+) -> tuple[list[str], list[dict[str, str]]]:
     """The systemctl commands, and what changed in files."""
     names = [w.name for w in wanted]
     units = look(module, names) if names else {}
@@ -230,8 +232,8 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        wanted = [Wanted(name, masked=True) for name in module.params["masked"]]
-        wanted += [Wanted(**unit) for unit in module.params["units"]]
+        wanted = [DesiredUnit(name, masked=True) for name in module.params["masked"]]
+        wanted += [DesiredUnit(**unit) for unit in module.params["units"]]
         verbs, diffs = bring(module, wanted, module.params["stop_masked"])
         actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
         diffs.append({"before": "", "after": "".join(f"{verb}\n" for verb in verbs)})

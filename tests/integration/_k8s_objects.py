@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done, Key, converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Key, ObjectChange, converge, live_index
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 Object = dict[str, t.Any]
@@ -115,11 +115,11 @@ def look(cluster: Cluster, namespace: str) -> dict[Key, Object]:
 
 def run(
     cluster: Cluster, namespace: str, desired: list[Object], check_mode: bool = False, **options: t.Any
-) -> list[Done]:
+) -> list[ObjectChange]:
     return converge(cluster, desired, look(cluster, namespace), check_mode=check_mode, **options)
 
 
-def actions(done: t.Iterable[Done]) -> dict[str, str]:
+def actions(done: t.Iterable[ObjectChange]) -> dict[str, str]:
     return {f"{one.kind}/{one.name}": one.action for one in done if one.action != "unchanged"}
 
 

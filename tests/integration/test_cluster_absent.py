@@ -119,14 +119,14 @@ def test_a_removal_that_takes_too_long_tells_what_it_did(plane: ControlPlane) ->
 
 def test_absent_takes_what_a_run_made_a_moment_before(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:
     plane.late()
-    real = lease.RunLease.take
+    real = lease.RunLease.acquire_or_renew
 
     def slow(*arguments: t.Any) -> bool:
-        monkeypatch.setattr(lease.RunLease, "take", real)
+        monkeypatch.setattr(lease.RunLease, "acquire_or_renew", real)
         plane.make("ServiceAccount", "ovn-late", labels=hypervisors())
         return real(*arguments)
 
-    monkeypatch.setattr(lease.RunLease, "take", slow)
+    monkeypatch.setattr(lease.RunLease, "acquire_or_renew", slow)
     assert touched(plane(state="absent"))["ServiceAccount ovn-late"] == "deleted"
     assert not {name for name in plane.ours() if name.startswith("ServiceAccount")}
 

@@ -133,7 +133,7 @@ def test_a_run_that_lost_its_lease_while_it_slept_evicts_nobody(
         monkeypatch.setattr(time, "clock_gettime", lambda which: clock(which) + 1000)
         take(members, *arguments)
 
-    monkeypatch.setattr(PodMembers, "take", sleep)
+    monkeypatch.setattr(PodMembers, "execute", sleep)
     ran: Ran = plane(**options, spec=tagged, may_fail=True)
     assert "Another run took the Lease ovn-run" in ran["msg"]
     assert {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members} == pods

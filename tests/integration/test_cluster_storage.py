@@ -125,7 +125,11 @@ def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
         plane.patch("PersistentVolumeClaim", f"data-ovn-northbound-{index}", grown)
     plane.patch("OVNCluster", "ovn", {"spec": {"northbound": {"storage": {"size": "2Gi"}}}})
     before = plane.get("StatefulSet", "ovn-northbound")
-    owner, name = (control_plane, "words_of_template") if moment == "before the deletion" else (lease.RunLease, "take")
+    owner, name = (
+        (control_plane, "words_of_template")
+        if moment == "before the deletion"
+        else (lease.RunLease, "acquire_or_renew")
+    )
     real = getattr(owner, name)
 
     def slow(*arguments: t.Any) -> t.Any:

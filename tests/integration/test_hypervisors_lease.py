@@ -14,8 +14,14 @@ from conftest import MakeCluster, RunModule, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import Absence
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import Wanted, wanted_from
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import Live, look
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import (
+    DesiredHypervisors,
+    desired_from_params,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import (
+    ObservedHypervisors,
+    read_state,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.removal import Removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.run import Hypervisors as Rollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster
@@ -111,9 +117,11 @@ def test_two_runs_at_the_same_time(hypervisors: Hypervisors) -> None:
     assert holder(hypervisors) is None
 
 
-def looked(hypervisors: Hypervisors) -> tuple[Cluster, Wanted, Live]:
+def looked(hypervisors: Hypervisors) -> tuple[Cluster, DesiredHypervisors, ObservedHypervisors]:
     """As far as a run comes before it takes the Lease."""
-    module = dict.fromkeys((*AUTH_ARG_SPEC, *Wanted._fields, "private_key", "certificate", "ca_certificate"))
+    module = dict.fromkeys(
+        (*AUTH_ARG_SPEC, *DesiredHypervisors._fields, "private_key", "certificate", "ca_certificate")
+    )
     options = {
         "name": "ovn",
         "state": "present",
@@ -123,8 +131,8 @@ def looked(hypervisors: Hypervisors) -> tuple[Cluster, Wanted, Live]:
     times = {"wait": False, "wait_timeout": 5.0, "break_lock": False, "force_conflicts": False}
     place = {"kubeconfig": hypervisors.server.kubeconfig, "namespace": hypervisors.namespace}
     cluster = Cluster({**module, **place})
-    wanted = wanted_from({**module, **place, **options, **times}, cluster.server)
-    return cluster, wanted, look(cluster, wanted.name, wanted.namespace)
+    wanted = desired_from_params({**module, **place, **options, **times}, cluster.server)
+    return cluster, wanted, read_state(cluster, wanted.name, wanted.namespace)
 
 
 def test_a_run_knows_what_another_one_did_before_the_lease_was_taken(hypervisors: Hypervisors) -> None:

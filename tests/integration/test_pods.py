@@ -71,7 +71,7 @@ class World:
             if decided.step.action != "wait":
                 taken.append(f"{decided.step.action} {','.join(decided.step.members)}")
             assert self.record is not None
-            self.members.take(decided.step, self.record, Deadline(30))
+            self.members.execute(decided.step, self.record, Deadline(30))
         raise AssertionError(f"no end: {taken}")
 
     def by_name(self, name: str) -> Member:
@@ -140,7 +140,7 @@ def test_a_launcher_that_refuses_is_not_waited_for(world: World, monkeypatch: py
     world.write(record)
     world.cluster.run("m1")
     with pytest.raises(Refused, match="does not name it as a member"):
-        world.members.take(Step("start", ("m1",), "start"), record, Deadline(20))
+        world.members.execute(Step("start", ("m1",), "start"), record, Deadline(20))
 
 
 def test_a_member_that_cannot_join_is_told(world: World) -> None:
@@ -149,7 +149,7 @@ def test_a_member_that_cannot_join_is_told(world: World) -> None:
     for member in world.launchers[1:]:
         member.kill()
     with pytest.raises(TimedOut, match='did not join its cluster within 4 s: its status is "'):
-        world.members.take(Step("restart", ("m1",), "restart"), world.record, Deadline(4))
+        world.members.execute(Step("restart", ("m1",), "restart"), world.record, Deadline(4))
 
 
 def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
@@ -178,7 +178,7 @@ def test_only_the_leader_kicks(world: World) -> None:
     assert world.record is not None
     follower = next(o for o in world.observe().values() if not o.leader)
     with pytest.raises(Refused, match="leadership moved away"):
-        world.members.take(Step("kick", (follower.member,), "kick", sid=follower.sid), world.record, Deadline(5))
+        world.members.execute(Step("kick", (follower.member,), "kick", sid=follower.sid), world.record, Deadline(5))
 
 
 def test_a_frozen_server_makes_the_member_unknown_after_its_time_to_load(world: World) -> None:

@@ -7,8 +7,8 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members import first_replicas
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, incomplete, next_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.standing import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, Run, Words
 
 from . import events

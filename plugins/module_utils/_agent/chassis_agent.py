@@ -26,7 +26,7 @@ from .._chassis.cms_options import owner_in
 from .._chassis.database import DATABASE, LocalDatabase, missing_devices
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
-from .._chassis.plan import Actual, Plan, diff_of, make_plan, wanted_of
+from .._chassis.plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
 from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
@@ -44,7 +44,7 @@ _WATCHED = ["external_ids", "other_config", "bridges"]
 _IDENTITY = {external_ids.SYSTEM_ID, external_ids.REMOTE, external_ids.ENCAP_TYPE, external_ids.ENCAP_IP}
 
 
-class Place(t.NamedTuple):
+class AgentPaths(t.NamedTuple):
     """Where the agent finds everything, from its environment."""
 
     node: str
@@ -55,7 +55,7 @@ class Place(t.NamedTuple):
     tls: TlsFiles
 
     @classmethod
-    def of(cls, environment: t.Mapping[str, str]) -> Place:
+    def of(cls, environment: t.Mapping[str, str]) -> AgentPaths:
         for key in ("OVN_NODE", "OVN_SETTINGS_DIR", "OVS_RUNDIR", "OVN_RUNDIR"):
             if not environment.get(key):
                 raise InvalidInput(f"{key} is not set. Set it in the environment of this container.")
@@ -92,7 +92,7 @@ class Place(t.NamedTuple):
 class Agent:
     """Brings the node's database to its settings. What others wait for are files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
 
-    def __init__(self, place: Place, log: Log) -> None:
+    def __init__(self, place: AgentPaths, log: Log) -> None:
         self.place = place
         self.log = log
         self._settled = False
@@ -178,7 +178,7 @@ class Agent:
             raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
         return not plan.empty
 
-    def _refuse_clash(self, plan: Plan, actual: Actual, options: Settings) -> None:
+    def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
         if not _IDENTITY & plan.external_ids.keys():
             return
         after = {k: v for k, v in {**actual.external_ids, **plan.external_ids}.items() if v is not None}
@@ -207,7 +207,7 @@ class Agent:
             _remove(f"{run}/agent.ready")
 
 
-def _refuse_missing_devices(plan: Plan) -> None:
+def _refuse_missing_devices(plan: ChassisPlan) -> None:
     """A typing error in a port name would otherwise be a bridge without uplink."""
     missing = missing_devices(plan.bridges.new_ports)
     if missing:
@@ -270,7 +270,7 @@ def _end(_number: int, _frame: object) -> t.NoReturn:
 def main(_arguments: t.Sequence[str]) -> int:
     log = Log("chassis")
     try:
-        place = Place.of(os.environ)
+        place = AgentPaths.of(os.environ)
     except InvalidInput as e:
         log.say(str(e))
         return 2

@@ -39,9 +39,9 @@ class Judge:
     ) -> tuple[Verdict, bool]:
         """The verdict to tell, and whether it is what was just seen: an election takes three timers, and nothing is wrong then."""
         verdict = assess(at_one_time(answers, indexes), self._members, cluster_id)
-        if not verdict.passing or (self._told is not None and not self._told.writable):
+        if not verdict.transient or (self._told is not None and not self._told.writable):
             self._told, self._doubt_since = verdict, None
-            return verdict, not verdict.passing
+            return verdict, not verdict.transient
         if self._doubt_since is None:
             self._doubt_since = now
         if now - self._doubt_since > max(_PATIENCE, 3 * election_timer / 1000):
@@ -55,7 +55,7 @@ class Judge:
         return self._doubt_since is not None
 
 
-class Northd:
+class ActiveNorthd:
     """The active northd. The next one takes over within milliseconds, its label follows a little later."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
 from .chassis_count import ChassisWatch, Count
 from .contents_watch import ContentsWatch, takes_part
-from .debounce import Judge, Northd, leading_pod
+from .debounce import ActiveNorthd, Judge, leading_pod
 from .log import Log, expected
 from .member_watch import MemberWatch
 from .self_update import Program
@@ -77,7 +77,7 @@ class Observer:
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
         self._judges: dict[str, Judge] = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
-        self._northd = Northd()
+        self._northd = ActiveNorthd()
         self._said = ""
         self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)

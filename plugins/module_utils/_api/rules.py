@@ -15,7 +15,7 @@ import typing as t
 from .._databases import DATABASES
 from .._errors import InvalidInput
 from .names import MOST_MEMBERS, database_name, member_name
-from .validation import shown
+from .validation import format_value
 
 ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
 NO_SHRINK = "a volume can grow, but never shrink"
@@ -95,14 +95,14 @@ def _check_services(name: str, neutron: _Spec) -> None:
     names = {key: neutron[f"{key}Connection"]["service"]["name"] for key in ("nb", "sb")}
     if names["nb"] == names["sb"]:
         raise InvalidInput(
-            f"spec.neutronIntegration: both connections use the Service {shown(names['nb'])}: {TWO_SERVICES}. Rename one."
+            f"spec.neutronIntegration: both connections use the Service {format_value(names['nb'])}: {TWO_SERVICES}. Rename one."
         )
     taken = {database_name(name, database) for database in DATABASES}
     taken |= {member_name(name, database, index) for database in DATABASES for index in range(MOST_MEMBERS)}
     for key, service in names.items():
         if service in taken:
             raise InvalidInput(
-                f"spec.neutronIntegration.{key}Connection.service.name is {shown(service)}, which is the name of another Service "
+                f"spec.neutronIntegration.{key}Connection.service.name is {format_value(service)}, which is the name of another Service "
                 "of this cluster. Choose another one."
             )
 
@@ -114,7 +114,7 @@ def _check_networks(value: _Spec) -> None:
             _check_network(f"spec.network.{field}", f"{address}/{length}")
             if host and int(host[0]) < int(length):
                 raise InvalidInput(
-                    f"spec.network.{field} is {shown(part)}: the part of one host is bigger than the whole. Use a length of {length} or more."
+                    f"spec.network.{field} is {format_value(part)}: the part of one host is bigger than the whole. Use a length of {length} or more."
                 )
 
 
@@ -122,4 +122,6 @@ def _check_network(path: str, value: str) -> None:
     try:
         ipaddress.ip_network(value, strict=True)
     except ValueError as e:
-        raise InvalidInput(f"{path} is {shown(value)}: {e}. Use a network like 192.0.2.0/24 or 2001:db8::/64.") from e
+        raise InvalidInput(
+            f"{path} is {format_value(value)}: {e}. Use a network like 192.0.2.0/24 or 2001:db8::/64."
+        ) from e

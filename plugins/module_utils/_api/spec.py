@@ -80,7 +80,7 @@ class DatabaseSpec:
 
 
 @dataclasses.dataclass(frozen=True)
-class Northd:
+class NorthdSpec:
     replicas: int
     threads: int
     resources: Resources
@@ -165,7 +165,7 @@ class ClusterSpec:
     ovs_image: Image
     northbound: DatabaseSpec
     southbound: DatabaseSpec
-    northd: Northd
+    northd: NorthdSpec
     priority_class: str  # empty for none
     controller: Controller
     ovs: OpenVSwitch
@@ -195,7 +195,7 @@ def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> Clu
         ovs_image=_image(full["ovsImage"]),
         northbound=_database(full["northbound"], "spec.northbound"),
         southbound=_database(full["southbound"], "spec.southbound"),
-        northd=Northd(
+        northd=NorthdSpec(
             replicas=full["northd"]["replicas"],
             threads=full["northd"]["threads"],
             resources=_resources(full["northd"], "spec.northd"),

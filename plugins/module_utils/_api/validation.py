@@ -34,7 +34,7 @@ def complete(schema: Schema, value: t.Any, path: str) -> t.Any:
     kind, words = _TYPES[schema.get("type", "string")]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         hint = " Put it in quotes." if kind is str and isinstance(value, (bool, int, float)) else ""
-        raise InvalidInput(f"{path} is {shown(value)}, but it has to be {words}.{hint}")
+        raise InvalidInput(f"{path} is {format_value(value)}, but it has to be {words}.{hint}")
     if isinstance(value, dict):
         return _mapping(schema, value, path)
     if isinstance(value, list):
@@ -43,7 +43,7 @@ def complete(schema: Schema, value: t.Any, path: str) -> t.Any:
     return value
 
 
-def shown(value: t.Any) -> str:
+def format_value(value: t.Any) -> str:
     """The value for a message."""
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -102,8 +102,8 @@ def _list(schema: Schema, value: list[t.Any], path: str) -> list[t.Any]:
 
 def _limits(schema: Schema, value: t.Any, path: str) -> None:
     if "enum" in schema and value not in schema["enum"]:
-        choices = ", ".join(shown(choice) for choice in schema["enum"])
-        raise InvalidInput(f"{path} is {shown(value)}. Use one of {choices}.")
+        choices = ", ".join(format_value(choice) for choice in schema["enum"])
+        raise InvalidInput(f"{path} is {format_value(value)}. Use one of {choices}.")
     low, high = schema.get("minimum"), schema.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):
         raise InvalidInput(f"{path} is {value}. Use {low} to {high}: {schema.get('description', '')}".rstrip(": "))
@@ -115,5 +115,5 @@ def _limits(schema: Schema, value: t.Any, path: str) -> None:
         raise InvalidInput(f"{path} has {len(value)} characters. Use at most {schema['maxLength']}.")
     if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
         raise InvalidInput(
-            f"{path} is {shown(value)}, which does not have the form {schema['pattern']}. {schema.get('description', '')}".rstrip()
+            f"{path} is {format_value(value)}, which does not have the form {schema['pattern']}. {schema.get('description', '')}".rstrip()
         )

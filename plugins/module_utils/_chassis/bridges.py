@@ -23,7 +23,7 @@ class Bridge(t.NamedTuple):
     ours: bool = False
 
 
-class Port(t.NamedTuple):
+class BridgePort(t.NamedTuple):
     """A port of the database. `bridge` is empty if an interface of another port (a bond) has the name."""
 
     bridge: str
@@ -80,7 +80,10 @@ def bridge_wishes(params: t.Mapping[str, t.Any]) -> dict[str, BridgeWish]:
 
 
 def plan_bridges(
-    wanted: t.Mapping[str, BridgeWish], bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port], default_type: str
+    wanted: t.Mapping[str, BridgeWish],
+    bridges: t.Mapping[str, Bridge],
+    ports: t.Mapping[str, BridgePort],
+    default_type: str,
 ) -> BridgePlan:
     """`default_type` is the datapath type of a new bridge whose wish names none."""
     plan = BridgePlan.nothing()
@@ -106,7 +109,7 @@ def plan_bridges(
     return plan
 
 
-def _whereabouts(name: str, port: Port) -> str:
+def _whereabouts(name: str, port: BridgePort) -> str:
     if not port.bridge:
         return f"{name} is already an interface of another port, for example a bond"
     if port.bridge == name:

@@ -19,7 +19,7 @@ from .._ovsdb.tls_files import TlsFiles
 from . import cms_options, external_ids, ownership
 from .database import LocalDatabase, missing_devices
 from .ours import OwnedSettings
-from .plan import Actual, Plan, diff_of, make_plan, wanted_of
+from .plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
 
 if t.TYPE_CHECKING:
     from .registration import LocalChassis
@@ -96,7 +96,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
     return result
 
 
-def _plan_absent() -> t.Callable[[Actual], Plan]:
+def _plan_absent() -> t.Callable[[ObservedChassis], ChassisPlan]:
     from .removal import plan_absent
 
     return plan_absent
@@ -108,7 +108,9 @@ def _check_times(params: Params) -> None:
             raise InvalidInput(f"{option}: {params[option]} s is too short; give at least {least}.")
 
 
-def _result(plan: Plan, actual: Actual, next_cfg: int | None, deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
+def _result(
+    plan: ChassisPlan, actual: ObservedChassis, next_cfg: int | None, deleted: t.Mapping[str, list[str]]
+) -> dict[str, t.Any]:
     after = _after(plan, actual)
     owned = ownership.parse_owned(after.get(ownership.KEY))
     deletion = _deletion(deleted)
@@ -139,7 +141,7 @@ def _deletion(deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
     }
 
 
-def _after(plan: Plan, actual: Actual) -> dict[str, str]:
+def _after(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, str]:
     return {key: value for key, value in {**actual.external_ids, **plan.external_ids}.items() if value is not None}
 
 
@@ -157,14 +159,14 @@ def _local_chassis(settings: t.Mapping[str, str]) -> LocalChassis:
 
 
 def _delete_rows(
-    params: Params, southbound: SouthboundAccess, actual: Actual, check_mode: bool
+    params: Params, southbound: SouthboundAccess, actual: ObservedChassis, check_mode: bool
 ) -> dict[str, list[str]]:
     """Delete the rows of this host's chassis from the Southbound database, and return them by table; none if the chassis has no name any more."""
     local = _local_chassis(_recorded_identity(params, actual))
     return southbound.delete_rows(local, params["timeout"], check_mode) if local.name else {}
 
 
-def _recorded_identity(params: Params, actual: Actual) -> dict[str, str]:
+def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str]:
     """Return the external_ids that the chassis is known by. Options tell what a run that was cut off has removed already, or what is not ours."""
     recorded = ownership.parse_owned(actual.external_ids.get(ownership.KEY)).external_ids
     desired = wanted_of({option: params[option] for option in ("system_id", "hostname", "encapsulation")}).external_ids
@@ -177,7 +179,7 @@ def _recorded_identity(params: Params, actual: Actual) -> dict[str, str]:
     return {**given, **{key: text for key, text in actual.external_ids.items() if key in recorded or key not in given}}
 
 
-def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: Plan) -> None:
+def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPlan) -> None:
     """A typing error in a port name would otherwise be a bridge without uplink. Only a local database tells of this host."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return

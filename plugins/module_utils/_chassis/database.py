@@ -20,9 +20,9 @@ from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from . import ownership
-from .bridges import Bridge, BridgeWish, Port
+from .bridges import Bridge, BridgePort, BridgeWish
 from .operations import ROOT, Rows, operations
-from .plan import SSL_COLUMNS, Actual, Plan, Ssl
+from .plan import SSL_COLUMNS, ChassisPlan, ObservedChassis, Ssl
 
 DATABASE = "Open_vSwitch"
 
@@ -76,7 +76,7 @@ class LocalDatabase:
                 "The option database names the Open vSwitch database of the chassis, by default unix:/run/openvswitch/db.sock."
             ) from e
 
-    def read(self) -> tuple[Actual, Rows]:
+    def read(self) -> tuple[ObservedChassis, Rows]:
         """The settings, and where they are."""
         self.connection.deadline = Deadline(self.timeout)
         names = sorted({*self.wanted, *(port for wish in self.wanted.values() for port in wish.ports)})
@@ -89,9 +89,9 @@ class LocalDatabase:
         }
         ports = {row["name"]: row for row in found["Port"]}
         places = self._places(ports)
-        actual_ports = {name: Port(places.get(name, ""), _marked(row)) for name, row in ports.items()}
+        actual_ports = {name: BridgePort(places.get(name, ""), _marked(row)) for name, row in ports.items()}
         for row in found["Interface"]:
-            actual_ports.setdefault(row["name"], Port(""))
+            actual_ports.setdefault(row["name"], BridgePort(""))
         bridges = {row["name"]: row for row in found["Bridge"]}
         return self.state(roots, ssls, bridges, ports, actual_ports, {}, {})
 
@@ -108,17 +108,17 @@ class LocalDatabase:
         ssls: list[Row],
         bridges: t.Mapping[str, Row],
         ports: t.Mapping[str, Row],
-        actual_ports: t.Mapping[str, Port],
+        actual_ports: t.Mapping[str, BridgePort],
         names: t.Mapping[str, frozenset[str]],
         bridge_ports: t.Mapping[str, t.Any],
-    ) -> tuple[Actual, Rows]:
+    ) -> tuple[ObservedChassis, Rows]:
         if not roots:
             raise Refused(
                 f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it makes the row."
             )
         root = roots[0]
         ssl = ssls[0] if ssls else None
-        actual = Actual(
+        actual = ObservedChassis(
             external_ids=decode(root["external_ids"]),
             other_config=decode(root["other_config"]),
             bridges={
@@ -140,8 +140,12 @@ class LocalDatabase:
         return actual, rows
 
     def write(
-        self, plan: Plan, actual: Actual, rows: Rows, plan_for: t.Callable[[Actual], Plan]
-    ) -> tuple[Plan, Actual, int | None]:
+        self,
+        plan: ChassisPlan,
+        actual: ObservedChassis,
+        rows: Rows,
+        plan_for: t.Callable[[ObservedChassis], ChassisPlan],
+    ) -> tuple[ChassisPlan, ObservedChassis, int | None]:
         """What was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was left to do.
 
         The plan is made anew from fresh rows whenever somebody else was faster.

@@ -14,7 +14,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoint
-from .text import checked_device, checked_word, shown
+from .text import checked_device, checked_word, format_value
 
 SYSTEM_ID = "system-id"
 REMOTE = "ovn-remote"
@@ -88,7 +88,7 @@ def _remote(option: str, value: list[str]) -> DesiredValue:
 def _encapsulation_type(option: str, value: list[str]) -> DesiredValue:
     for item in value:
         if item not in ENCAPSULATIONS:
-            raise InvalidInput(f'{option}: "{shown(item)}" is not one of {", ".join(ENCAPSULATIONS)}.')
+            raise InvalidInput(f'{option}: "{format_value(item)}" is not one of {", ".join(ENCAPSULATIONS)}.')
     return DesiredValue(",".join(dict.fromkeys(value)) or None, _as_set)
 
 
@@ -98,7 +98,7 @@ def _encapsulation_ip(option: str, value: list[str]) -> DesiredValue:
         try:
             address = ipaddress.ip_address(item.strip())
         except ValueError as e:
-            raise InvalidInput(f'{option}: "{shown(item)}" is not an IPv4 or IPv6 address.') from e
+            raise InvalidInput(f'{option}: "{format_value(item)}" is not an IPv4 or IPv6 address.') from e
         if address.is_unspecified or address.is_multicast:
             raise InvalidInput(f"{option}: {address} cannot be the address of a tunnel end.")
         addresses.append(str(address))
@@ -124,7 +124,7 @@ def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
         mac = mapping["mac"].lower()
         if not re.fullmatch(_MAC, mac) or int(mac[:2], 16) & 1:
             raise InvalidInput(
-                f'{option}.mac: "{shown(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.'
+                f'{option}.mac: "{format_value(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.'
             )
         pairs.append((mapping["physical_network"], mac))
     return _pairs(option, pairs)
@@ -150,7 +150,7 @@ def _transport_zones(option: str, value: list[str]) -> DesiredValue:
 
 def checked_datapath_type(option: str, value: str) -> str:
     if value and value not in DATAPATH_TYPES:
-        raise InvalidInput(f'{option}: "{shown(value)}" is not one of {", ".join(DATAPATH_TYPES)}.')
+        raise InvalidInput(f'{option}: "{format_value(value)}" is not one of {", ".join(DATAPATH_TYPES)}.')
     return value
 
 

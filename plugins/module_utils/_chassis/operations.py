@@ -13,7 +13,7 @@ import typing as t
 from .._ovsdb.rows import Operation, encode_map, expect
 from . import ownership
 from .bridges import BridgePlan
-from .plan import SSL_COLUMNS, Plan, Ssl
+from .plan import SSL_COLUMNS, ChassisPlan, Ssl
 
 ROOT = "Open_vSwitch"
 
@@ -29,7 +29,7 @@ class Rows(t.NamedTuple):
     ssl: str | None
 
 
-def operations(plan: Plan, rows: Rows) -> list[Operation]:
+def operations(plan: ChassisPlan, rows: Rows) -> list[Operation]:
     """The transaction of a plan that is not empty; its last answer is the row with the new `next_cfg`."""
     expected: list[Operation] = []
     inserted: list[Operation] = []

@@ -15,10 +15,10 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import as_list, decode
 from .._ovsdb.tls_files import TlsFiles
 from . import ownership
-from .bridges import Port
+from .bridges import BridgePort
 from .database import COLUMNS, LocalDatabase
 from .operations import ROOT, Rows
-from .plan import Actual
+from .plan import ObservedChassis
 
 _OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
 _MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for item in ownership.MARK.items()]]]]
@@ -31,7 +31,7 @@ class OwnedSettings(LocalDatabase):
         """`timeout` seconds count for each step."""
         super().__init__(endpoint, tls, timeout, {})
 
-    def read(self) -> tuple[Actual, Rows]:
+    def read(self) -> tuple[ObservedChassis, Rows]:
         self.connection.deadline = Deadline(self.timeout)
         roots, ssls, marked_ports = self.select((ROOT, []), ("SSL", []), ("Port", _MARKED))
         columns = [*COLUMNS["Bridge"], "ports"]
@@ -50,7 +50,9 @@ class OwnedSettings(LocalDatabase):
         for bridge, members in names.items():
             for port in members:
                 keys = decode(ports[port]["external_ids"])
-                actual_ports[port] = Port(bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS))
+                actual_ports[port] = BridgePort(
+                    bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS)
+                )
         return self.state(
             roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}
         )

@@ -14,7 +14,7 @@ import typing as t
 from .._errors import InvalidInput, Refused
 from . import bridges as br
 from . import cms_options, external_ids, ownership
-from .text import checked_text, shown, stored_text
+from .text import checked_text, format_value, stored_text
 
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
 
@@ -30,18 +30,18 @@ class Ssl(t.NamedTuple):
     ours: bool = True
 
 
-class Actual(t.NamedTuple):
+class ObservedChassis(t.NamedTuple):
     """What the database holds of everything that the plan looks at."""
 
     external_ids: t.Mapping[str, str] = _NOTHING
     other_config: t.Mapping[str, str] = _NOTHING
     bridges: t.Mapping[str, br.Bridge] = _NOTHING
-    ports: t.Mapping[str, br.Port] = _NOTHING
+    ports: t.Mapping[str, br.BridgePort] = _NOTHING
     ssl: Ssl | None = None
     next_cfg: int = 0
 
 
-class Wanted(t.NamedTuple):
+class DesiredChassis(t.NamedTuple):
     """The task's options, checked. None and missing keys mean "leave alone"."""
 
     external_ids: t.Mapping[str, external_ids.DesiredValue] = _NOTHING
@@ -53,7 +53,7 @@ class Wanted(t.NamedTuple):
     allow_rename: bool = False
 
 
-class Plan(t.NamedTuple):
+class ChassisPlan(t.NamedTuple):
     """Everything to write, in the database's own words. A value None removes the key."""
 
     external_ids: dict[str, str | None]
@@ -67,7 +67,7 @@ class Plan(t.NamedTuple):
         return self.bridges.empty and not (self.external_ids or self.other_config or self.ssl)
 
 
-def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
+def wanted_of(params: t.Mapping[str, t.Any]) -> DesiredChassis:
     """The checked options; whatever can never work is `InvalidInput`."""
     params = _with_empty_lists(params)
     keys = external_ids.wishes(params)
@@ -81,7 +81,7 @@ def wanted_of(params: t.Mapping[str, t.Any]) -> Wanted:
         if key == ownership.KEY:
             raise InvalidInput(f"external_ids: {key} is the record of this module.")
         keys[key] = wish
-    return Wanted(
+    return DesiredChassis(
         external_ids=keys,
         other_config=_free(params, "other_config"),
         cms=cms_options.cms_wish(params),
@@ -107,7 +107,7 @@ def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.
         if not name:
             raise InvalidInput(f"{option}: an empty key is not possible.")
         wishes[name] = external_ids.DesiredValue(
-            None if value is None else stored_text(f"{option}.{shown(name)}", value)
+            None if value is None else stored_text(f"{option}.{format_value(name)}", value)
         )
     return wishes
 
@@ -125,7 +125,7 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
     return Ssl(str(paths["private_key"]), str(paths["certificate"]), str(paths["ca_certificate"]))
 
 
-def make_plan(wanted: Wanted, actual: Actual) -> Plan:
+def make_plan(wanted: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
     """What to write so that `actual` becomes `wanted`; `Refused` if a rule forbids it."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
     keys, owned_keys = _plan_keys(wanted.external_ids, actual.external_ids, record.external_ids, wanted.purge)
@@ -142,7 +142,7 @@ def make_plan(wanted: Wanted, actual: Actual) -> Plan:
         _refuse_rename(actual, keys)
     kind = {**actual.external_ids, **keys}.get(external_ids.DATAPATH_TYPE)
     bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
-    return Plan(keys, config, bridges, _plan_ssl(wanted, actual), [])
+    return ChassisPlan(keys, config, bridges, _plan_ssl(wanted, actual), [])
 
 
 def _plan_keys(
@@ -159,26 +159,27 @@ def _plan_keys(
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
-def put_record(changes: dict[str, str | None], actual: Actual, owned: ownership.Owned) -> None:
+def put_record(changes: dict[str, str | None], actual: ObservedChassis, owned: ownership.Owned) -> None:
     stored = actual.external_ids.get(ownership.KEY)
     if stored != owned.to_text():
         changes[ownership.KEY] = owned.to_text()
 
 
-def _refuse_rename(actual: Actual, changes: t.Mapping[str, str | None]) -> None:
+def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None]) -> None:
     """A live chassis that is renamed leaves its old row behind, which holds its tunnel addresses; ovn-controller 24.03.7 and later then crashes."""
     old = actual.external_ids.get(external_ids.SYSTEM_ID)
     if old is None or external_ids.SYSTEM_ID not in changes or external_ids.REMOTE not in actual.external_ids:
         return
     new = changes[external_ids.SYSTEM_ID]
     raise Refused(
-        f'This host is the chassis "{shown(old)}" and is connected to a Southbound database: its system_id cannot become "{shown(new or "")}" while it runs. '
+        f'This host is the chassis "{format_value(old)}" and is connected to a Southbound database: '
+        f'its system_id cannot become "{format_value(new or "")}" while it runs. '
         "Move its workload away, end ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
         "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller."
     )
 
 
-def _plan_ssl(wanted: Wanted, actual: Actual) -> Ssl | t.Literal["absent"] | None:
+def _plan_ssl(wanted: DesiredChassis, actual: ObservedChassis) -> Ssl | t.Literal["absent"] | None:
     if wanted.ssl is None or wanted.ssl == "absent":
         return "absent" if wanted.ssl and actual.ssl else None
     if actual.ssl and actual.ssl._replace(ours=True) == wanted.ssl:
@@ -186,7 +187,7 @@ def _plan_ssl(wanted: Wanted, actual: Actual) -> Ssl | t.Literal["absent"] | Non
     return wanted.ssl
 
 
-def diff_of(plan: Plan, actual: Actual) -> dict[str, dict[str, t.Any]]:
+def diff_of(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, dict[str, t.Any]]:
     """Before and after, with only what differs."""
     before: dict[str, t.Any] = {}
     after: dict[str, t.Any] = {}
@@ -212,7 +213,9 @@ def diff_of(plan: Plan, actual: Actual) -> dict[str, dict[str, t.Any]]:
     return {"before": before, "after": after}
 
 
-def _diff_bridges(plan: br.BridgePlan, actual: Actual, add: t.Callable[[str, str, t.Any, t.Any], None]) -> None:
+def _diff_bridges(
+    plan: br.BridgePlan, actual: ObservedChassis, add: t.Callable[[str, str, t.Any, t.Any], None]
+) -> None:
     changed = {
         *plan.new_bridges,
         *plan.datapath_types,

@@ -11,11 +11,11 @@ from __future__ import annotations
 import typing as t
 
 from . import cms_options, external_ids, ownership
-from .bridges import Bridge, BridgePlan, Port
-from .plan import Actual, Plan, put_record
+from .bridges import Bridge, BridgePlan, BridgePort
+from .plan import ChassisPlan, ObservedChassis, put_record
 
 
-def plan_absent(actual: Actual) -> Plan:
+def plan_absent(actual: ObservedChassis) -> ChassisPlan:
     """Take away what is ours."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
     keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
@@ -26,10 +26,10 @@ def plan_absent(actual: Actual) -> Plan:
         keys[external_ids.CMS_OPTIONS] = rest
     put_record(keys, actual, ownership.Owned())
     bridges, kept = plan_removal(actual.bridges, actual.ports)
-    return Plan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
+    return ChassisPlan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
 
 
-def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, Port]) -> tuple[BridgePlan, list[str]]:
+def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, BridgePort]) -> tuple[BridgePlan, list[str]]:
     """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
     plan = BridgePlan.nothing()
     kept = []

@@ -13,7 +13,7 @@ import typing as t
 from .._errors import InvalidInput
 
 
-def shown(value: str) -> str:
+def format_value(value: str) -> str:
     """The value for a message; a long one is cut."""
     return value if len(value) <= 60 else f"{value[:57]}... ({len(value)} characters)"
 
@@ -21,11 +21,11 @@ def shown(value: str) -> str:
 def checked_text(option: str, value: str) -> str:
     """The value itself, if an OVSDB string can hold it."""
     if "\0" in value:
-        raise InvalidInput(f'{option}: "{shown(value)}" holds a NUL character, which OVSDB cannot store.')
+        raise InvalidInput(f'{option}: "{format_value(value)}" holds a NUL character, which OVSDB cannot store.')
     try:
         value.encode()
     except UnicodeEncodeError as e:
-        raise InvalidInput(f"{option}: {shown(ascii(value))} is not valid UTF-8 text.") from e
+        raise InvalidInput(f"{option}: {format_value(ascii(value))} is not valid UTF-8 text.") from e
     return value
 
 
@@ -35,10 +35,14 @@ def checked_word(option: str, value: str, forbidden: str = "") -> str:
     if not value:
         raise InvalidInput(f"{option}: an empty text is not possible here.")
     if value != value.strip() or not all(c.isprintable() for c in value):
-        raise InvalidInput(f'{option}: "{shown(value)}" begins or ends with a blank or holds a control character.')
+        raise InvalidInput(
+            f'{option}: "{format_value(value)}" begins or ends with a blank or holds a control character.'
+        )
     for character in forbidden:
         if character in value:
-            raise InvalidInput(f'{option}: "{shown(value)}" holds "{character}", which OVN reads as a separator.')
+            raise InvalidInput(
+                f'{option}: "{format_value(value)}" holds "{character}", which OVN reads as a separator.'
+            )
     return value
 
 
@@ -47,7 +51,7 @@ def checked_device(option: str, value: str) -> str:
     checked_word(option, value, ",:")
     size = len(value.encode())
     if size > 15:
-        raise InvalidInput(f'{option}: "{shown(value)}" has {size} bytes; a network device name has at most 15.')
+        raise InvalidInput(f'{option}: "{format_value(value)}" has {size} bytes; a network device name has at most 15.')
     if "/" in value or value in (".", "..") or any(c.isspace() for c in value):
         raise InvalidInput(f'{option}: "{value}" is no name for a network device: no blank, no "/", not "." or "..".')
     return value

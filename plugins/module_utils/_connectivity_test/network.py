@@ -23,13 +23,13 @@ Operation = dict[str, t.Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Port:
+class TestPort:
     name: str
     addresses: str  # "MAC IP", as in Logical_Switch_Port.addresses
 
 
 @dataclasses.dataclass(frozen=True)
-class Actual:
+class ObservedNetwork:
     """Rows by name: uuid, for ports also the addresses. `foreign` are the wanted names that somebody else's rows have."""
 
     switch: str | None = None
@@ -45,7 +45,7 @@ def _mark(name: str) -> list[t.Any]:
     return ["map", [[MARK, name]]]
 
 
-def queries(name: str, ports: t.Sequence[Port]) -> list[Operation]:
+def queries(name: str, ports: t.Sequence[TestPort]) -> list[Operation]:
     """Our rows, and the rows that have a wanted name."""
     return [
         {"op": "select", "table": "Logical_Switch", "where": [_marked(name)], "columns": ["_uuid"]},
@@ -73,7 +73,7 @@ def queries(name: str, ports: t.Sequence[Port]) -> list[Operation]:
     ]
 
 
-def actual_of(name: str, answers: t.Sequence[dict[str, t.Any]]) -> Actual:
+def actual_of(name: str, answers: t.Sequence[dict[str, t.Any]]) -> ObservedNetwork:
     switches, ports, named, *others = (
         [{k: decode(v) for k, v in row.items()} for row in answer["rows"]] for answer in answers
     )
@@ -83,7 +83,7 @@ def actual_of(name: str, answers: t.Sequence[dict[str, t.Any]]) -> Actual:
         )
     foreign = [name for row in named if row["external_ids"].get(MARK) != name]
     foreign += [row["name"] for rows in others for row in rows if row["external_ids"].get(MARK) != name]
-    return Actual(
+    return ObservedNetwork(
         switch=switches[0]["_uuid"] if switches else None,
         ports={row["name"]: (row["_uuid"], _texts(row["addresses"])) for row in ports},
         foreign=tuple(foreign),
@@ -94,7 +94,7 @@ def _texts(value: t.Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def operations(name: str, ports: t.Sequence[Port], actual: Actual) -> tuple[list[Operation], list[str]]:
+def operations(name: str, ports: t.Sequence[TestPort], actual: ObservedNetwork) -> tuple[list[Operation], list[str]]:
     """What to write so that the switch and all `ports` exist, and the same in words. Ports of other hypervisors stay."""
     if actual.foreign:
         raise Refused(
@@ -143,7 +143,7 @@ def operations(name: str, ports: t.Sequence[Port], actual: Actual) -> tuple[list
     return todo, words
 
 
-def removal(name: str, actual: Actual) -> tuple[list[Operation], list[str]]:
+def removal(name: str, actual: ObservedNetwork) -> tuple[list[Operation], list[str]]:
     """Our switch goes; the ports go with it, because nothing else holds them."""
     if actual.switch is None:
         return [], []

@@ -16,11 +16,11 @@ from .._api.names import Object, labels, lease_name, record_name, witness_name
 from .._databases import DATABASES
 from .._deadline import Deadline
 from .._errors import TimedOut
-from .._kubernetes.apply import Done, Key, Note
+from .._kubernetes.apply import Key, Note, ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease, identity
 from .._kubernetes.rollout_progress import is_terminating
-from .observed_state import Live, look
+from .observed_state import ObservedCluster, read_state
 
 _DATA = ("PersistentVolumeClaim",)
 # Databases go last and orderly: whoever uses them goes first.
@@ -38,7 +38,7 @@ _ORDER = (
 )
 
 
-def objects_to_delete(live: Live, *, delete_data: bool) -> list[Object]:
+def objects_to_delete(live: ObservedCluster, *, delete_data: bool) -> list[Object]:
     """What goes, in order. Records and claims are one thing: neither is of use without the other."""
     there = _not_terminating(live)
     found = [manifest for kind in _ORDER for key, manifest in there if key[:2] == kind and not _is_record(live, key)]
@@ -48,12 +48,12 @@ def objects_to_delete(live: Live, *, delete_data: bool) -> list[Object]:
     return found
 
 
-def _not_terminating(live: Live) -> list[tuple[Key, Object]]:
+def _not_terminating(live: ObservedCluster) -> list[tuple[Key, Object]]:
     """All but what is on its way out already: a claim may be for a while, after its last pod."""
     return [(key, m) for key, m in sorted(live.index.items()) if not is_terminating(m)]
 
 
-def _is_record(live: Live, key: Key) -> bool:
+def _is_record(live: ObservedCluster, key: Key) -> bool:
     """Whether it is a state record, or the witness of the files that the record is about."""
     names = {name(live.name, database) for name in (record_name, witness_name) for database in DATABASES}
     return key[1] == "ConfigMap" and key[3] in names
@@ -74,7 +74,7 @@ def remove(
 
     `note` hears of each object that goes, also of those before a failure.
     """
-    live = look(cluster, name, namespace)
+    live = read_state(cluster, name, namespace)
     leaving = objects_to_delete(live, delete_data=delete_data)
     if check_mode:
         pods = ownerless(cluster.list("v1", "Pod", namespace, labels=_selector(name)))
@@ -84,9 +84,9 @@ def remove(
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over, patience=deadline)
     try:
-        if leaving and lease.take("take everything away"):
+        if leaving and lease.acquire_or_renew("take everything away"):
             # Another run may have made something until a moment ago.
-            leaving = objects_to_delete(look(cluster, name, namespace), delete_data=delete_data)
+            leaving = objects_to_delete(read_state(cluster, name, namespace), delete_data=delete_data)
         for manifest in leaving:
             metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
@@ -100,11 +100,11 @@ def remove(
         lease.release()
 
 
-def _gone(manifest: Object, namespace: str) -> Done:
-    return Done(manifest["kind"], manifest["metadata"]["name"], namespace, "deleted", manifest, None)
+def _gone(manifest: Object, namespace: str) -> ObjectChange:
+    return ObjectChange(manifest["kind"], manifest["metadata"]["name"], namespace, "deleted", manifest, None)
 
 
-def kept(live: Live) -> list[str]:
+def kept(live: ObservedCluster) -> list[str]:
     """Return the names of the claims, records and witnesses that are left, for the report."""
     return [
         f"{key[1]} {key[3]}" for key, _manifest in _not_terminating(live) if key[1] in _DATA or _is_record(live, key)
@@ -126,7 +126,7 @@ def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Dea
     while pods := cluster.list("v1", "Pod", namespace, labels=_selector(name)):
         for pod in ownerless(pods):
             metadata = pod["metadata"]
-            lease.take(f"delete {metadata['name']}")
+            lease.acquire_or_renew(f"delete {metadata['name']}")
             check_lease(lease)
             cluster.delete("v1", "Pod", metadata["name"], namespace, uid=metadata["uid"])
             note(_gone({"kind": "Pod", **pod}, namespace))

@@ -16,21 +16,21 @@ from .._api.names import Object, northd_name, observer_name
 from .._database.schema_update import schema_gap
 from .._databases import DATABASES, Database
 from .._errors import OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.apply import Done, key_of, prune
+from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.lease import check_lease
 from .._kubernetes.rollout_progress import is_terminating
 from .._raft_pods.backend import DatabaseRollout, raise_together
 from .desired import is_config, is_later, keep_claims, template_changes
-from .endpoints import Place, find_endpoints
-from .objects import DeclaredObjects
-from .observed_state import Live
+from .endpoints import ControlPlaneAddress, find_endpoints
+from .objects import ClusterObjects
+from .observed_state import ObservedCluster
 from .ports import repair
+from .recreate_claims import claims_message as words_of_claims
 from .recreate_claims import delete_pending_claims, find_claims, member_of
-from .recreate_claims import words as words_of_claims
 from .recreate_statefulset import delete_statefulset_orphan, dry_run_create, foreseen, kept_words, stale
-from .recreate_statefulset import words as words_of_template
+from .recreate_statefulset import recreation_message as words_of_template
 from .settings import converge_settings
-from .status import Seen, write_status
+from .status import StatusFacts, write_status
 from .storage import claim_changes, grow_claims, unbound_claims
 from .witnesses import mark_claims
 from .workloads import await_workloads, observer_trouble
@@ -39,7 +39,7 @@ from .workloads import await_workloads, observer_trouble
 _RESERVED, _RESERVED_SECONDS = 0.3, 30.0
 
 
-class ControlPlane(DeclaredObjects):
+class ControlPlane(ClusterObjects):
     """One run, in the order that is safe."""
 
     def present(self) -> None:
@@ -66,7 +66,7 @@ class ControlPlane(DeclaredObjects):
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
-    def _objects(self, live: Live) -> None:
+    def _objects(self, live: ObservedCluster) -> None:
         for d in DATABASES:
             self.done.append(self.stores[d].ensure(check_mode=self.check_mode))
             self.done.append(self.witness_stores[d].ensure(check_mode=self.check_mode))
@@ -120,7 +120,7 @@ class ControlPlane(DeclaredObjects):
         if not claims:
             return
         if not self.check_mode:
-            self.lease.take(words_of_claims(claims))
+            self.lease.acquire_or_renew(words_of_claims(claims))
         gone = delete_pending_claims(
             self.cluster, self.wanted, database, claims, check_mode=self.check_mode, note=self.done.append
         )
@@ -191,7 +191,7 @@ class ControlPlane(DeclaredObjects):
                     note=self._note_claim,
                 )
 
-    def _note_claim(self, one: Done) -> None:
+    def _note_claim(self, one: ObjectChange) -> None:
         """A claim that was made in this run is as new as its mark, and check mode cannot know it."""
         if one.before is not None and one.before["metadata"].get("uid") in self.claims_before:
             self.done.append(one)
@@ -207,11 +207,11 @@ class ControlPlane(DeclaredObjects):
             last = next((d.after for d in reversed(self.done) if (d.kind, d.name) == ("StatefulSet", name)), None)
             after = foreseen(last or there, manifest)
             self.steps.append(what)
-            self.done.append(Done("StatefulSet", name, namespace, "changed", there, after))
+            self.done.append(ObjectChange("StatefulSet", name, namespace, "changed", there, after))
             self.live.index[key_of(there)] = after
             self._take_claims(database, claims)
             return ""
-        if self.lease.take(what):  # else it was taken before everything was looked at
+        if self.lease.acquire_or_renew(what):  # else it was taken before everything was looked at
             return "another run may have acted meanwhile"
         check_lease(self.lease)
         self.steps.append(what)
@@ -235,7 +235,7 @@ class ControlPlane(DeclaredObjects):
         manifests = self._manifests(self.replicas)
         self._apply([m for m in manifests if is_later(m)], live)
         services = None if self._touched("Service") else [m for key, m in live.index.items() if key[1] == "Service"]
-        place = Place(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
+        place = ControlPlaneAddress(wanted.name, wanted.namespace, wanted.cluster_domain, wanted.spec)
         self.endpoints = find_endpoints(
             self.cluster,
             place,
@@ -252,7 +252,7 @@ class ControlPlane(DeclaredObjects):
             self.done += unwanted
             return
         if unwanted:
-            self.lease.take("remove what is not declared any more")
+            self.lease.acquire_or_renew("remove what is not declared any more")
             check_lease(self.lease)
             prune(self.cluster, manifests, live.index, check_mode=False, note=self.done.append)
         absent = [words for rollout in self.databases.values() if (words := rollout.absentees())]
@@ -278,7 +278,7 @@ class ControlPlane(DeclaredObjects):
             self.cluster,
             self.wanted,
             self.resource,
-            Seen(self.databases, self.endpoints, northd, observer),
+            StatusFacts(self.databases, self.endpoints, northd, observer),
             self.time,
             generation=self.generation,
             warn=self.warnings.append,

@@ -18,12 +18,12 @@ from .._api.names import API_VERSION, CONFIG_NAME, Object, labels, record_name, 
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
-from .._kubernetes.apply import Done, key_of
-from .observed_state import Live
+from .._kubernetes.apply import ObjectChange, key_of
+from .observed_state import ObservedCluster
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class DesiredCluster:
     """`raw` is the specification as the user wrote it, `spec` the same with all defaults."""
 
     name: str
@@ -45,7 +45,7 @@ class Wanted:
     wait: bool = True
     wait_timeout: float = 300
 
-    def foundations(self, live: Live) -> list[Object]:
+    def foundations(self, live: ObservedCluster) -> list[Object]:
         """The namespace if it is missing, and the kinds. A newer collection may have written them: those stay."""
         missing = (
             [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
@@ -76,7 +76,7 @@ class Wanted:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wanted:
+def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) -> DesiredCluster:
     """The options, checked. Without `spec` and `definition` the resource that is there is taken as it is."""
     definition = params["definition"] or {}
     if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
@@ -99,7 +99,7 @@ def wanted_from(params: t.Mapping[str, t.Any], existing: Object | None) -> Wante
     if params["wait_timeout"] <= 0:
         raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
     cluster_ids: dict[str, str | None] = {d: _cluster_id(params, d) for d in DATABASES}
-    return Wanted(
+    return DesiredCluster(
         name=name,
         namespace=namespace,
         raw=raw,
@@ -134,7 +134,7 @@ def _cluster_id(params: t.Mapping[str, t.Any], database: Database) -> str | None
         ) from None
 
 
-def wanted_definitions(live: Live) -> list[Object]:
+def wanted_definitions(live: ObservedCluster) -> list[Object]:
     """Our custom resource definitions; a newer collection's are refused."""
     manifests = custom_resource_definitions()
     for manifest in manifests:
@@ -142,7 +142,7 @@ def wanted_definitions(live: Live) -> list[Object]:
     return [manifest for manifest in manifests if manifest["metadata"]["name"] not in live.hidden]
 
 
-def keep_claims(manifests: list[Object], live: Live) -> list[Object]:
+def keep_claims(manifests: list[Object], live: ObservedCluster) -> list[Object]:
     """Claim templates of a StatefulSet cannot be changed; claims that exist grow by themselves (storage.py)."""
     for manifest in manifests:
         if manifest["kind"] == "StatefulSet":
@@ -167,7 +167,7 @@ def is_config(manifest: Object) -> bool:
     return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)
 
 
-def template_changes(done: t.Sequence[Done], name: str) -> bool:
+def template_changes(done: t.Sequence[ObjectChange], name: str) -> bool:
     """Whether the pods of this StatefulSet would get another template."""
     return any(
         d.kind == "StatefulSet"

@@ -36,7 +36,7 @@ class Endpoints:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class ControlPlaneAddress:
     """Which control plane."""
 
     name: str
@@ -57,7 +57,7 @@ class Place:
 
 def find_endpoints(
     cluster: Cluster,
-    place: Place,
+    place: ControlPlaneAddress,
     *,
     warn: t.Callable[[str], None],
     before: t.Mapping[str, str],

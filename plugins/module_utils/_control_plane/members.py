@@ -12,11 +12,11 @@ from .._api.names import raft_address
 from .._databases import Database
 from .._raft.record import Record
 from .._raft.step import PODS, Run
-from .desired import Wanted
-from .observed_state import Live
+from .desired import DesiredCluster
+from .observed_state import ObservedCluster
 
 
-def first_replicas(wanted: Wanted, live: Live, database: Database, record: Record | None) -> int:
+def first_replicas(wanted: DesiredCluster, live: ObservedCluster, database: Database, record: Record | None) -> int:
     """Pods that exist, and those of every member that may have data: on record as more than expected, or with a claim. More come one by one.
 
     A claim tells nothing by itself, whatever the record says: the launcher in its pod does (R26).
@@ -35,7 +35,9 @@ def first_replicas(wanted: Wanted, live: Live, database: Database, record: Recor
     return max(live.replicas(database), *(index + 1 for index in claimed | joined), 0)
 
 
-def run_of(wanted: Wanted, database: Database, identity: str, time: str, witnesses: tuple[str, ...] = ()) -> Run:
+def run_of(
+    wanted: DesiredCluster, database: Database, identity: str, time: str, witnesses: tuple[str, ...] = ()
+) -> Run:
     spec, name = wanted.spec, wanted.name
     declared = {
         f"{name}-{database}-{index}": raft_address(

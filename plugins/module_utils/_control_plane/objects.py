@@ -16,7 +16,7 @@ from .._api.names import Object, labels, lease_name
 from .._databases import DATABASES, Database
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, Refused
-from .._kubernetes.apply import Done, Key, converge, key_of
+from .._kubernetes.apply import Key, ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import RunLease, identity
@@ -28,16 +28,16 @@ from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record import Record
-from .._raft.standing import refuse_by_record
+from .._raft.record_checks import refuse_by_record
 from .._raft.step import Run
 from .._raft_pods.backend import DatabaseRollout
-from .._raft_pods.observed import Context
+from .._raft_pods.observed import RunContext
 from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
-from .desired import Wanted, is_config, keep_claims
+from .desired import DesiredCluster, is_config, keep_claims
 from .endpoints import Endpoints
 from .members import first_replicas, run_of
-from .observed_state import Live, look, refuse_neighbors
+from .observed_state import ObservedCluster, read_state, refuse_neighbors
 from .ports import Clash, find_clashes, refuse_clashes
 from .recreate_claims import find_claims
 from .recreate_statefulset import await_gone, stale
@@ -45,13 +45,13 @@ from .storage import check_claims, claim_changes
 from .witnesses import find_witnesses
 
 
-class DeclaredObjects:
+class ClusterObjects:
     """One run. `done`, `steps` and `warnings` grow as it goes, so that a failure can tell what was done before."""
 
-    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+    def __init__(self, cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster, *, check_mode: bool) -> None:
         self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
         self.deadline = Deadline(wanted.wait_timeout)
-        self.done: list[Done] = []
+        self.done: list[ObjectChange] = []
         self.steps: list[str] = []
         self.warnings: list[str] = []
         self.settings: dict[str, dict[str, t.Any]] = {"before": {}, "after": {}}
@@ -84,7 +84,7 @@ class DeclaredObjects:
             take_over=wanted.break_lock,
             patience=self.deadline,
         )
-        self.context = Context(cluster, namespace, name, self.lease, check_mode, wanted.wait)
+        self.context = RunContext(cluster, namespace, name, self.lease, check_mode, wanted.wait)
 
     def _check(self) -> None:
         """What is refused before anything is changed: by records, by volumes that would have to shrink or move, by neighbors."""
@@ -135,8 +135,8 @@ class DeclaredObjects:
     def _take_lease(self) -> None:
         """Before the first change, and then everything is looked at again: another run may have ended a moment ago."""
         self._apply(self.wanted.foundations(self.live), self.live)
-        self.lease.take("bring the objects to the declared state")
-        self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+        self.lease.acquire_or_renew("bring the objects to the declared state")
+        self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
         self._check()
 
     def _stateful_set(self, database: Database) -> Object | None:
@@ -149,7 +149,7 @@ class DeclaredObjects:
                 await_gone(self.cluster, there)
             self.live.index.pop(key_of(there))
 
-    def _foundations(self, live: Live) -> None:
+    def _foundations(self, live: ObservedCluster) -> None:
         """Namespace, kinds and the custom resource itself: everything else refers to them."""
         self._apply(self.wanted.foundations(live), live)
         self.resource = live.resource
@@ -159,8 +159,8 @@ class DeclaredObjects:
             self.generation = ((self.resource or {}).get("metadata") or {}).get("generation", 0)
         self.owner = self.resource if (self.resource or {}).get("metadata", {}).get("uid") else None
 
-    def _apply(self, manifests: list[Object], live: Live) -> list[Done]:
-        def note(one: Done) -> None:
+    def _apply(self, manifests: list[Object], live: ObservedCluster) -> list[ObjectChange]:
+        def note(one: ObjectChange) -> None:
             self.done.append(one)
             if one.action != "unchanged" and not self.check_mode:
                 live.forget(one.kind, one.name)

@@ -34,7 +34,7 @@ _CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 
 
 @dataclasses.dataclass
-class Live:
+class ObservedCluster:
     """`index` holds everything of ours by its key, `neighbors` names the other control planes in the namespace.
 
     `hidden` are the definitions that this user may not look at: somebody else keeps them.
@@ -127,7 +127,7 @@ def _claims(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
     return {key: claim for key, claim in claims.items() if ours.fullmatch(key[3])}
 
 
-def look(cluster: Cluster, name: str, namespace: str) -> Live:
+def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedCluster:
     """Everything in as many requests as there are kinds."""
     place, visible = _visible(cluster, "v1", "Namespace", namespace)
     if not visible:
@@ -151,10 +151,10 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
         ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
         index.update(live_index(cluster, KINDS, namespace, ours))
         index.update(_claims(cluster, name, namespace))
-    return Live(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))
+    return ObservedCluster(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))
 
 
-def refuse_neighbors(live: Live) -> None:
+def refuse_neighbors(live: ObservedCluster) -> None:
     """`Refused` if there is another control plane."""
     if live.neighbors:
         raise Refused(

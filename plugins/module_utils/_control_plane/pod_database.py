@@ -13,7 +13,7 @@ import typing as t
 
 from .._database.converge import MemberState
 from .._database.member import committed, member_state, read_settings
-from .._database.settings import Actual, Layout
+from .._database.settings import Layout, ObservedSettings
 from .._errors import BadAnswer, OvnError, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease
@@ -99,15 +99,15 @@ class PodDatabase:
             self.pod, self._committed = self.pods[address], None
         return MemberState("none", reason=f"no pod leads{trouble}")
 
-    def read(self) -> Actual:
+    def read(self) -> ObservedSettings:
         return read_settings(self._connection(), self.layout)
 
     def write(self, operations: t.Sequence[Operation]) -> None:
-        self.lease.take(f"set listeners of the {self.layout.title} database")
+        self.lease.acquire_or_renew(f"set listeners of the {self.layout.title} database")
         write(self._connection(), self.layout.name, operations, "c5c3.ovn.ovn_cluster")
 
     def change_timer(self, milliseconds: int) -> None:
-        self.lease.take(f"set the election timer of the {self.layout.title} database")
+        self.lease.acquire_or_renew(f"set the election timer of the {self.layout.title} database")
         control = f"/run/ovn/{self.layout.service}.ctl"
         self._connection().run(
             *(

@@ -14,7 +14,7 @@ import typing as t
 
 from .._api.names import Object
 from .._errors import Conflict, Refused
-from .._kubernetes.apply import Done, Key, Note, key_of
+from .._kubernetes.apply import Key, Note, ObjectChange, key_of
 from .._kubernetes.client import FIELD_MANAGER, Cluster
 
 
@@ -77,7 +77,7 @@ def refuse_clashes(clashes: t.Sequence[Clash]) -> None:
             )
 
 
-def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool, note: Note) -> list[Done]:
+def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool, note: Note) -> list[ObjectChange]:
     done = []
     for clash in clashes:
         metadata = clash.manifest["metadata"]
@@ -87,7 +87,7 @@ def repair(cluster: Cluster, clashes: t.Sequence[Clash], *, check_mode: bool, no
         after = {**clash.live, "spec": {**clash.live["spec"], **ports}}
         if not check_mode:
             after = cluster.patch("v1", "Service", metadata["name"], metadata["namespace"], patch)
-        done.append(Done("Service", metadata["name"], metadata["namespace"], "changed", clash.live, after))
+        done.append(ObjectChange("Service", metadata["name"], metadata["namespace"], "changed", clash.live, after))
         note(done[-1])
     return done
 

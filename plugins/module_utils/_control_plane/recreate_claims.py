@@ -15,12 +15,12 @@ import typing as t
 from .._api.names import Object
 from .._databases import DATABASES, Database
 from .._errors import Conflict, Refused
-from .._kubernetes.apply import Done, Note
+from .._kubernetes.apply import Note, ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods
 from .._kubernetes.rollout_progress import is_terminating
-from .desired import Wanted
-from .observed_state import Live
+from .desired import DesiredCluster
+from .observed_state import ObservedCluster
 from .storage import claims_of, is_empty
 
 _ATTEMPTS, _PAUSE = 5, 0.1
@@ -28,7 +28,7 @@ _GONE_SECONDS = 10.0  # a controller that still sees the old claim makes no new 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
-def find_claims(cluster: Cluster, wanted: Wanted, live: Live) -> dict[Database, list[Object]]:
+def find_claims(cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster) -> dict[Database, list[Object]]:
     """Those of each database. Without a declared class they want the cluster's default."""
     found: dict[Database, list[Object]] = {}
     for database in DATABASES:
@@ -80,21 +80,21 @@ def member_of(claim: Object) -> str:
     return str(claim["metadata"]["name"]).partition("-")[2]
 
 
-def waits(pod: Object) -> bool:
+def is_unscheduled(pod: Object) -> bool:
     """Whether nothing of it can ever have run: it has no node yet."""
     status = pod.get("status") or {}
     began = pod["spec"].get("nodeName") or status.get("containerStatuses") or status.get("phase") != "Pending"
     return not began and not is_terminating(pod)
 
 
-def words(claims: t.Sequence[Object]) -> str:
+def claims_message(claims: t.Sequence[Object]) -> str:
     names = ", ".join(claim["metadata"]["name"] for claim in claims)
     return f"make {names} and what waits for it anew: without a volume of the old storage class it holds nothing"
 
 
 def delete_pending_claims(
     cluster: Cluster,
-    wanted: Wanted,
+    wanted: DesiredCluster,
     database: Database,
     claims: t.Sequence[Object],
     *,
@@ -106,15 +106,19 @@ def delete_pending_claims(
     pods = list_pods(cluster, namespace, wanted.name, database)
     for claim in claims:
         pod = pods.get(member_of(claim))
-        if pod is not None and not (waits(pod) or is_terminating(pod)):
+        if pod is not None and not (is_unscheduled(pod) or is_terminating(pod)):
             continue
         if not is_terminating(claim):
             if not check_mode and not _delete(cluster, "PersistentVolumeClaim", claim, namespace, is_empty):
                 continue
-            note(Done("PersistentVolumeClaim", claim["metadata"]["name"], namespace, "deleted", claim, None))
+            note(ObjectChange("PersistentVolumeClaim", claim["metadata"]["name"], namespace, "deleted", claim, None))
         gone.append(claim)
-        if pod is not None and waits(pod) and (check_mode or _delete(cluster, "Pod", pod, namespace, waits)):
-            note(Done("Pod", pod["metadata"]["name"], namespace, "deleted", pod, None))
+        if (
+            pod is not None
+            and is_unscheduled(pod)
+            and (check_mode or _delete(cluster, "Pod", pod, namespace, is_unscheduled))
+        ):
+            note(ObjectChange("Pod", pod["metadata"]["name"], namespace, "deleted", pod, None))
     if not check_mode:
         _await_gone(cluster, gone, namespace)
     return gone

@@ -37,7 +37,7 @@ def stale(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
     return found
 
 
-def words(name: str, differs: t.Mapping[str, str]) -> str:
+def recreation_message(name: str, differs: t.Mapping[str, str]) -> str:
     return f"make the StatefulSet {name} anew, so that new claims get {' and '.join(differs.values())}"
 
 

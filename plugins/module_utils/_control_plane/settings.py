@@ -13,8 +13,8 @@ import dataclasses
 import typing as t
 
 from .._database.converge import MemberState, Outcome, converge
-from .._database.settings import LAYOUTS, Actual, plan_rows
-from .._database.settings import Wanted as WantedSettings
+from .._database.settings import LAYOUTS, ObservedSettings, plan_rows
+from .._database.settings import DesiredSettings as WantedSettings
 from .._databases import DATABASES, PORTS, Database
 from .._deadline import Deadline
 from .._kubernetes.client import Cluster
@@ -22,11 +22,13 @@ from .._raft.answer import Answer
 from .._raft.observation import Observation
 from .._raft.sizing import size_of, timers_for
 from .._raft_pods.backend import DatabaseRollout
-from .desired import Wanted
+from .desired import DesiredCluster
 from .pod_database import PodDatabase
 
 
-def wanted_settings(wanted: Wanted, database: Database, observations: t.Iterable[Observation] = ()) -> WantedSettings:
+def wanted_settings(
+    wanted: DesiredCluster, database: Database, observations: t.Iterable[Observation] = ()
+) -> WantedSettings:
     """Only what the specification names; rows and keys of others stay as they are. Large files need longer timers than declared."""
     spec = wanted.spec.database(database)
     scheme = "pssl" if wanted.spec.tls.enabled else "ptcp"
@@ -39,15 +41,15 @@ def wanted_settings(wanted: Wanted, database: Database, observations: t.Iterable
     )
 
 
-def _of_a_new_one(wanted: Wanted, database: Database) -> Outcome:
+def _of_a_new_one(wanted: DesiredCluster, database: Database) -> Outcome:
     """A database that is about to be created has no rows; its election timer comes with it."""
     settings = dataclasses.replace(wanted_settings(wanted, database), election_timer=None)
-    return Outcome(MemberState("none"), Actual(), plan_rows(settings, Actual(), LAYOUTS[database]))
+    return Outcome(MemberState("none"), ObservedSettings(), plan_rows(settings, ObservedSettings(), LAYOUTS[database]))
 
 
 def converge_settings(
     cluster: Cluster,
-    wanted: Wanted,
+    wanted: DesiredCluster,
     databases: t.Mapping[Database, DatabaseRollout],
     diff: dict[str, dict[str, t.Any]],
     deadline: Deadline,

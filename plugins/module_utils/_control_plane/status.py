@@ -21,7 +21,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import is_available, pending_items
 from .._raft_pods.ask_northd import ask_northds
 from .._raft_pods.backend import DatabaseRollout
-from .desired import Wanted
+from .desired import DesiredCluster
 from .endpoints import Endpoints
 
 _NORTHD_SECONDS = 10.0
@@ -29,7 +29,7 @@ _TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
 _ATTEMPTS, _PAUSE = 5, 0.2
 
 
-class Seen(t.NamedTuple):
+class StatusFacts(t.NamedTuple):
     """What a run saw last: both databases, where they are, and the Deployments (None: not known)."""
 
     databases: t.Mapping[Database, DatabaseRollout]
@@ -40,9 +40,9 @@ class Seen(t.NamedTuple):
 
 def write_status(
     cluster: Cluster,
-    wanted: Wanted,
+    wanted: DesiredCluster,
     resource: Object | None,
-    seen: Seen,
+    seen: StatusFacts,
     now: str,
     *,
     generation: int,
@@ -84,7 +84,9 @@ def write_status(
     return resource
 
 
-def _status(resource: Object, seen: Seen, generation: int, northd: list[str] | None, now: str) -> dict[str, t.Any]:
+def _status(
+    resource: Object, seen: StatusFacts, generation: int, northd: list[str] | None, now: str
+) -> dict[str, t.Any]:
     previous = resource.get("status") or {}
     pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
     return cluster_status(
@@ -107,7 +109,7 @@ def _status(resource: Object, seen: Seen, generation: int, northd: list[str] | N
     )
 
 
-def _active_northd(cluster: Cluster, wanted: Wanted, resource: Object, seen: Seen) -> list[str] | None:
+def _active_northd(cluster: Cluster, wanted: DesiredCluster, resource: Object, seen: StatusFacts) -> list[str] | None:
     """Asked only if nobody else tells it: an observer that lives knows it better, and at any time. None if nobody could be asked."""
     conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
     if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):

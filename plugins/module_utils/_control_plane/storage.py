@@ -13,11 +13,11 @@ import typing as t
 from .._api.names import MANAGER, Object, claim_name
 from .._databases import DATABASES, Database
 from .._errors import Refused
-from .._kubernetes.apply import Done, Note
+from .._kubernetes.apply import Note, ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
-from .desired import Wanted
-from .observed_state import Live
+from .desired import DesiredCluster
+from .observed_state import ObservedCluster
 
 
 def claim_change(claim: Object, size: str, storage_class: str | None) -> Object | None:
@@ -45,7 +45,7 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
     return {"spec": {"resources": {"requests": {"storage": size}}}}
 
 
-def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
+def claim_changes(wanted: DesiredCluster, live: ObservedCluster) -> list[tuple[Object, Object]]:
     """Claims that have to grow, each with its patch; `Refused` if one of them cannot."""
     changes: list[tuple[Object, Object]] = []
     for database in DATABASES:
@@ -57,12 +57,12 @@ def claim_changes(wanted: Wanted, live: Live) -> list[tuple[Object, Object]]:
     return changes
 
 
-def claims_of(wanted: Wanted, live: Live, database: Database) -> list[Object]:
+def claims_of(wanted: DesiredCluster, live: ObservedCluster, database: Database) -> list[Object]:
     names = [claim_name(wanted.name, database, index) for index in sorted(live.claims(database))]
     return [claim for name in names if (claim := live.get("v1", "PersistentVolumeClaim", name)) is not None]
 
 
-def unbound_claims(wanted: Wanted, live: Live) -> list[str]:
+def unbound_claims(wanted: DesiredCluster, live: ObservedCluster) -> list[str]:
     """Claims without a volume whose size is not the declared one."""
     found = []
     for database in DATABASES:
@@ -87,7 +87,7 @@ def is_empty(claim: Object) -> bool:
     return ours and not filled and not static and not is_bound(claim)
 
 
-def check_claims(cluster: Cluster, wanted: Wanted, live: Live) -> None:
+def check_claims(cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster) -> None:
     """`Refused`, before anything is changed, if a claim would have to shrink, to move, or to grow although its storage class cannot.
 
     The API server would say so only after the OVNCluster was changed.
@@ -119,10 +119,12 @@ def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Objec
             )
 
 
-def grow_claims(cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool, note: Note) -> None:
+def grow_claims(
+    cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster, *, check_mode: bool, note: Note
+) -> None:
     for claim, patch in claim_changes(wanted, live):
         name = claim["metadata"]["name"]
         after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
         if not check_mode:
             after = cluster.patch("v1", "PersistentVolumeClaim", name, wanted.namespace, patch)
-        note(Done("PersistentVolumeClaim", name, wanted.namespace, "changed", claim, after))
+        note(ObjectChange("PersistentVolumeClaim", name, wanted.namespace, "changed", claim, after))

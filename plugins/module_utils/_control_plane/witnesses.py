@@ -15,12 +15,12 @@ import typing as t
 from .._api.names import Object, record_name, witness_name
 from .._databases import Database
 from .._errors import InvalidInput, Refused
-from .._kubernetes.apply import Done, Note
+from .._kubernetes.apply import Note, ObjectChange
 from .._kubernetes.client import Cluster
 from .._raft.cluster_witness import KEY, parse_cluster_witness
 from .._raft.record import parse_record
-from .desired import Wanted
-from .observed_state import Live
+from .desired import DesiredCluster
+from .observed_state import ObservedCluster
 from .storage import claims_of
 
 CLUSTER_ID = "ovn.c5c3.io/cluster-id"  # annotation of a claim: the cluster whose member it holds
@@ -29,7 +29,12 @@ _GOES = "Delete"
 
 
 def find_witnesses(
-    cluster: Cluster, wanted: Wanted, live: Live, databases: t.Sequence[Database], *, warn: t.Callable[[str], object]
+    cluster: Cluster,
+    wanted: DesiredCluster,
+    live: ObservedCluster,
+    databases: t.Sequence[Database],
+    *,
+    warn: t.Callable[[str], object],
 ) -> dict[Database, tuple[str, ...]]:
     """Sentences for each of these databases, empty where nobody knows of an older one."""
     if not databases:
@@ -54,7 +59,9 @@ def find_witnesses(
     }
 
 
-def of_volumes(volumes: t.Iterable[Object], wanted: Wanted, live: Live, database: Database) -> list[str]:
+def of_volumes(
+    volumes: t.Iterable[Object], wanted: DesiredCluster, live: ObservedCluster, database: Database
+) -> list[str]:
     """Volumes that claims of ours left. A claim that is there has its volume, and its launcher tells what it holds."""
     ours = re.compile(f"data-{re.escape(wanted.name)}-{database}-[0-9]+")
     there = {claim["metadata"]["uid"] for claim in claims_of(wanted, live, database)}
@@ -69,7 +76,7 @@ def of_volumes(volumes: t.Iterable[Object], wanted: Wanted, live: Live, database
     return found
 
 
-def of_claims(wanted: Wanted, live: Live, database: Database) -> list[str]:
+def of_claims(wanted: DesiredCluster, live: ObservedCluster, database: Database) -> list[str]:
     found = []
     for claim in claims_of(wanted, live, database):
         metadata = claim["metadata"]
@@ -79,12 +86,12 @@ def of_claims(wanted: Wanted, live: Live, database: Database) -> list[str]:
     return found
 
 
-def of_status(live: Live, database: Database) -> list[str]:
+def of_status(live: ObservedCluster, database: Database) -> list[str]:
     cid = (((live.resource or {}).get("status") or {}).get(database) or {}).get("clusterId")
     return [f"the status of OVNCluster {live.name} names cluster {cid}"] if cid else []
 
 
-def of_records(maps: t.Iterable[Object], wanted: Wanted, database: Database) -> list[str]:
+def of_records(maps: t.Iterable[Object], wanted: DesiredCluster, database: Database) -> list[str]:
     """Records under other names: of a control plane that was called otherwise, or copies."""
     found = []
     for one in maps:
@@ -101,7 +108,7 @@ def of_records(maps: t.Iterable[Object], wanted: Wanted, database: Database) -> 
     return found
 
 
-def of_witnesses(maps: t.Iterable[Object], wanted: Wanted, database: Database) -> list[str]:
+def of_witnesses(maps: t.Iterable[Object], wanted: DesiredCluster, database: Database) -> list[str]:
     """What was known of the members of a cluster stays when its record is deleted."""
     name = witness_name(wanted.name, database)
     texts = [(one.get("data") or {}).get(KEY) or "" for one in maps if one["metadata"]["name"] == name]
@@ -110,7 +117,14 @@ def of_witnesses(maps: t.Iterable[Object], wanted: Wanted, database: Database) -
 
 
 def mark_claims(
-    cluster: Cluster, wanted: Wanted, live: Live, database: Database, cid: str, *, check_mode: bool, note: Note
+    cluster: Cluster,
+    wanted: DesiredCluster,
+    live: ObservedCluster,
+    database: Database,
+    cid: str,
+    *,
+    check_mode: bool,
+    note: Note,
 ) -> None:
     """Write on each claim of which cluster it holds a member."""
     for claim in claims_of(wanted, live, database):
@@ -121,4 +135,4 @@ def mark_claims(
         if not check_mode:
             patch = {"metadata": {"uid": metadata["uid"], "annotations": {CLUSTER_ID: cid}}}
             after = cluster.patch("v1", "PersistentVolumeClaim", metadata["name"], wanted.namespace, patch)
-        note(Done("PersistentVolumeClaim", metadata["name"], wanted.namespace, "changed", claim, after))
+        note(ObjectChange("PersistentVolumeClaim", metadata["name"], wanted.namespace, "changed", claim, after))

@@ -22,7 +22,7 @@ from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
 from .._kubernetes.wait_tracker import ASKED_ANNOTATION
 from .._raft_pods.diagnosis import describe
-from .desired import Wanted
+from .desired import DesiredCluster
 
 _SLICE = 5.0
 _OBSERVER_SECONDS = 15.0  # nothing depends on it: a warning is enough
@@ -30,7 +30,11 @@ _REVISION = "deployment.kubernetes.io/revision"
 
 
 def await_workloads(
-    cluster: Cluster, wanted: Wanted, seen: Object | None, deadline: Deadline, now: t.Callable[[], float] = time.time
+    cluster: Cluster,
+    wanted: DesiredCluster,
+    seen: Object | None,
+    deadline: Deadline,
+    now: t.Callable[[], float] = time.time,
 ) -> Object:
     """northd's Deployment, available. `seen` is as it was last, None if it has to be looked at anew; `now` is the API server's clock."""
     name = northd_name(wanted.name)
@@ -55,7 +59,7 @@ def await_workloads(
     )
 
 
-def observer_trouble(cluster: Cluster, wanted: Wanted, seen: Object | None) -> str:
+def observer_trouble(cluster: Cluster, wanted: DesiredCluster, seen: Object | None) -> str:
     """A warning if nobody keeps the status true between runs, empty if somebody does."""
     name = observer_name(wanted.name)
     if seen is None or not is_available(seen):

@@ -18,7 +18,7 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.rows import Operation
-from .settings import Actual, Layout, Plan, Wanted, plan_rows, timer_steps
+from .settings import DesiredSettings, Layout, ObservedSettings, SettingsPlan, plan_rows, timer_steps
 
 Role = t.Literal["leader", "follower", "standalone", "none"]
 
@@ -36,12 +36,12 @@ class MemberState:
     pending_timer: int | None = None
 
 
-class Member(t.Protocol):
+class OwnMember(t.Protocol):
     """The own member, as the loop needs it; `member.py` has the real one."""
 
     def examine(self) -> MemberState: ...
 
-    def read(self) -> Actual: ...
+    def read(self) -> ObservedSettings: ...
 
     def write(self, operations: t.Sequence[Operation]) -> None: ...
 
@@ -53,10 +53,10 @@ class Outcome:
     """What was done here, in order, and the values before and after. `uncertain`: a write whose answer never came."""
 
     state: MemberState
-    actual: Actual
-    done: Plan = dataclasses.field(default_factory=Plan)
+    actual: ObservedSettings
+    done: SettingsPlan = dataclasses.field(default_factory=SettingsPlan)
 
-    def record(self, plan: Plan) -> None:
+    def record(self, plan: SettingsPlan) -> None:
         self.done.actions += plan.actions
         for group, values in plan.before.items():
             for key, value in values.items():
@@ -74,9 +74,13 @@ class Outcome:
         return bool(self.done.actions)
 
 
-def converge(member: Member, wanted: Wanted, layout: Layout, deadline: Deadline, *, check_mode: bool) -> Outcome:
+def converge(
+    member: OwnMember, wanted: DesiredSettings, layout: Layout, deadline: Deadline, *, check_mode: bool
+) -> Outcome:
     """Return when the own member shows everything; in check mode, when it is known what would be done here."""
-    outcome = Outcome(member.examine(), Actual())  # a wrong socket fails here at once; later the member may restart
+    outcome = Outcome(
+        member.examine(), ObservedSettings()
+    )  # a wrong socket fails here at once; later the member may restart
     leaderless: Deadline | None = None
     trouble: OvnError | None = None
     pause = _SHORTEST_PAUSE
@@ -118,7 +122,7 @@ def converge(member: Member, wanted: Wanted, layout: Layout, deadline: Deadline,
             state = MemberState("none", reason=str(e), election_timer=outcome.state.election_timer)
 
 
-def _timer_steps(state: MemberState, wanted: Wanted, layout: Layout) -> list[int]:
+def _timer_steps(state: MemberState, wanted: DesiredSettings, layout: Layout) -> list[int]:
     if wanted.election_timer is None:
         return []
     if state.election_timer is None:
@@ -128,7 +132,7 @@ def _timer_steps(state: MemberState, wanted: Wanted, layout: Layout) -> list[int
     return timer_steps(state.election_timer, wanted.election_timer)
 
 
-def _one_step(member: Member, outcome: Outcome, plan: Plan, steps: list[int]) -> None:
+def _one_step(member: OwnMember, outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> None:
     """Rows first, then one step of the timer; a pending timer is only waited for."""
     if plan.operations:
         try:
@@ -142,7 +146,7 @@ def _one_step(member: Member, outcome: Outcome, plan: Plan, steps: list[int]) ->
         outcome.record_timer(outcome.state.election_timer, steps[0])
 
 
-def _foretell(outcome: Outcome, plan: Plan, steps: list[int]) -> Outcome:
+def _foretell(outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> Outcome:
     if plan.operations:
         outcome.record(plan)
     current = outcome.state.election_timer
@@ -171,7 +175,7 @@ def _no_quorum(state: MemberState, layout: Layout, outcome: Outcome) -> OvnError
     )
 
 
-def _still_missing(state: MemberState, layout: Layout, plan: Plan, steps: list[int]) -> OvnError:
+def _still_missing(state: MemberState, layout: Layout, plan: SettingsPlan, steps: list[int]) -> OvnError:
     missing = [*plan.actions, *(["reach the wanted election timer"] if steps else [])]
     return TimedOut(
         f"the leader {state.leader or ''} of the {layout.title} database has yet to {'; '.join(missing[:3]) or 'finish'}. "

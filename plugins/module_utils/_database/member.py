@@ -20,7 +20,7 @@ from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import ClusterStatus, parse_cluster_status
 from .converge import MemberState
-from .settings import Actual, Layout
+from .settings import Layout, ObservedSettings
 
 
 def committed(status: ClusterStatus) -> int:
@@ -61,7 +61,7 @@ def member_state(status: ClusterStatus, committed_before: int | None = None) -> 
     return MemberState(role, reason, leader, status.election_timer, status.election_timer_target)
 
 
-def read_settings(connection: Caller, layout: Layout) -> Actual:
+def read_settings(connection: Caller, layout: Layout) -> ObservedSettings:
     """The rows that hold settings, in one request."""
     tables = {layout.global_table: ["_uuid", "options"], "Connection": ["_uuid", *layout.columns]}
     rows = select(connection, layout.name, tables)
@@ -71,7 +71,7 @@ def read_settings(connection: Caller, layout: Layout) -> Actual:
         row["target"]: {column: as_optional(value) if column in optional else value for column, value in row.items()}
         for row in rows["Connection"]
     }
-    return Actual(first["_uuid"] if first else None, connections, first["options"] if first else {})
+    return ObservedSettings(first["_uuid"] if first else None, connections, first["options"] if first else {})
 
 
 class LocalMember:
@@ -113,7 +113,7 @@ class LocalMember:
             return MemberState("none", "this member has lost its cluster", state.leader, state.election_timer)
         return state
 
-    def read(self) -> Actual:
+    def read(self) -> ObservedSettings:
         with self._connect() as connection:
             return read_settings(connection, self.layout)
 

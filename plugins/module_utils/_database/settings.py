@@ -54,7 +54,7 @@ _OPTIONAL = {"inactivity_probe", "max_backoff"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class DesiredSettings:
     """`connections` maps a target to the columns that the user named, `options` a key to its value (None: no such key)."""
 
     election_timer: int | None = None
@@ -68,7 +68,7 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Actual:
+class ObservedSettings:
     """`connections` maps a target to all columns and `_uuid`; `global_uuid` is None in a fresh database."""
 
     global_uuid: str | None = None
@@ -77,7 +77,7 @@ class Actual:
 
 
 @dataclasses.dataclass
-class Plan:
+class SettingsPlan:
     """One transaction, the same in words, and the values that differ."""
 
     operations: list[Operation] = dataclasses.field(default_factory=list)
@@ -91,7 +91,7 @@ class Plan:
         self.after.setdefault(group, {})[key] = after
 
 
-def wanted_settings(params: t.Mapping[str, t.Any]) -> Wanted:
+def wanted_settings(params: t.Mapping[str, t.Any]) -> DesiredSettings:
     """The module's options, checked; `InvalidInput` names the one that can never work."""
     layout = LAYOUTS[params["database"]]
     timer = params["election_timer"]
@@ -108,7 +108,7 @@ def wanted_settings(params: t.Mapping[str, t.Any]) -> Wanted:
     elif params["purge_connections"]:
         raise InvalidInput("purge_connections needs connections: the list of those that stay.")
     options = params["options"]
-    return Wanted(
+    return DesiredSettings(
         election_timer=timer,
         connections=connections,
         purge_connections=params["purge_connections"],
@@ -146,9 +146,9 @@ def _encode(columns: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {column: encode_optional(value) if column in _OPTIONAL else value for column, value in columns.items()}
 
 
-def plan_rows(wanted: Wanted, actual: Actual, layout: Layout) -> Plan:
+def plan_rows(wanted: DesiredSettings, actual: ObservedSettings, layout: Layout) -> SettingsPlan:
     """The one transaction that makes the rows as wanted; empty if they are. Each write expects the value that was compared."""
-    plan = Plan()
+    plan = SettingsPlan()
     if actual.global_uuid is None:
         if wanted.needs_rows:
             _plan_first_row(plan, wanted, layout)
@@ -176,18 +176,18 @@ def plan_rows(wanted: Wanted, actual: Actual, layout: Layout) -> Plan:
     return plan
 
 
-def _plan_first_row(plan: Plan, wanted: Wanted, layout: Layout) -> None:
+def _plan_first_row(plan: SettingsPlan, wanted: DesiredSettings, layout: Layout) -> None:
     """northd makes this row, too, as soon as it runs: the table has one row at most, so the slower one starts over."""
     plan.operations.append(expect_empty(layout.global_table))
     plan.note(f"create the row of {layout.global_table}", layout.global_table, "exists", False, True)
-    added = _plan_connections(plan, wanted, Actual())
+    added = _plan_connections(plan, wanted, ObservedSettings())
     options = {key: value for key, value in (wanted.options or {}).items() if value is not None}
     _note_options(plan, options, {})
     row = {"connections": ["set", [["named-uuid", name] for name in added]], "options": encode_map(options)}
     plan.operations.append({"op": "insert", "table": layout.global_table, "row": row})
 
 
-def _plan_connections(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
+def _plan_connections(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
     """Names of the new rows; rows that differ are updated in place, rows of others are not looked at."""
     added: list[str] = []
     for target, columns in (wanted.connections or {}).items():
@@ -210,7 +210,7 @@ def _plan_connections(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
     return added
 
 
-def _plan_purge(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
+def _plan_purge(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
     gone: list[str] = []
     if wanted.purge_connections:
         for target in sorted(actual.connections.keys() - (wanted.connections or {}).keys()):
@@ -226,7 +226,7 @@ def _plan_purge(plan: Plan, wanted: Wanted, actual: Actual) -> list[str]:
     return gone
 
 
-def _note_options(plan: Plan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:
+def _note_options(plan: SettingsPlan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:
     for key, value in sorted(changed.items()):
         words = f"remove option {key}" if value is None else f"set option {key} to {value}"
         plan.note(words, "options", key, old.get(key), value)

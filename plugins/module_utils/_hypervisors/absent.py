@@ -13,13 +13,13 @@ import typing as t
 from .._api.names import Object
 from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
-from .._kubernetes.apply import Done
+from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
-from .desired import Wanted
+from .desired import DesiredHypervisors
 from .lease import run_lease
-from .observed_state import Live, look
+from .observed_state import ObservedHypervisors, read_state
 from .ownership import Ours, orphaned_chassis
 from .pods import COMPONENTS
 from .removal import Removal, leaving_nodes
@@ -30,9 +30,11 @@ from .southbound import read_registry
 class Absence:
     """`done`, `removed` and `warnings` as in a run that is present."""
 
-    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+    ) -> None:
         self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
-        self.done: list[Done] = []
+        self.done: list[ObjectChange] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
         self.lease = run_lease(cluster, wanted)
@@ -44,9 +46,9 @@ class Absence:
     def run(self) -> None:
         try:
             if not self.check_mode and (self._objects() or self._leaving()) and self._has_place_for_lease():
-                self.lease.take("take the hypervisors away")
+                self.lease.acquire_or_renew("take the hypervisors away")
                 # Another run may have made something until a moment ago.
-                self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+                self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
             self._take_away()
             self.lease.remove()
         finally:
@@ -85,7 +87,7 @@ class Absence:
                 "Look at these nodes, then run again."
             )
         if self.lease.held is not None:  # the wait for pods may have taken minutes, and somebody may have taken over
-            self.lease.take("forget the hypervisors")
+            self.lease.acquire_or_renew("forget the hypervisors")
         # Without it nobody knows whom to look for. Whoever gives no way to ask will not come again for that.
         kept = SETTINGS if removal.left and (self.wanted.asked or removal.busy) else None
         self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)
@@ -103,4 +105,6 @@ class Absence:
             if self.check_mode or self.cluster.delete(
                 one["apiVersion"], one["kind"], metadata["name"], metadata["namespace"], uid=metadata["uid"]
             ):
-                self.done.append(Done(one["kind"], metadata["name"], metadata["namespace"], "deleted", one, None))
+                self.done.append(
+                    ObjectChange(one["kind"], metadata["name"], metadata["namespace"], "deleted", one, None)
+                )

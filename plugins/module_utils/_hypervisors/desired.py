@@ -16,7 +16,7 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 
 
-class Wanted(t.NamedTuple):
+class DesiredHypervisors(t.NamedTuple):
     """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can ask itself."""
 
     name: str
@@ -34,7 +34,7 @@ class Wanted(t.NamedTuple):
     wait_timeout: float
 
 
-def wanted_from(params: t.Mapping[str, t.Any], server: str) -> Wanted:
+def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
     """`server` is the API server's URL, for a cluster that names no other in `api_server`."""
     name, namespace = params["name"], params["namespace"]
     present = params["state"] == "present"
@@ -56,7 +56,7 @@ def wanted_from(params: t.Mapping[str, t.Any], server: str) -> Wanted:
     if any(tls) and not tls.complete:
         missing = [option for option, path in tls._asdict().items() if not path]
         raise InvalidInput(f"{' and '.join(missing)} missing: private_key, certificate and ca_certificate go together.")
-    return Wanted(
+    return DesiredHypervisors(
         name=name,
         namespace=namespace,
         spec=spec,

@@ -13,13 +13,13 @@ import datetime
 from .._api.names import labels
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, identity
-from .desired import Wanted
+from .desired import DesiredHypervisors
 
 # One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
 LEASE = "ovn-hypervisors"
 
 
-def run_lease(cluster: Cluster, wanted: Wanted) -> RunLease:
+def run_lease(cluster: Cluster, wanted: DesiredHypervisors) -> RunLease:
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     return RunLease(
         cluster,

@@ -13,13 +13,13 @@ import typing as t
 from .._agent.archive import build_archive
 from .._api.chassis_settings import Settings
 from .._api.names import CONFIG_NAME, Object
-from .._kubernetes.apply import Done, converge, key_of
+from .._kubernetes.apply import ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
-from .desired import Wanted
-from .observed_state import Live, chassis_definition, note
+from .desired import DesiredHypervisors
+from .observed_state import ObservedHypervisors, add_address, chassis_definition
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
 from .southbound import Registry
@@ -29,12 +29,14 @@ TOLD = 10
 _TOLD_LATER = "told by the node when it registers"  # in the place of an address that check mode cannot know
 
 
-class DeclaredObjects:
+class HypervisorObjects:
     """`done`, `removed` and `warnings` grow as it goes, so that a failure can tell what was done before."""
 
-    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+    ) -> None:
         self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
-        self.done: list[Done] = []
+        self.done: list[ObjectChange] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
         self.default: Settings = {}
@@ -57,8 +59,8 @@ class DeclaredObjects:
             for manifest in manifests
         )
 
-    def _converge(self, manifests: list[Object]) -> list[Done]:
-        def note(one: Done) -> None:
+    def _converge(self, manifests: list[Object]) -> list[ObjectChange]:
+        def note(one: ObjectChange) -> None:
             self.done.append(one)
             if one.after is not None and not self.check_mode:
                 self.live.index[key_of(one.after)] = one.after
@@ -83,7 +85,7 @@ class DeclaredObjects:
         for one in self.chassis:
             if one.ips is None:
                 ip = address_of(one, self.live.chassis.get(one.node.name), self.registry)
-                note(addresses, one.node.name, ip, later=_TOLD_LATER if self._will_tell(one) else None)
+                add_address(addresses, one.node.name, ip, later=_TOLD_LATER if self._will_tell(one) else None)
         return settings_files(self.default, self.chassis, leaving, owner=self.live.owner, addresses=addresses)
 
     def _note(self, leaving: t.Mapping[str, str]) -> None:
@@ -116,7 +118,7 @@ class DeclaredObjects:
         if settings.action == "changed" and self.wanted.wait and not self.check_mode:
             trigger_config_sync(self.cluster, self.wanted, self.chassis, settings)
 
-    def _tell_of_script(self, done: t.Sequence[Done]) -> None:
+    def _tell_of_script(self, done: t.Sequence[ObjectChange]) -> None:
         """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""
         scripts = next(d for d in done if d.name == SCRIPTS)
         before, after = (((side or {}).get("data") or {}).get(LAUNCHER) for side in (scripts.before, scripts.after))
@@ -135,7 +137,7 @@ class DeclaredObjects:
                 manifests.append(manifest)
             elif self._will_tell(one):
                 predicted = self._manifest_of(one, expected=True)
-                self.done.append(Done(KIND, one.node.name, "", "created", None, predicted))
+                self.done.append(ObjectChange(KIND, one.node.name, "", "created", None, predicted))
             else:
                 without.append(one.node.name)
         if without and self.registry is None:

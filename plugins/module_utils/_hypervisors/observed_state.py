@@ -25,7 +25,7 @@ CRD = "apiextensions.k8s.io/v1"
 
 
 @dataclasses.dataclass(frozen=True)
-class Live:
+class ObservedHypervisors:
     """`index` has the objects of ours that a run compares. `foreign_config`: a control plane in the same namespace publishes `ovn-config` already."""
 
     name: str
@@ -60,11 +60,11 @@ class Live:
         """Where the tunnels of nodes ended, as far as somebody has noted it."""
         found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
         for node, resource in self.our_chassis.items():
-            note(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
+            add_address(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
         return found
 
 
-def note(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
+def add_address(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
     """A new address takes the place of former ones: what a node had once may be another machine's today. `later` takes the place of none."""
     if ip and ip not in addresses.get(node, ()):
         addresses[node] = {ip}
@@ -76,7 +76,7 @@ def chassis_definition() -> Object:
     return next(d for d in custom_resource_definitions() if d["spec"]["names"]["kind"] == KIND)
 
 
-def look(cluster: Cluster, name: str, namespace: str) -> Live:
+def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHypervisors:
     """Five requests. A definition that a newer collection has written is refused."""
     wanted = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
@@ -98,7 +98,7 @@ def look(cluster: Cluster, name: str, namespace: str) -> Live:
     if definition:
         index[CRD, "CustomResourceDefinition", "", wanted] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
-    return Live(
+    return ObservedHypervisors(
         name, namespace, index, nodes, chassis, definition, ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign
     )
 

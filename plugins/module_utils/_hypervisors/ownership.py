@@ -72,12 +72,12 @@ def clashes(
 
 def _same_name(one: Chassis, row: ChassisRow) -> str:
     return (
-        f'The Southbound database already has a chassis "{row.name}" of host {row.hostname or "(no name)"} with address {shown(row)}, which is not known to '
-        f"be Node {one.node.name} of this cluster ({', '.join(one.ips or ()) or 'its address is not known yet'}). "
+        f'The Southbound database already has a chassis "{row.name}" of host {row.hostname or "(no name)"} with address {format_addresses(row)}, '
+        f"which is not known to be Node {one.node.name} of this cluster ({', '.join(one.ips or ()) or 'its address is not known yet'}). "
         "Two nodes with one system id keep claiming each other's ports. Give this Node another one with the annotation ovn.c5c3.io/system-id. "
         f"If that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
     )
 
 
-def shown(row: ChassisRow) -> str:
+def format_addresses(row: ChassisRow) -> str:
     return ", ".join(sorted(row.addresses)) or "(none)"

@@ -13,11 +13,11 @@ import typing as t
 
 from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
-from .._kubernetes.apply import Done
+from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
-from .desired import Wanted
-from .observed_state import Live
-from .ownership import Ours, shown
+from .desired import DesiredHypervisors
+from .observed_state import ObservedHypervisors
+from .ownership import Ours, format_addresses
 from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
@@ -31,7 +31,12 @@ class Removal:
     """`leaving` maps nodes to system ids; `left` are those that could not be taken away entirely and have to stay recorded."""
 
     def __init__(
-        self, cluster: Cluster, wanted: Wanted, live: Live, leaving: t.Mapping[str, str], staying: t.Collection[str]
+        self,
+        cluster: Cluster,
+        wanted: DesiredHypervisors,
+        live: ObservedHypervisors,
+        leaving: t.Mapping[str, str],
+        staying: t.Collection[str],
     ) -> None:
         self.cluster, self.wanted, self.live = cluster, wanted, live
         self.leaving, self.staying = dict(leaving), staying
@@ -40,7 +45,7 @@ class Removal:
         self.ours = Ours(live.owner, live.addresses())
         self.back: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
-        self.done: list[Done] = []
+        self.done: list[ObjectChange] = []
         self.warnings: list[str] = []
 
     def run(self, registry: Registry | None, deadline: Deadline, *, check_mode: bool) -> None:
@@ -106,7 +111,8 @@ class Removal:
                     else f"nothing tells that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
                 )
                 self.warnings.append(
-                    f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {shown(row)}) stays in the Southbound database: {words}.'
+                    f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {format_addresses(row)}) '
+                    f"stays in the Southbound database: {words}."
                 )
 
     def _warn(self, names: list[str]) -> None:
@@ -137,11 +143,13 @@ class Removal:
         return self.cluster.delete(API_VERSION, KIND, metadata["name"], uid=metadata["uid"])
 
 
-def _deleted(resource: Object) -> Done:
-    return Done(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
+def _deleted(resource: Object) -> ObjectChange:
+    return ObjectChange(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
 
 
-def leaving_nodes(live: Live, recorded: t.Mapping[str, str], staying: t.Container[str]) -> dict[str, str]:
+def leaving_nodes(
+    live: ObservedHypervisors, recorded: t.Mapping[str, str], staying: t.Container[str]
+) -> dict[str, str]:
     """Nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
     ours = {node: (resource.get("spec") or {}).get("systemId") or node for node, resource in live.our_chassis.items()}
     return {node: name for node, name in {**ours, **recorded}.items() if node not in staying}

@@ -127,7 +127,7 @@ def _mapping(mapping: Settings) -> Object:
     return {"physicalNetwork": mapping["physical_network"], "bridge": mapping["bridge"], **ports}
 
 
-class Seen(t.NamedTuple):
+class ChassisFacts(t.NamedTuple):
     """What is known of one chassis: None is "nobody could tell"."""
 
     registered: bool | None
@@ -136,16 +136,16 @@ class Seen(t.NamedTuple):
     pods: str | None  # what is wrong with its pods; empty for nothing
 
 
-def seen_of(chassis: Chassis, registry: Registry | None, troubles: t.Mapping[str, str] | None) -> Seen:
+def seen_of(chassis: Chassis, registry: Registry | None, troubles: t.Mapping[str, str] | None) -> ChassisFacts:
     """`troubles`: by node, what is wrong with its pods; None if they were not looked at."""
     pods = None if troubles is None else troubles.get(chassis.node.name, "")
     if registry is None:
-        return Seen(None, None, None, pods)
+        return ChassisFacts(None, None, None, pods)
     beat = registry.heartbeat(chassis.system_id)
-    return Seen(registry.registered(chassis) is None, registry.alive(chassis.system_id), beat, pods)
+    return ChassisFacts(registry.registered(chassis) is None, registry.alive(chassis.system_id), beat, pods)
 
 
-def chassis_status(previous: Object, seen: Seen, *, generation: int, now: datetime.datetime) -> Object:
+def chassis_status(previous: Object, seen: ChassisFacts, *, generation: int, now: datetime.datetime) -> Object:
     """The new status; what did not change keeps its times."""
     status: Object = {"observedGeneration": generation}
     status["conditions"] = [
@@ -164,7 +164,7 @@ def chassis_status(previous: Object, seen: Seen, *, generation: int, now: dateti
     return status
 
 
-def _ready(seen: Seen) -> tuple[str, str, str]:
+def _ready(seen: ChassisFacts) -> tuple[str, str, str]:
     if seen.registered is None:
         if seen.pods is None:
             return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."
@@ -177,7 +177,7 @@ def _ready(seen: Seen) -> tuple[str, str, str]:
     return "True", "Registered", "It is registered and answers."
 
 
-def _connected(seen: Seen) -> tuple[str, str, str]:
+def _connected(seen: ChassisFacts) -> tuple[str, str, str]:
     if seen.pods is None:
         return "Unknown", "NotSeen", "Its pods could not be looked at."
     return (

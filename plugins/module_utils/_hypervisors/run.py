@@ -16,11 +16,11 @@ from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
 from .._errors import InvalidInput, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
-from .desired import Wanted
+from .desired import DesiredHypervisors
 from .lease import run_lease
 from .nodes import select_nodes
-from .objects import TOLD, DeclaredObjects
-from .observed_state import Live, look
+from .objects import TOLD, HypervisorObjects
+from .observed_state import ObservedHypervisors, read_state
 from .ownership import Ours, clashes, orphaned_chassis
 from .pods import COMPONENTS, pod_troubles, rolled_out
 from .removal import Removal, leaving_nodes
@@ -30,10 +30,12 @@ from .southbound import Registry, read_registry
 from .wait import await_pods, await_registered, our_pods
 
 
-class Hypervisors(DeclaredObjects):
+class Hypervisors(HypervisorObjects):
     """One run, in the order that is safe."""
 
-    def __init__(self, cluster: Cluster, wanted: Wanted, live: Live, *, check_mode: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+    ) -> None:
         super().__init__(cluster, wanted, live, check_mode=check_mode)
         self.deadline = Deadline(wanted.wait_timeout)
         self.lease = run_lease(cluster, wanted)
@@ -86,9 +88,9 @@ class Hypervisors(DeclaredObjects):
             return False
         if self.lease.held is None:
             self._foundations()  # it lies in the namespace
-        if not self.lease.take(step):
+        if not self.lease.acquire_or_renew(step):
             return False
-        self.live = look(self.cluster, self.wanted.name, self.wanted.namespace)
+        self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
         self._plan()
         return True
 
@@ -119,7 +121,7 @@ class Hypervisors(DeclaredObjects):
     def _remove(self, leaving: t.Mapping[str, str]) -> t.Mapping[str, str]:
         """Who has to stay recorded."""
         if leaving and not self.check_mode:
-            self.lease.take("take away the chassis that have gone")  # what runs differ about most
+            self.lease.acquire_or_renew("take away the chassis that have gone")  # what runs differ about most
         staying = {one.system_id for one in self.chassis}
         removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
         try:

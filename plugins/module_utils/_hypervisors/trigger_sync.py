@@ -13,15 +13,17 @@ import typing as t
 
 from .._api.chassis_settings import DEFAULT
 from .._errors import OvnError, TimedOut, Unreachable
-from .._kubernetes.apply import Done
+from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.moment import format_moment
-from .desired import Wanted
+from .desired import DesiredHypervisors
 from .settings import Chassis
 from .wait import our_pods
 
 
-def trigger_config_sync(cluster: Cluster, wanted: Wanted, chassis: t.Iterable[Chassis], settings: Done) -> None:
+def trigger_config_sync(
+    cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Iterable[Chassis], settings: ObjectChange
+) -> None:
     """Touch the pods of the agents that `settings` changes something for."""
     before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}

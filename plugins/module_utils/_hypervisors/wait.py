@@ -15,7 +15,7 @@ from .._api.names import MANAGER, Object
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
-from .desired import Wanted
+from .desired import DesiredHypervisors
 from .pods import COMPONENTS, explain, pod_troubles, rolled_out
 from .settings import Chassis
 from .southbound import Registry, read_registry
@@ -31,7 +31,11 @@ def our_pods(name: str) -> str:
 
 
 def await_pods(
-    cluster: Cluster, wanted: Wanted, known: t.Mapping[str, Object], chassis: t.Sequence[Chassis], deadline: Deadline
+    cluster: Cluster,
+    wanted: DesiredHypervisors,
+    known: t.Mapping[str, Object],
+    chassis: t.Sequence[Chassis],
+    deadline: Deadline,
 ) -> None:
     """Return when every pod runs what it should and is ready; nodes that are down are not waited for. `known`: DaemonSets as last seen."""
     down = sum(not one.node.ready for one in chassis)
@@ -69,7 +73,7 @@ def _progress(state: t.Mapping[str, Object]) -> str:
     return ", ".join(words)
 
 
-def why(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis]) -> str:
+def why(cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
     """What Kubernetes and the agents say, as sentences; empty if nothing is wrong."""
     try:
         pods = cluster.list("v1", "Pod", wanted.namespace, labels=our_pods(wanted.name))
@@ -82,7 +86,7 @@ def why(cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis]) -> str:
 
 
 def await_registered(
-    cluster: Cluster, wanted: Wanted, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
+    cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
 ) -> Registry:
     """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends. `owner`: what our rows carry."""
     waited = [one for one in chassis if one.node.ready]

@@ -14,7 +14,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError, Refused
-from .compare import APPLIED, is_applied, shown, was_created, with_hash
+from .compare import APPLIED, format_manifest, is_applied, was_created, with_hash
 from .kinds import FIELD_MANAGER
 
 if t.TYPE_CHECKING:
@@ -36,7 +36,7 @@ _AT_ONCE = 4  # requests: each needs a connection of its own
 _SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
 
 
-class Done(t.NamedTuple):
+class ObjectChange(t.NamedTuple):
     """What happened to one object; in check mode, what would happen."""
 
     kind: str
@@ -47,7 +47,7 @@ class Done(t.NamedTuple):
     after: Object | None
 
 
-Note = t.Callable[[Done], object]
+Note = t.Callable[[ObjectChange], object]
 
 
 def key_of(manifest: Object) -> Key:
@@ -72,9 +72,9 @@ def converge(
     check_mode: bool,
     force: bool = False,
     note: Note | None = None,
-) -> list[Done]:
+) -> list[ObjectChange]:
     """Apply what differs, in the given order. The error of one object tells what was done before it, `note` hears of each at once."""
-    done: list[Done] = []
+    done: list[ObjectChange] = []
     for manifest in desired:
         try:
             one = _converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force)
@@ -85,16 +85,18 @@ def converge(
     return done
 
 
-def _add(one: Done, done: list[Done], note: Note | None) -> None:
+def _add(one: ObjectChange, done: list[ObjectChange], note: Note | None) -> None:
     done.append(one)
     if note is not None:
         note(one)
 
 
-def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, check_mode: bool, force: bool) -> Done:
+def _converge_one(
+    cluster: Cluster, manifest: Object, before: Object | None, check_mode: bool, force: bool
+) -> ObjectChange:
     _api_version, kind, namespace, name = key_of(manifest)
     if before is not None and is_applied(manifest, before):
-        return Done(kind, name, namespace, "unchanged", before, before)
+        return ObjectChange(kind, name, namespace, "unchanged", before, before)
     wanted = with_hash(manifest)
     try:
         if before is not None and kind in _VERSIONED and not check_mode:
@@ -104,9 +106,9 @@ def _converge_one(cluster: Cluster, manifest: Object, before: Object | None, che
     except Refused as e:
         if check_mode and before is None and e.details.get("http_status") == 404:
             # Its namespace or its kind comes first in a real run.
-            return Done(kind, name, namespace, "created", None, wanted)
+            return ObjectChange(kind, name, namespace, "created", None, wanted)
         raise
-    return Done(kind, name, namespace, _action(before, after, check_mode), before, after)
+    return ObjectChange(kind, name, namespace, _action(before, after, check_mode), before, after)
 
 
 def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
@@ -134,7 +136,7 @@ def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
         # It may have been there without our labels.
         return "created" if was_created(after, FIELD_MANAGER) else "changed"
     if check_mode:  # a dry run does not move the resourceVersion
-        return "unchanged" if shown(before) == shown(after) else "changed"
+        return "unchanged" if format_manifest(before) == format_manifest(after) else "changed"
     same = before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
     return "unchanged" if same else "changed"
 
@@ -161,17 +163,17 @@ def prune(
     *,
     check_mode: bool,
     note: Note | None = None,
-) -> list[Done]:
+) -> list[ObjectChange]:
     """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
     wanted = {key_of(manifest) for manifest in desired}
-    done: list[Done] = []
+    done: list[ObjectChange] = []
     for key, item in live.items():
         if key in wanted or not _may_be_pruned(key, item):
             continue
         api_version, kind, namespace, name = key
         uid = item["metadata"].get("uid")
         if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
-            _add(Done(kind, name, namespace, "deleted", item, None), done, note)
+            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, note)
     return done
 
 
@@ -187,9 +189,9 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
     )
 
 
-def merged(done: t.Iterable[Done]) -> list[Done]:
+def merged(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
     """Each object once: as it was before the run, what was first done to it, and as it is now."""
-    found: dict[tuple[str, str, str], Done] = {}
+    found: dict[tuple[str, str, str], ObjectChange] = {}
     for one in done:
         key = (one.kind, one.name, one.namespace or "")
         first = found.get(key, one)
@@ -199,21 +201,21 @@ def merged(done: t.Iterable[Done]) -> list[Done]:
     return list(found.values())
 
 
-def listed(done: t.Iterable[Done]) -> list[dict[str, str]]:
+def listed(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
     """The value `objects` of a module."""
     return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
 
 
 def diff_of(
-    done: t.Iterable[Done],
+    done: t.Iterable[ObjectChange],
     *,
     steps: t.Sequence[str] = (),
     settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
     """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
     changed = [one for one in merged(done) if one.action != "unchanged"]
-    before: Object = {_title(one): shown(one.before) for one in changed if one.before is not None}
-    after: Object = {_title(one): shown(one.after) for one in changed if one.after is not None}
+    before: Object = {_title(one): format_manifest(one.before) for one in changed if one.before is not None}
+    after: Object = {_title(one): format_manifest(one.after) for one in changed if one.after is not None}
     for side, content in (("before", before), ("after", after)):
         values = (settings or {}).get(side)
         if values:
@@ -223,9 +225,9 @@ def diff_of(
     return {"before": before, "after": after}
 
 
-def _title(one: Done) -> str:
+def _title(one: ObjectChange) -> str:
     return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
 
 
-def _told(one: Done) -> str:
+def _told(one: ObjectChange) -> str:
     return f"{_title(one)} {one.action}"

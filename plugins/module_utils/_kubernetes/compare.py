@@ -97,7 +97,7 @@ def quantity_of(value: t.Any) -> t.Any:
         return value
 
 
-def shown(manifest: Object | None) -> Object:
+def format_manifest(manifest: Object | None) -> Object:
     """What a diff shows: without what changes by itself, and without secrets."""
     if manifest is None:
         return {}

@@ -90,7 +90,7 @@ class RunLease:
         }
         return parse_moment(self.cluster.apply(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
-    def take(self, step: str) -> bool:
+    def acquire_or_renew(self, step: str) -> bool:
         """Take or renew it. True: it was not held all the time, so what was observed before may be outdated. `Refused` names who has it."""
         with self._turn:
             return self._take(step)

@@ -38,7 +38,7 @@ def is_terminating(found: Object | None) -> bool:
     return found is not None and bool(found["metadata"].get("deletionTimestamp"))
 
 
-def runs(pod: Object) -> bool:
+def is_database_container_running(pod: Object) -> bool:
     """Whether the container of the database runs and the pod is not on its way out."""
     if is_terminating(pod):
         return False
@@ -103,7 +103,11 @@ def pending_items(
             missing(f"The controller of StatefulSets has not looked at {name} yet.")
         elif stateful_set["spec"]["replicas"] < members[name]:
             missing(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")
-        away = [one for one in _names(stateful_set) if one not in due and not (one in pods and runs(pods[one]))]
+        away = [
+            one
+            for one in _names(stateful_set)
+            if one not in due and not (one in pods and is_database_container_running(pods[one]))
+        ]
         if away and not in_effect:
             missing(f"Pod {', '.join(away)} does not run.")
     if northd is None or not is_replaced(northd) or not (in_effect or is_available(northd)):

@@ -12,10 +12,10 @@ import typing as t
 
 from .._api.names import GROUP, Component, Object, database_name, northd_name, observer_name, record_name, witness_name
 from .._databases import DATABASES
-from .context import Context
+from .context import ManifestContext
 
 
-def accounts(context: Context) -> list[Object]:
+def accounts(context: ManifestContext) -> list[Object]:
     """ServiceAccounts, Roles and RoleBindings."""
     names: dict[Component, str] = {database: database_name(context.name, database) for database in DATABASES}
     names["northd"], names["observer"] = northd_name(context.name), observer_name(context.name)
@@ -43,7 +43,7 @@ def accounts(context: Context) -> list[Object]:
     return result
 
 
-def _role(context: Context, name: str, component: Component, rules: list[Object]) -> list[Object]:
+def _role(context: ManifestContext, name: str, component: Component, rules: list[Object]) -> list[Object]:
     api = "rbac.authorization.k8s.io"
     subject = {"kind": "ServiceAccount", "name": name, "namespace": context.namespace}
     return [

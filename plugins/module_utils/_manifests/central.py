@@ -14,7 +14,7 @@ from .._api.names import Object
 from .._databases import DATABASES
 from .access import accounts
 from .config import config, scripts
-from .context import Context
+from .context import ManifestContext
 from .disruption import disruption_budgets
 from .northd import northd_deployment
 from .observer import observer_deployment
@@ -42,7 +42,7 @@ def central_manifests(
     `owner` is the OVNCluster as the API server gives it back, None in a first check run. `replicas` says how many pods of each database there shall be
     now: a cluster begins with one and grows and shrinks step by step.
     """
-    context = Context(spec, name, namespace, cluster_domain, owner, replicas)
+    context = ManifestContext(spec, name, namespace, cluster_domain, owner, replicas)
     manifests = [*accounts(context), scripts(context, launcher, archive), config(context)]
     manifests += network_policies(context)
     for database in DATABASES:

@@ -13,13 +13,13 @@ import typing as t
 
 from .._api.names import CONFIG_NAME, Object, scripts_name
 from . import pods
-from .context import Context
+from .context import ManifestContext
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 
-def scripts(context: Context, launcher: str, archive: bytes) -> Object:
+def scripts(context: ManifestContext, launcher: str, archive: bytes) -> Object:
     return context.manifest(
         "v1",
         "ConfigMap",
@@ -29,7 +29,7 @@ def scripts(context: Context, launcher: str, archive: bytes) -> Object:
     )
 
 
-def config(context: Context) -> Object:
+def config(context: ManifestContext) -> Object:
     """`ovn-config`, under the names that components of other OVN set-ups read.
 
     Endpoints are those inside of this Kubernetes cluster, as nothing else is known before the Services are there. The run replaces them at its

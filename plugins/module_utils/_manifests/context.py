@@ -18,7 +18,7 @@ from .._databases import Database
 
 
 @dataclasses.dataclass(frozen=True)
-class Context:
+class ManifestContext:
     """`owner` is the OVNCluster with its uid, `replicas` how many pods of each database there are or shall be at this moment."""
 
     spec: ClusterSpec

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from .._api.names import Component, Object, selector
 from .._databases import DATABASES
-from .context import Context
+from .context import ManifestContext
 
 
-def disruption_budgets(context: Context) -> list[Object]:
+def disruption_budgets(context: ManifestContext) -> list[Object]:
     pods: dict[Component, int] = {database: context.members(database) for database in DATABASES}
     pods["northd"] = context.spec.northd.replicas
     return [_budget(context, component) for component, count in pods.items() if count > 1]
 
 
-def _budget(context: Context, component: Component) -> Object:
+def _budget(context: ManifestContext, component: Component) -> Object:
     """One at a time, also with five members: a margin stays."""
     return context.manifest(
         "policy/v1",

@@ -11,13 +11,13 @@ from __future__ import annotations
 from .._api.names import Object, labels, northd_name, scripts_name, selector
 from .._api.spec import Resources
 from . import pods
-from .context import Context
+from .context import ManifestContext
 
 _CONTROL = f"{pods.RUN}/ovn-northd.ctl"
 _ASK = f"ovn-appctl -T 5 -t {_CONTROL}"
 
 
-def northd_deployment(context: Context) -> Object:
+def northd_deployment(context: ManifestContext) -> Object:
     mine = selector(context.name, "northd")
     directories = [
         pods.empty("run", pods.RUN),
@@ -58,7 +58,7 @@ def northd_deployment(context: Context) -> Object:
     )
 
 
-def _northd(context: Context, mounts: list[Object]) -> Object:
+def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
     spec = context.spec.northd
     command = [
         "ovn-northd",
@@ -98,7 +98,7 @@ def _northd(context: Context, mounts: list[Object]) -> Object:
     )
 
 
-def _status(context: Context, mounts: list[Object]) -> Object:
+def _status(context: ManifestContext, mounts: list[Object]) -> Object:
     """Only northd's control socket tells whether it is active. An image without Python costs the label, not northd."""
     script = (
         "trap 'exit 0' TERM; "

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .._api.names import Object, labels, observer_name, scripts_name, selector
 from .._api.spec import Resources
 from . import pods
-from .context import Context
+from .context import ManifestContext
 
 # Nobody else tells who leads, so a node that is away is given up soon: after 300 s otherwise.
 _TOLERATIONS: list[Object] = [
@@ -25,7 +25,7 @@ _TOLERATIONS: list[Object] = [
 ]
 
 
-def observer_deployment(context: Context) -> Object:
+def observer_deployment(context: ManifestContext) -> Object:
     name, mine = observer_name(context.name), selector(context.name, "observer")
     directories = [
         pods.empty("run", pods.RUN),
@@ -60,7 +60,7 @@ def observer_deployment(context: Context) -> Object:
     )
 
 
-def _observer(context: Context, mounts: list[Object]) -> Object:
+def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
     command = ["python3", "-I", f"{pods.SCRIPTS}/{pods.ARCHIVE}", "observer"]
     settings = {
         "OVN_CLUSTER_NAME": context.name,

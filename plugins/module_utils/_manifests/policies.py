@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.names import Component, Object, selector
 from .._databases import DATABASES, PORTS
-from .context import Context
+from .context import ManifestContext
 
 Peer = t.Union[Component, t.Literal["anywhere"]]
 
@@ -33,7 +33,7 @@ class Flow:
     protocols: tuple[str, ...] = _TCP
 
 
-def flows(context: Context) -> list[Flow]:
+def flows(context: ManifestContext) -> list[Flow]:
     """Every connection that a pod of the control plane opens or takes."""
     table: list[Flow] = []
     for database in DATABASES:
@@ -51,12 +51,12 @@ def flows(context: Context) -> list[Flow]:
     return table
 
 
-def network_policies(context: Context) -> list[Object]:
+def network_policies(context: ManifestContext) -> list[Object]:
     table = flows(context)
     return [_policy(context, component, table) for component in _PODS]
 
 
-def _policy(context: Context, component: Component, table: list[Flow]) -> Object:
+def _policy(context: ManifestContext, component: Component, table: list[Flow]) -> Object:
     ingress = [_rule(context, "from", flow.source, flow) for flow in table if flow.target == component]
     egress = [_rule(context, "to", flow.target, flow) for flow in table if flow.source == component]
     rules = {key: value for key, value in (("ingress", ingress), ("egress", egress)) if value}
@@ -73,7 +73,7 @@ def _policy(context: Context, component: Component, table: list[Flow]) -> Object
     )
 
 
-def _rule(context: Context, direction: str, peer: Peer, flow: Flow) -> Object:
+def _rule(context: ManifestContext, direction: str, peer: Peer, flow: Flow) -> Object:
     ports: list[Object] = [{"port": port, "protocol": name} for port in flow.ports for name in flow.protocols]
     ports = ports or [{"protocol": name} for name in flow.protocols]
     if peer == "anywhere":

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from .._api.names import Object, database_name, member_name, selector
 from .._databases import PORTS, Database
-from .context import Context
+from .context import ManifestContext
 
 
-def services(context: Context, database: Database) -> list[Object]:
+def services(context: ManifestContext, database: Database) -> list[Object]:
     """The names of the pods, one Service for each member, and one in front of all."""
     members = [_member(context, database, index) for index in range(context.members(database))]
     return [_headless(context, database), *members, _in_front(context, database)]
 
 
-def _headless(context: Context, database: Database) -> Object:
+def _headless(context: ManifestContext, database: Database) -> Object:
     ports = PORTS[database]
     return context.manifest(
         "v1",
@@ -36,7 +36,7 @@ def _headless(context: Context, database: Database) -> Object:
     )
 
 
-def _member(context: Context, database: Database, index: int) -> Object:
+def _member(context: ManifestContext, database: Database, index: int) -> Object:
     """Never with the raft port: a raft address has to be local to its member."""
     service, name = context.spec.database(database).service, member_name(context.name, database, index)
     port = _port("client", PORTS[database].client)
@@ -57,7 +57,7 @@ def _member(context: Context, database: Database, index: int) -> Object:
     )
 
 
-def _in_front(context: Context, database: Database) -> Object:
+def _in_front(context: ManifestContext, database: Database) -> Object:
     """For clients in this Kubernetes cluster that are configured with one name. It leads to members that are ready."""
     service = context.spec.neutron_integration.database(database)
     return context.manifest(

@@ -16,12 +16,12 @@ from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_nam
 from .._databases import PORTS, STEMS, Database
 from .._stop_budget import STOP_SECONDS
 from . import pods
-from .context import Context
+from .context import ManifestContext
 
 _DATA, _RECORD = "/data", "/record"
 
 
-def stateful_set(context: Context, database: Database) -> Object:
+def stateful_set(context: ManifestContext, database: Database) -> Object:
     spec = context.spec.database(database)
     name = database_name(context.name, database)
     mine = selector(context.name, database)
@@ -70,7 +70,7 @@ def stateful_set(context: Context, database: Database) -> Object:
     )
 
 
-def _claim(context: Context, database: Database) -> Object:
+def _claim(context: ManifestContext, database: Database) -> Object:
     storage = context.spec.database(database).storage
     spec: Object = {
         "accessModes": ["ReadWriteOnce"],
@@ -87,7 +87,7 @@ def _claim(context: Context, database: Database) -> Object:
     }
 
 
-def _member(context: Context, database: Database, mounts: list[Object]) -> Object:
+def _member(context: ManifestContext, database: Database, mounts: list[Object]) -> Object:
     spec, ports = context.spec.database(database), PORTS[database]
     name = database_name(context.name, database)
     launcher = f"{pods.SCRIPTS}/{pods.LAUNCHER}"

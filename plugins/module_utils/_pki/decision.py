@@ -44,7 +44,7 @@ class Pair:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class DesiredCertificate:
     """What the task asks for."""
 
     common_name: str
@@ -54,33 +54,33 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reason:
+class RenewalReason:
     """Why something has to be done; `code` is stable."""
 
     code: str
     message: str
 
 
-def reasons_for_new_pair(pair: Pair, wanted: Wanted, now: datetime.datetime) -> list[Reason]:
+def reasons_for_new_pair(pair: Pair, wanted: DesiredCertificate, now: datetime.datetime) -> list[RenewalReason]:
     """Empty when the installed pair can stay."""
     if pair.private_key == "missing" and pair.certificate == "missing":
-        return [Reason("missing", "no private key and no certificate are installed")]
+        return [RenewalReason("missing", "no private key and no certificate are installed")]
     reasons = []
     if pair.private_key != "usable":
-        reasons.append(Reason(f"private_key_{pair.private_key}", f"the private key is {pair.private_key}"))
+        reasons.append(RenewalReason(f"private_key_{pair.private_key}", f"the private key is {pair.private_key}"))
     if pair.certificate != "usable" or pair.leaf is None:
-        reasons.append(Reason(f"certificate_{pair.certificate}", f"the certificate is {pair.certificate}"))
+        reasons.append(RenewalReason(f"certificate_{pair.certificate}", f"the certificate is {pair.certificate}"))
         return reasons
     if pair.private_key == "usable" and not pair.matches:
-        reasons.append(Reason("key_mismatch", "the private key does not belong to the certificate"))
+        reasons.append(RenewalReason("key_mismatch", "the private key does not belong to the certificate"))
     leaf = pair.leaf
     if leaf.common_name != wanted.common_name:
         reasons.append(
-            Reason("common_name", f"the common name is {leaf.common_name!r}, wanted is {wanted.common_name!r}")
+            RenewalReason("common_name", f"the common name is {leaf.common_name!r}, wanted is {wanted.common_name!r}")
         )
     if leaf.subject_alt_names != wanted.subject_alt_names:
         reasons.append(
-            Reason(
+            RenewalReason(
                 "subject_alt_names",
                 f"the subject alternative names are {_listed(leaf.subject_alt_names)}, "
                 f"wanted are {_listed(wanted.subject_alt_names)}",
@@ -88,26 +88,28 @@ def reasons_for_new_pair(pair: Pair, wanted: Wanted, now: datetime.datetime) -> 
         )
     if not leaf.extended_key_usage >= BOTH_USAGES:
         reasons.append(
-            Reason(
+            RenewalReason(
                 "extended_key_usage", f"the extended key usage is {_listed(leaf.extended_key_usage)}, both are needed"
             )
         )
     if leaf.is_ca:
-        reasons.append(Reason("is_ca", "the certificate is one of a certificate authority"))
+        reasons.append(RenewalReason("is_ca", "the certificate is one of a certificate authority"))
     if not leaf.signed_by_issuer and wanted.renew_on_issuer_change:
-        reasons.append(Reason("issuer", "the certificate was not signed by the active CA"))
+        reasons.append(RenewalReason("issuer", "the certificate was not signed by the active CA"))
     left = days_left(leaf.not_after, now)
     if leaf.not_after <= now:
-        reasons.append(Reason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))
+        reasons.append(RenewalReason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))
     elif leaf.not_after - now < datetime.timedelta(days=wanted.renew_before_days):
         reasons.append(
-            Reason(
+            RenewalReason(
                 "renewal", f"the certificate ends in {left} days, it is renewed {wanted.renew_before_days} days before"
             )
         )
     if leaf.not_before > now:
         reasons.append(
-            Reason("not_yet_valid", f"the certificate begins on {leaf.not_before:%Y-%m-%dT%H:%M:%SZ}; check the clock")
+            RenewalReason(
+                "not_yet_valid", f"the certificate begins on {leaf.not_before:%Y-%m-%dT%H:%M:%SZ}; check the clock"
+            )
         )
     return reasons
 

@@ -41,9 +41,9 @@ class Request:
     def key_mode(self) -> int:
         return 0o600 if self.owned_by.gid is None else 0o640
 
-    def contents(self) -> installed.Contents:
+    def contents(self) -> installed.InstalledFiles:
         """What lies on the host before anything is changed."""
-        return installed.Contents(
+        return installed.InstalledFiles(
             private_key=files.read(self.private_key),
             certificate=files.read(self.certificate),
             ca_bundle=files.read(self.ca_certificate),
@@ -69,38 +69,38 @@ def facts(request: Request, now: datetime.datetime) -> dict[str, t.Any]:
 
 
 @dataclasses.dataclass
-class Plan:
+class InstallationPlan:
     """What has to happen on the host. `new_pair` needs the CA, everything else is done at once."""
 
-    new_pair: list[decision.Reason]
+    new_pair: list[decision.RenewalReason]
     bundle: bytes | None
-    bundle_reasons: list[decision.Reason]
+    bundle_reasons: list[decision.RenewalReason]
     attributes: list[tuple[str, int]]
-    attribute_reasons: list[decision.Reason]
-    touch_reasons: list[decision.Reason]
+    attribute_reasons: list[decision.RenewalReason]
+    touch_reasons: list[decision.RenewalReason]
 
     @property
-    def reasons(self) -> list[decision.Reason]:
+    def reasons(self) -> list[decision.RenewalReason]:
         return [*self.new_pair, *self.bundle_reasons, *self.attribute_reasons, *self.touch_reasons]
 
 
-def plan(request: Request, now: datetime.datetime) -> Plan:
+def plan(request: Request, now: datetime.datetime) -> InstallationPlan:
     """Compare the host with the task. Raises when the step would cut connections."""
     new_pair, bundle, bundle_reasons = installed.compare(request.contents(), request.declared(), now)
     attributes, attribute_reasons = _attributes(request)
     touch_reasons = [] if new_pair else _half_replaced(request)
-    return Plan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons, touch_reasons)
+    return InstallationPlan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons, touch_reasons)
 
 
-def _half_replaced(request: Request) -> list[decision.Reason]:
+def _half_replaced(request: Request) -> list[decision.RenewalReason]:
     """A run that was killed after the renames has not told the daemons: they would serve the former pair until its end."""
     if files.touched_together(request.private_key, request.certificate):
         return []
     message = "key and certificate have different modification times, so daemons may not have loaded this pair"
-    return [decision.Reason("modification_times", message)]
+    return [decision.RenewalReason("modification_times", message)]
 
 
-def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.Reason]]:
+def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.RenewalReason]]:
     wrong, reasons = [], []
     for path, mode in (
         (request.private_key, request.key_mode),
@@ -110,11 +110,11 @@ def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.
         problem = files.attribute_problem(path, mode, request.owned_by)
         if problem is not None:
             wrong.append((path, mode))
-            reasons.append(decision.Reason("permissions", problem))
+            reasons.append(decision.RenewalReason("permissions", problem))
     return wrong, reasons
 
 
-def apply_first(request: Request, todo: Plan) -> str:
+def apply_first(request: Request, todo: InstallationPlan) -> str:
     """Everything that needs no signature; returns the signing request, empty when none is needed."""
     if not request.issuer.strip():
         raise InvalidInput(
@@ -155,7 +155,9 @@ def install(request: Request, signed: str, now: datetime.datetime) -> bool:
     leaf = certificates.describe(certificate, issuer)
     problems = decision.reasons_for_new_pair(
         decision.Pair("usable", "usable", True, leaf),
-        decision.Wanted(request.common_name, frozenset(request.subject_alt_names), request.renew_before_days, True),
+        decision.DesiredCertificate(
+            request.common_name, frozenset(request.subject_alt_names), request.renew_before_days, True
+        ),
         now,
     )
     if problems:

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Contents:
+class InstalledFiles:
     """PEM texts; None where there is nothing. The places tell people which file or key is meant."""
 
     private_key: bytes | None
@@ -46,7 +46,7 @@ class Declared:
 class Installed:
     """The contents, read."""
 
-    def __init__(self, contents: Contents, issuer: x509.Certificate | None) -> None:
+    def __init__(self, contents: InstalledFiles, issuer: x509.Certificate | None) -> None:
         self.contents = contents
         self.certificate: x509.Certificate | None = None
         certificate_state: decision.FileState = "missing" if contents.certificate is None else "unreadable"
@@ -81,7 +81,7 @@ def load_issuer(pem: str) -> x509.Certificate | None:
     return certificates.load_authority(pem, "issuer") if pem.strip() else None
 
 
-def facts(contents: Contents, issuer_pem: str, now: datetime.datetime) -> dict[str, t.Any]:
+def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> dict[str, t.Any]:
     """What is installed, for reports and for checks over many hosts."""
     issuer = load_issuer(issuer_pem)
     installed = Installed(contents, issuer)
@@ -102,11 +102,11 @@ def facts(contents: Contents, issuer_pem: str, now: datetime.datetime) -> dict[s
 
 
 def compare(
-    contents: Contents, declared: Declared, now: datetime.datetime
-) -> tuple[list[decision.Reason], bytes | None, list[decision.Reason]]:
+    contents: InstalledFiles, declared: Declared, now: datetime.datetime
+) -> tuple[list[decision.RenewalReason], bytes | None, list[decision.RenewalReason]]:
     """Why a new pair is needed, the new bundle (None: it stays) and why. Raises when the step would cut connections."""
     issuer = load_issuer(declared.issuer)
-    wanted = decision.Wanted(
+    wanted = decision.DesiredCertificate(
         common_name=names.checked_common_name(declared.common_name),
         subject_alt_names=frozenset(declared.subject_alt_names),
         renew_before_days=declared.renew_before_days,
@@ -119,13 +119,13 @@ def compare(
 
 def _bundle(
     installed: Installed, declared: Declared, issuer: x509.Certificate | None
-) -> tuple[bytes | None, list[decision.Reason]]:
+) -> tuple[bytes | None, list[decision.RenewalReason]]:
     wanted = certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")
     contents = installed.contents
     if issuer is None:
         # The very first CA does not exist yet (check mode): its bundle would be new, too.
         return None, [] if contents.ca_bundle is not None else [
-            decision.Reason("ca_bundle", "no CA certificate is installed")
+            decision.RenewalReason("ca_bundle", "no CA certificate is installed")
         ]
 
     def authority(certificate: x509.Certificate) -> decision.Authority:
@@ -146,8 +146,11 @@ def _bundle(
         declared.remove_authorities,
         contents.ca_bundle_place,
     )
-    reasons = [decision.Reason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added]
+    reasons = [
+        decision.RenewalReason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added
+    ]
     reasons += [
-        decision.Reason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer") for one in dropped
+        decision.RenewalReason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer")
+        for one in dropped
     ]
     return (certificates.to_pem(wanted) if reasons else None), reasons

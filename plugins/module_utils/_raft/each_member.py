@@ -11,13 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer, host_of
-from .findings import Findings
+from .findings import VerdictFindings
 from .parse import ListedServer
 from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
 
 
-class EachMember(Findings):
+class EachMember(VerdictFindings):
     """Reasons that spoil `healthy` or only warn, and what is told of each member."""
 
     def _ghosts(self) -> list[ListedServer]:

@@ -25,7 +25,7 @@ class Reason(t.NamedTuple):
         return self._asdict()
 
 
-class Findings:
+class VerdictFindings:
     """What is found out about one sample of answers; every check adds its reasons."""
 
     def __init__(self, view: View, expected_members: int | None, earlier: list[View], certificate_days: float) -> None:
@@ -34,7 +34,7 @@ class Findings:
         self.earlier = earlier
         self.certificate_days = certificate_days
         self.reasons: list[Reason] = []
-        self.passing = False
+        self.transient = False
 
     def problem(self, code: str, member: str | None, message: str) -> None:
         self.reasons.append(Reason(code, member, message))

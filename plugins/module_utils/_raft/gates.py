@@ -15,7 +15,7 @@ import typing as t
 
 from .answer import Answer
 from .parse import ClusterStatus, ListedServer
-from .view import MAXIMUM_LAG, View, look, majority
+from .view import MAXIMUM_LAG, View, build_view, majority
 
 Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "may_add"]
 
@@ -65,7 +65,7 @@ def gate(
             spread.append([answer.earlier() for answer in sample])
         spread.append(list(sample))
     try:
-        _Gates([look(sample, cluster_id) for sample in spread], cluster_id).check(name, member)
+        _Gates([build_view(sample, cluster_id) for sample in spread], cluster_id).check(name, member)
     except _Closed as e:
         return GateResult(False, str(e))
     return GateResult(True)

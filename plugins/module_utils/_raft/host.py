@@ -22,9 +22,9 @@ from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
 from .observation import DISK_MISSING, Observation
-from .outcomes import check_unresponsive, lists, not_joined, settled, still_listed
 from .record_dir import read_record
 from .start_check import Space, find_start_problem, measure_space
+from .step_errors import check_unresponsive, lists, not_joined, settled, still_listed
 from .witness import Witness, number_or_none, parse_witness
 
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]

@@ -20,7 +20,7 @@ from .._ovsdb.endpoint import parse_endpoint
 from .maintenance import NO_SID, Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import Member, Permit, Record, latest
-from .standing import refuse_by_record, refuse_cluster
+from .record_checks import refuse_by_record, refuse_cluster
 from .step import (
     Gate,
     History,

@@ -24,14 +24,14 @@ import typing as t
 from .answer import Answer
 from .each_member import EachMember
 from .findings import Reason, Word
-from .view import look
+from .view import build_view
 from .whole_cluster import WholeCluster
 
 CERTIFICATE_DAYS = 14
 
 
 class Verdict(t.NamedTuple):
-    """`as_dict` has the names of the module's return values. `passing`: may look different a moment later, so ask again."""
+    """`as_dict` has the names of the module's return values. `transient`: may look different a moment later, so ask again."""
 
     verdict: Word
     writable: bool
@@ -43,7 +43,7 @@ class Verdict(t.NamedTuple):
     members: tuple[dict[str, t.Any], ...] = ()
     ghosts: tuple[dict[str, t.Any], ...] = ()
     raw_read_only: bool = False
-    passing: bool = False
+    transient: bool = False
 
     @property
     def healthy(self) -> bool:
@@ -79,9 +79,9 @@ def assess(
     certificate_days: float = CERTIFICATE_DAYS,
 ) -> Verdict:
     """Judge one sample. `earlier` samples, a moment apart, tell a blocked write from a busy database."""
-    view = look(answers, expected_cluster_id)
+    view = build_view(answers, expected_cluster_id)
     return _Judge(
-        view, expected_members, [look(sample, expected_cluster_id) for sample in earlier], certificate_days
+        view, expected_members, [build_view(sample, expected_cluster_id) for sample in earlier], certificate_days
     ).verdict()
 
 
@@ -112,5 +112,5 @@ class _Judge(WholeCluster, EachMember):
             members=tuple(self._members(ghosts)),
             ghosts=tuple(self._ghost(server) for server in ghosts),
             raw_read_only=word == "no_quorum" and bool(view.members),
-            passing=self.passing,
+            transient=self.transient,
         )

@@ -201,6 +201,6 @@ def duplicates(values: t.Iterable[str]) -> set[str]:
     return {value for value, count in collections.Counter(values).items() if count > 1}
 
 
-def look(answers: t.Iterable[Answer], expected_cluster_id: str | None = None) -> View:
+def build_view(answers: t.Iterable[Answer], expected_cluster_id: str | None = None) -> View:
     """The view of one sample."""
     return View(merge(answers), expected_cluster_id)

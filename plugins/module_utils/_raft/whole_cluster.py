@@ -13,14 +13,14 @@ import typing as t
 from .._databases import DEFAULT_ELECTION_TIMER
 from .answer import Answer, host_of
 from .contents import compare
-from .findings import Findings, Word
+from .findings import VerdictFindings, Word
 from .parse import ListedServer
 from .view import connected, joined, majority
 
 _TABLES_SHOWN = 8
 
 
-class WholeCluster(Findings):
+class WholeCluster(VerdictFindings):
     """From who answers and who leads to a first word of the verdict."""
 
     def _state(self) -> tuple[Word, bool]:
@@ -76,7 +76,7 @@ class WholeCluster(Findings):
 
     def _stale_leaders(self) -> None:
         """An old leader does not know yet that it was replaced; it steps down within two or three election timers."""
-        self.passing = True
+        self.transient = True
         leader, *others = self.view.claims
         for answer in others:
             if leader.status is not None and answer.status is not None:
@@ -101,7 +101,7 @@ class WholeCluster(Findings):
             )
             return "no_quorum", False
         # Those that did not answer are believed for one election timer only: look again if they are needed.
-        self.passing |= sum(1 for server in supporting if self.view.voice(server)) < needed and bool(self.view.silent)
+        self.transient |= sum(1 for server in supporting if self.view.voice(server)) < needed and bool(self.view.silent)
         if self._blocked():
             return "no_quorum", False
         return "healthy", True
@@ -133,7 +133,7 @@ class WholeCluster(Findings):
         status = known[-1]
         if not status.not_committed:
             return False
-        self.passing = True
+        self.transient = True
         commits = {sample.log_next - sample.not_committed for sample in known}
         if len(known) >= 3 and len(commits) == 1 and all(sample.not_committed for sample in known):
             self.problem(
@@ -190,7 +190,7 @@ class WholeCluster(Findings):
                     f"{_names(taking_part)} take part, but the leader is not among them: ask all members.",
                 )
                 return "degraded", True
-            self.passing = True
+            self.transient = True
             timer = view.election_timer or DEFAULT_ELECTION_TIMER
             growing = self.expected is not None and self.expected > total
             more = (
@@ -203,7 +203,7 @@ class WholeCluster(Findings):
                 f"ask again in {3 * timer / 1000:g} s.",
             )
             return "forming" if growing and len(taking_part) == total else "no_quorum", False
-        self.passing = any(joined(answer) for answer in view.responding) and total == len(view.members)
+        self.transient = any(joined(answer) for answer in view.responding) and total == len(view.members)
         self.problem(
             "no_quorum",
             None,

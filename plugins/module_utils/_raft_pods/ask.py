@@ -17,7 +17,7 @@ from .._errors import OvnError, Refused
 from .._kubernetes.nodes import node_of, unresponsive_nodes
 from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
 from .._kubernetes.pods import list_events, list_pods
-from .._kubernetes.rollout_progress import CONTAINER, runs
+from .._kubernetes.rollout_progress import CONTAINER, is_database_container_running
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer, silent
 from .._raft.ask import Asked, problem_of
@@ -58,7 +58,7 @@ def ask_pods(
             return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}.")
         if member in timed_out:
             return timed_out[member]
-        if not runs(pods[member]):
+        if not is_database_container_running(pods[member]):
             return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
         return parse_seen(database, member, result, time.time()).answer

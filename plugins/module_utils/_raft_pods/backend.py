@@ -26,7 +26,7 @@ from .._raft.record import Record
 from .._raft.rounds import converge
 from .._raft.simulate import play
 from .._raft.step import Round, Run, Step, Unexamined, unexamined
-from .observed import Context, ObservedDatabase
+from .observed import ObservedDatabase, RunContext
 from .record_store import RecordStore
 from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
@@ -45,7 +45,7 @@ class Scale(t.Protocol):
 class DatabaseRollout(ObservedDatabase):
     def __init__(
         self,
-        context: Context,
+        context: RunContext,
         run: Run,
         store: RecordStore,
         scale: Scale,
@@ -132,7 +132,7 @@ class DatabaseRollout(ObservedDatabase):
             raise TimedOut(
                 f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
             )
-        fresh = self.context.lease.take(step)
+        fresh = self.context.lease.acquire_or_renew(step)
         return self._forget_witness(step) or fresh
 
     def able_to_start(self) -> t.Collection[str]:
@@ -169,7 +169,7 @@ class DatabaseRollout(ObservedDatabase):
             # What a launcher remembers ends with its pod, and the next pod reads what is written now.
             self._keep_witness(differs, holds_lease=True)
             self._note(step.reason)
-        self.members.take(step, record, self.deadline)
+        self.members.execute(step, record, self.deadline)
 
     def _keep_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
         """Write down how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
@@ -196,7 +196,7 @@ class DatabaseRollout(ObservedDatabase):
         if not self.run.accept_rollback or self._forgot or self.witness is None or record is None or not record.cid:
             return False
         self._forgot = True
-        self.context.lease.take(step)
+        self.context.lease.acquire_or_renew(step)
         self.context.lease.check()
         cid = record.cid
         self.witness.update(lambda _stored: ClusterWitness(cid))

@@ -108,7 +108,7 @@ class _Part(t.NamedTuple):
     error: str
 
 
-class Seen(t.NamedTuple):
+class ParsedExamination(t.NamedTuple):
     """What the command said: the answer of the server, and what only the pod knows. `decision` is what the launcher would do with file and record."""
 
     answer: Answer
@@ -126,7 +126,7 @@ class Seen(t.NamedTuple):
         return self.answer.spoke or self.loading
 
 
-def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.0) -> Seen:
+def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.0) -> ParsedExamination:
     """`taken` is the time of the command, seconds since 1970."""
     parts = _parts(result)
     answer = _answer(DATABASE_NAMES[database], member, parts, taken)
@@ -155,7 +155,7 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
         answer = dataclasses.replace(
             answer, problems=(Problem("unreachable", f"No server runs in the pod: {waiting}"),)
         )
-    return Seen(
+    return ParsedExamination(
         answer=answer,
         file=file,
         problem=problem,

@@ -17,7 +17,7 @@ from .._errors import Conflict, Refused
 from .._kubernetes.rollout_progress import is_terminating
 from .._kubernetes.stuck_pods import delete_stuck_pod, is_stuck
 from .._raft.record import Record
-from .examine import Seen
+from .examine import ParsedExamination
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster
@@ -38,7 +38,7 @@ class Helper(t.Protocol):
     cluster: Cluster
     namespace: str
 
-    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]: ...
+    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]: ...
 
     def outdated(self, pods: t.Mapping[str, Pod]) -> t.Collection[str]: ...
 
@@ -59,7 +59,7 @@ class Wait:
         self.pokes = 0
         self.idle: float | None = None  # since when the launcher waits although it sees this record
 
-    def over(self, pod: Pod | None, seen: Seen | None) -> bool:
+    def over(self, pod: Pod | None, seen: ParsedExamination | None) -> bool:
         """Whether it takes part. A pod that leaves is not deleted once more: whoever begins anew each time never sees that it does not end."""
         if pod is None:
             self.last = "it has no pod"
@@ -96,7 +96,7 @@ class Wait:
             self.poked, self.pokes = now, self.pokes + 1
             self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.pokes}")
 
-    def _lose_patience(self, now: float, seen: Seen) -> None:
+    def _lose_patience(self, now: float, seen: ParsedExamination) -> None:
         """No server, although the launcher has seen what the record says: it has a reason."""
         waits = seen.waiting or (seen.file.get("reason") if seen.decision in ("ask", "refuse", "idle") else "")
         if not waits:

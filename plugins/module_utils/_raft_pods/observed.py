@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import OvnError
 from .._kubernetes.client import Cluster, ExecResult
 from .._kubernetes.lease import RunLease
-from .._kubernetes.rollout_progress import is_outdated, runs, update_revision
+from .._kubernetes.rollout_progress import is_database_container_running, is_outdated, update_revision
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started, is_stuck
 from .._raft.answer import Answer, silent
 from .._raft.cluster_witness import ClusterWitness
@@ -38,7 +38,7 @@ _AGAIN_SECONDS = 3
 
 
 @dataclasses.dataclass
-class Context:
+class RunContext:
     """What both databases of a run share."""
 
     cluster: Cluster
@@ -59,7 +59,7 @@ class Context:
 class ObservedDatabase:
     def __init__(
         self,
-        context: Context,
+        context: RunContext,
         run: Run,
         store: RecordStore,
         replicas: int,
@@ -245,7 +245,7 @@ class ObservedDatabase:
     def _coming(self, waiting: t.Sequence[str], now: float) -> list[str]:
         """Those who are worth waiting for."""
         away = {name: now - self._away[name] for name in waiting}
-        running = [name for name in waiting if name in self.pods and runs(self.pods[name])]
+        running = [name for name in waiting if name in self.pods and is_database_container_running(self.pods[name])]
         limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
         coming = [name for name in running if away[name] < limit]
         unneeded = {name for name in waiting if not self._is_needed(name)}
@@ -271,7 +271,7 @@ class ObservedDatabase:
         """
         if not self.stuck or deadline.expired:
             return False
-        self.context.lease.take(f"make {', '.join(self.stuck)} anew")
+        self.context.lease.acquire_or_renew(f"make {', '.join(self.stuck)} anew")
         for name, why in self.stuck.items():
             if delete_stuck_pod(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
@@ -310,4 +310,4 @@ class ObservedDatabase:
 
 def _is_pending(pod: t.Mapping[str, t.Any]) -> bool:
     """Nothing runs in it, and a command would only be refused."""
-    return (pod.get("status") or {}).get("phase") == "Pending" and not runs(pod)
+    return (pod.get("status") or {}).get("phase") == "Pending" and not is_database_container_running(pod)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import Changed, Conflict, InvalidInput, Refused
-from .._kubernetes.apply import Action, Done
+from .._kubernetes.apply import Action, ObjectChange
 from .._kubernetes.client import Cluster
 from .._raft.record import Record, parse_record, refuse_incomplete, render_files
 
@@ -44,7 +44,7 @@ class RecordStore:
             raise InvalidInput(f"{self._place} is refused: {e}") from e
         return record
 
-    def ensure(self, *, check_mode: bool) -> Done:
+    def ensure(self, *, check_mode: bool) -> ObjectChange:
         """Pods mount it, so it has to exist before they start; an empty one allows nothing."""
         before = after = self.manifest
         if before is None:
@@ -53,7 +53,7 @@ class RecordStore:
                 after = self.manifest = self.cluster.create(after)
         metadata = self.skeleton["metadata"]
         action: Action = "unchanged" if before is not None else "created"
-        return Done("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
+        return ObjectChange("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
 
     def write(self, record: Record, election_timer: int) -> None:
         """Replace it. `Changed`: somebody else wrote it since it was read, and it was read again."""

@@ -16,14 +16,20 @@ from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.pod_startup import PodStartup, outlook
 from .._kubernetes.pods import list_events, list_pods
-from .._kubernetes.rollout_progress import CONTAINER, is_outdated, is_ready, runs, update_revision
+from .._kubernetes.rollout_progress import (
+    CONTAINER,
+    is_database_container_running,
+    is_outdated,
+    is_ready,
+    update_revision,
+)
 from .._kubernetes.wait_tracker import Waited
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
-from .._raft.outcomes import check_unresponsive, lists, not_joined, settled, still_listed
 from .._raft.record import Record
 from .._raft.step import Step
-from .examine import Seen, examine_command, parse_seen
+from .._raft.step_errors import check_unresponsive, lists, not_joined, settled, still_listed
+from .examine import ParsedExamination, examine_command, parse_seen
 from .joining import Wait
 
 if t.TYPE_CHECKING:
@@ -64,7 +70,7 @@ class PodMembers:
         self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
         self._looked = 0.0
 
-    def take(self, step: Step, record: Record, deadline: Deadline) -> None:
+    def execute(self, step: Step, record: Record, deadline: Deadline) -> None:
         if step.action == "start":
             self._start(step.members, record, deadline)
         elif step.action == "stop":
@@ -81,12 +87,12 @@ class PodMembers:
     def pods(self) -> dict[str, Pod]:
         return list_pods(self.cluster, self.namespace, self.name, self.database)
 
-    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, Seen]:
+    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]:
         """What the pods say, all asked at once; those that cannot be asked are missing."""
         limit = min(_EXEC_SECONDS, max(5.0, deadline.left()))
         command = examine_command("silent")
 
-        def one(member: str) -> Seen:
+        def one(member: str) -> ParsedExamination:
             result = self.cluster.exec(self.namespace, member, CONTAINER, command, timeout=limit)
             return parse_seen(self.database, member, result, time.time())
 
@@ -98,7 +104,10 @@ class PodMembers:
         while True:
             time.sleep(min(0.5, deadline.left()))
             pods = self.pods()
-            if all(member in pods and runs(pods[member]) for member in members) or deadline.expired:
+            if (
+                all(member in pods and is_database_container_running(pods[member]) for member in members)
+                or deadline.expired
+            ):
                 return
 
     def outlooks(
@@ -121,7 +130,8 @@ class PodMembers:
         idle = [
             member
             for member in members
-            if self.waited.lasts(member) > _FIRST_LOOK and not (member in pods and runs(pods[member]))
+            if self.waited.lasts(member) > _FIRST_LOOK
+            and not (member in pods and is_database_container_running(pods[member]))
         ]
         if not idle or now - self._looked < _FIRST_LOOK:
             return
@@ -162,7 +172,7 @@ class PodMembers:
         since: set[str] = set()
         while True:
             since.add(kept())  # the observer goes on writing
-            pods = [member for member, pod in self.pods().items() if runs(pod)]
+            pods = [member for member, pod in self.pods().items() if is_database_container_running(pod)]
             texts = ask_all(pods, self._forget)
             silent = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
             outdated = {m for m, text in zip(pods, texts) if isinstance(text, str) and text and text not in since}
@@ -186,7 +196,9 @@ class PodMembers:
         waits = {member: Wait(self, member, record, deadline) for member in members}
         while waits:
             pods = self.pods()
-            seen = self.see([member for member in waits if member in pods and runs(pods[member])], deadline)
+            seen = self.see(
+                [member for member in waits if member in pods and is_database_container_running(pods[member])], deadline
+            )
             for member in list(waits):
                 if waits[member].over(pods.get(member), seen.get(member)):
                     del waits[member]
@@ -244,7 +256,7 @@ class PodMembers:
         while True:
             pods = self.pods()
             pod = pods.get(member)
-            if pod is not None and pod["metadata"]["uid"] != uid and runs(pod):
+            if pod is not None and pod["metadata"]["uid"] != uid and is_database_container_running(pod):
                 return
             if pod is None or pod["metadata"]["uid"] != uid:
                 self._refuse_hopeless([member], pods)

@@ -13,7 +13,7 @@ import typing as t
 from .._api.names import Object
 from .._api.witness_map import WitnessMap
 from .._errors import Refused
-from .._kubernetes.apply import Action, Done
+from .._kubernetes.apply import Action, ObjectChange
 from .._kubernetes.client import Cluster
 from .._raft.cluster_witness import (
     ClusterWitness,
@@ -33,7 +33,7 @@ class WitnessStore(WitnessMap):
         super().__init__(self._read_or_create, self._write, manifest)
         self.cluster, self.skeleton = cluster, skeleton
 
-    def ensure(self, *, check_mode: bool) -> Done:
+    def ensure(self, *, check_mode: bool) -> ObjectChange:
         """The observer may write it, but not create it."""
         before = after = self._stored
         if before is None:
@@ -42,7 +42,7 @@ class WitnessStore(WitnessMap):
                 after = self._stored = self.cluster.create(after)
         metadata = self.skeleton["metadata"]
         action: Action = "unchanged" if before is not None else "created"
-        return Done("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
+        return ObjectChange("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
 
     def _read_or_create(self) -> Object:
         metadata = self.skeleton["metadata"]

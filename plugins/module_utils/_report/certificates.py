@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import typing as t
 
-from .findings import Findings, Result, cause_of, format_line
+from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Host, Installation
 
 
 def report_certificates(
-    installation: Installation, reached: t.Mapping[str, Host], findings: Findings, lines: list[str]
+    installation: Installation, reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
-    mine = Findings()
+    mine = ReportFindings()
     minimum = installation.certificate_days
     served: list[tuple[int, str, str]] = []
     asked = 0
@@ -52,7 +52,7 @@ def report_certificates(
 
 
 def _chassis_certificates(
-    results: t.Mapping[str, Result | None], minimum: int, mine: Findings
+    results: t.Mapping[str, Result | None], minimum: int, mine: ReportFindings
 ) -> tuple[dict[str, int], int]:
     """Days left on each machine of a chassis, and how many could not be asked. The latter is no fault of a certificate."""
     found: dict[str, int] = {}

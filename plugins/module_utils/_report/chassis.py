@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import typing as t
 
-from .findings import Findings, Result, cause_of, format_line
+from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
-def report_chassis(installation: Installation, findings: Findings, lines: list[str]) -> dict[str, t.Any]:
+def report_chassis(installation: Installation, findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     heartbeat = installation.heartbeat or {}
     expected = installation.chassis
     local = [entry for entry in heartbeat.get("chassis") or [] if not entry["remote"]]
@@ -30,7 +30,7 @@ def report_chassis(installation: Installation, findings: Findings, lines: list[s
     )
     late = [name for name in wanted if name in known and known[name]["registered"] and known[name]["alive"] is False]
     unexpected = sorted(known.keys() - wanted.keys())
-    mine = Findings()
+    mine = ReportFindings()
     for name, cause in installation.silent_clusters.items():
         mine.problems.append(f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
     for name, places in sorted(installation.twice.items()):
@@ -87,7 +87,7 @@ def report_chassis(installation: Installation, findings: Findings, lines: list[s
     }
 
 
-def _reported_by_observer(condition: Result, findings: Findings) -> str:
+def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
     """The observer in the cluster counts who answered the heartbeats of others; none at all are no fault of theirs."""
     state, message = condition.get("status"), condition.get("message") or "Nobody has looked at the chassis yet."
     if state == "False" and condition.get("reason") != "NoChassis":

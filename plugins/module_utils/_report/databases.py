@@ -16,7 +16,7 @@ from .._databases import DATABASE_NAMES, TITLES
 from .._raft.answer import Answer, silent
 from .._raft.contents import Contents
 from .._raft.verdict import Verdict, assess
-from .findings import Findings, Result, cause_of, format_line
+from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
 
@@ -90,7 +90,7 @@ def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
     return ", ".join(word for word in words if word)
 
 
-def report_addresses(installation: Installation, findings: Findings, lines: list[str]) -> list[str]:
+def report_addresses(installation: Installation, findings: ReportFindings, lines: list[str]) -> list[str]:
     """Return the addresses that a client cannot use."""
     result = installation.addresses
     if result is None:

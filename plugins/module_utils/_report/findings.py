@@ -18,7 +18,7 @@ Result = t.Mapping[str, t.Any]
 
 
 @dataclasses.dataclass
-class Findings:
+class ReportFindings:
     problems: list[str] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
 

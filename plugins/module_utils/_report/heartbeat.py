@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .findings import Findings, cause_of, format_line
+from .findings import ReportFindings, cause_of, format_line
 from .installation import Installation
 
 
-def report_heartbeat(installation: Installation, findings: Findings, lines: list[str]) -> dict[str, t.Any]:
+def report_heartbeat(installation: Installation, findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     heartbeat = installation.heartbeat
     if not heartbeat or "nb_cfg" not in heartbeat:
         if installation.inside_only is not None:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from .._databases import TITLES
-from .findings import Findings, cause_of, format_line
+from .findings import ReportFindings, cause_of, format_line
 from .installation import Host
 
 
-def report_northd(reached: t.Mapping[str, Host], findings: Findings, lines: list[str]) -> dict[str, t.Any]:
+def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     """Exactly one works, the others wait for its lock."""
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
-    mine = Findings()
+    mine = ReportFindings()
     for host_name, host in reached.items():
         for name, northd in host.northds(host_name):
             state = northd.get("state", "unreachable")

@@ -15,7 +15,7 @@ from .._raft.verdict import Verdict
 from .certificates import report_certificates
 from .chassis import report_chassis
 from .databases import assess_database, database_facts, list_reasons, report_addresses, summarize
-from .findings import Findings, format_line
+from .findings import ReportFindings, format_line
 from .heartbeat import report_heartbeat
 from .installation import Installation
 from .northd import report_northd
@@ -27,7 +27,7 @@ _FINDING_LINES = 8  # the rest is counted; all of it is in the facts
 def build_report(installation: Installation) -> dict[str, t.Any]:
     """The facts, and the same as lines for people."""
     reached = {name: host for name, host in installation.central.items() if not host.unreachable}
-    findings = Findings()
+    findings = ReportFindings()
     for name, host in installation.central.items():
         if host.unreachable:
             findings.problems.append(f"{name} cannot be reached: {host.unreachable}.")

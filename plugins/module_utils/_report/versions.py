@@ -12,14 +12,14 @@ import typing as t
 
 from .._databases import DATABASES, TITLES
 from .._northd.central_host import parse_version
-from .findings import Findings, Result, format_line
+from .findings import ReportFindings, Result, format_line
 from .installation import Host
 
 
 def report_versions(
-    reached: t.Mapping[str, Host], heartbeat: Result | None, findings: Findings, lines: list[str]
+    reached: t.Mapping[str, Host], heartbeat: Result | None, findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
-    mine = Findings()
+    mine = ReportFindings()
     northd: dict[str, list[str]] = {}
     servers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}

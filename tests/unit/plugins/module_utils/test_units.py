@@ -6,7 +6,13 @@ import dataclasses
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._units import Unit, Wanted, commands, parse_show, running_masked
+from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
+    DesiredUnit,
+    Unit,
+    commands,
+    parse_show,
+    running_masked,
+)
 
 NAME = "x.service"
 ABSENT = Unit(NAME)
@@ -20,7 +26,7 @@ UP = Unit(
     environment=("R=1",),
     process_environment=frozenset({"R=1", "HOME=/"}),
 )
-STARTED = Wanted(NAME, enabled=True, state="started")
+STARTED = DesiredUnit(NAME, enabled=True, state="started")
 
 
 @pytest.mark.parametrize(
@@ -40,30 +46,33 @@ STARTED = Wanted(NAME, enabled=True, state="started")
         ),
         pytest.param(STARTED, dataclasses.replace(UP, active_state="failed", main_pid=0), ["start"], id="it failed"),
         pytest.param(STARTED, dataclasses.replace(UP, active_state="activating", main_pid=0), [], id="it is starting"),
-        pytest.param(Wanted(NAME, enabled=True), FRESH, ["enable"], id="only enabled"),
-        pytest.param(Wanted(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="taken away"),
-        pytest.param(Wanted(NAME, enabled=False, state="stopped"), ABSENT, [], id="was never there"),
-        pytest.param(Wanted(NAME, masked=True), ABSENT, ["mask"], id="masked before its package comes"),
-        pytest.param(Wanted(NAME, masked=True), UP, ["mask", "stop"], id="masked while it runs"),
-        pytest.param(Wanted(NAME, masked=True), Unit(NAME, "masked", "masked"), [], id="masked already"),
+        pytest.param(DesiredUnit(NAME, enabled=True), FRESH, ["enable"], id="only enabled"),
+        pytest.param(DesiredUnit(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="taken away"),
+        pytest.param(DesiredUnit(NAME, enabled=False, state="stopped"), ABSENT, [], id="was never there"),
+        pytest.param(DesiredUnit(NAME, masked=True), ABSENT, ["mask"], id="masked before its package comes"),
+        pytest.param(DesiredUnit(NAME, masked=True), UP, ["mask", "stop"], id="masked while it runs"),
+        pytest.param(DesiredUnit(NAME, masked=True), Unit(NAME, "masked", "masked"), [], id="masked already"),
     ],
 )
-def test_commands(wanted: Wanted, unit: Unit, verbs: list[str]) -> None:
+def test_commands(wanted: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
     assert commands(wanted, unit) == verbs
 
 
 @pytest.mark.parametrize(
     ("wanted", "unit", "found"),
     [
-        pytest.param(Wanted(NAME, masked=True), UP, [NAME], id="a database of somebody else runs"),
+        pytest.param(DesiredUnit(NAME, masked=True), UP, [NAME], id="a database of somebody else runs"),
         pytest.param(STARTED, UP, [], id="a unit of ours runs"),
-        pytest.param(Wanted(NAME, masked=True), FRESH, [], id="it is installed, but does not run"),
+        pytest.param(DesiredUnit(NAME, masked=True), FRESH, [], id="it is installed, but does not run"),
         pytest.param(
-            Wanted(NAME, masked=True), dataclasses.replace(UP, main_pid=0), [], id="a collective unit without a process"
+            DesiredUnit(NAME, masked=True),
+            dataclasses.replace(UP, main_pid=0),
+            [],
+            id="a collective unit without a process",
         ),
     ],
 )
-def test_what_runs_although_it_has_to_be_masked(wanted: Wanted, unit: Unit, found: list[str]) -> None:
+def test_what_runs_although_it_has_to_be_masked(wanted: DesiredUnit, unit: Unit, found: list[str]) -> None:
     assert running_masked([wanted], {NAME: unit}) == found
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.debounce import Judge, Northd, leading_pod
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.debounce import ActiveNorthd, Judge, leading_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.lag import Sample, at_one_time
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
@@ -55,7 +55,7 @@ def test_leading_pod(say: Say) -> None:
 
 
 def test_a_change_of_northd_is_waited_for() -> None:
-    northd = Northd()
+    northd = ActiveNorthd()
     assert northd.judge([], 0) == ([], True)
     assert northd.judge(["a"], 1) == (["a"], True)
     assert northd.judge([], 2) == (["a"], False)

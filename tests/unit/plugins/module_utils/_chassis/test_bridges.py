@@ -6,8 +6,8 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     Bridge,
+    BridgePort,
     BridgeWish,
-    Port,
     bridge_wishes,
     plan_bridges,
 )
@@ -51,7 +51,7 @@ def test_everything_is_new() -> None:
 
 
 def test_nothing_to_do() -> None:
-    assert plan_bridges(WISH, {"br-ex": Bridge()}, {"eth1": Port("br-ex")}, "netdev").empty
+    assert plan_bridges(WISH, {"br-ex": Bridge()}, {"eth1": BridgePort("br-ex")}, "netdev").empty
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_datapath_types(stored: str, wanted: str | None, change: dict[str, str])
 @pytest.mark.parametrize(
     ("ports", "words"),
     [
-        ({"eth1": Port("br-other")}, "already a port of bridge br-other"),
-        ({"eth1": Port("")}, "an interface of another port"),
-        ({"eth1": Port("eth1")}, "a bridge itself"),
+        ({"eth1": BridgePort("br-other")}, "already a port of bridge br-other"),
+        ({"eth1": BridgePort("")}, "an interface of another port"),
+        ({"eth1": BridgePort("eth1")}, "a bridge itself"),
     ],
 )
-def test_a_port_elsewhere_is_refused(ports: dict[str, Port], words: str) -> None:
+def test_a_port_elsewhere_is_refused(ports: dict[str, BridgePort], words: str) -> None:
     with pytest.raises(Refused) as caught:
         plan_bridges(WISH, {"br-ex": Bridge()}, ports, "")
     assert words in str(caught.value)
@@ -79,7 +79,7 @@ def test_a_port_elsewhere_is_refused(ports: dict[str, Port], words: str) -> None
 
 def test_a_bridge_cannot_have_the_name_of_a_port() -> None:
     with pytest.raises(Refused, match="br-ex is already a port of bridge br-other"):
-        plan_bridges(WISH, {}, {"br-ex": Port("br-other")}, "")
+        plan_bridges(WISH, {}, {"br-ex": BridgePort("br-other")}, "")
 
 
 def test_removal_spares_what_others_made() -> None:
@@ -89,14 +89,14 @@ def test_removal_spares_what_others_made() -> None:
         "foreign": Bridge("", frozenset({"foreign", "eth3"}), False),
     }
     ports = {
-        "ours": Port("ours"),
-        "eth1": Port("ours", ours=True),
-        "patch": Port("ours", ovn=True),
-        "shared": Port("shared"),
-        "eth2": Port("shared", ours=True),
-        "theirs": Port("shared"),
-        "foreign": Port("foreign"),
-        "eth3": Port("foreign", ours=True),
+        "ours": BridgePort("ours"),
+        "eth1": BridgePort("ours", ours=True),
+        "patch": BridgePort("ours", ovn=True),
+        "shared": BridgePort("shared"),
+        "eth2": BridgePort("shared", ours=True),
+        "theirs": BridgePort("shared"),
+        "foreign": BridgePort("foreign"),
+        "eth3": BridgePort("foreign", ours=True),
     }
     plan, kept = plan_removal(bridges, ports)
     assert plan.old_bridges == ["ours"]

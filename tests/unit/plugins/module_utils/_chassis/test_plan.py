@@ -5,12 +5,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import Bridge, BridgePlan, Port
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import Bridge, BridgePlan, BridgePort
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.operations import Rows, operations
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.ownership import KEY, Owned, parse_owned
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import (
-    Actual,
-    Plan,
+    ChassisPlan,
+    ObservedChassis,
     Ssl,
     diff_of,
     make_plan,
@@ -96,17 +96,17 @@ def after(actual: t.Mapping[str, str], changes: t.Mapping[str, str | None]) -> d
 )
 def test_external_ids(params: dict[str, t.Any], actual: dict[str, str], result: dict[str, str]) -> None:
     wanted = wanted_of(params)
-    plan = make_plan(wanted, Actual(external_ids=actual))
+    plan = make_plan(wanted, ObservedChassis(external_ids=actual))
     assert after(actual, plan.external_ids) == result
-    assert make_plan(wanted, Actual(external_ids=result)).empty
-    diff = diff_of(plan, Actual(external_ids=actual))
+    assert make_plan(wanted, ObservedChassis(external_ids=result)).empty
+    diff = diff_of(plan, ObservedChassis(external_ids=actual))
     for side, values in (("before", actual), ("after", result)):
         shown = diff[side].get("external_ids", {})
         assert shown == {key: values[key] for key in plan.external_ids if key in values}
 
 
 def test_other_config_has_its_own_record() -> None:
-    actual = Actual(other_config={"x": "1"}, external_ids={KEY: record(other_config=["x"])})
+    actual = ObservedChassis(other_config={"x": "1"}, external_ids={KEY: record(other_config=["x"])})
     plan = make_plan(wanted_of({"other_config": {"y": 2}, "purge": True}), actual)
     assert plan.other_config == {"x": None, "y": "2"}
     assert parse_owned(plan.external_ids[KEY]).other_config == {"y"}
@@ -160,9 +160,9 @@ def test_a_live_chassis_is_not_renamed(params: dict[str, t.Any], actual: dict[st
     wanted = wanted_of(params)
     if refused:
         with pytest.raises(Refused, match="ovn-appctl -t ovn-controller exit"):
-            make_plan(wanted, Actual(external_ids=actual))
+            make_plan(wanted, ObservedChassis(external_ids=actual))
     else:
-        make_plan(wanted, Actual(external_ids=actual))
+        make_plan(wanted, ObservedChassis(external_ids=actual))
 
 
 @pytest.mark.parametrize(
@@ -177,16 +177,16 @@ def test_a_live_chassis_is_not_renamed(params: dict[str, t.Any], actual: dict[st
     ],
 )
 def test_ssl(params: dict[str, t.Any], actual: Ssl | None, planned: t.Any) -> None:
-    assert make_plan(wanted_of(params), Actual(ssl=actual)).ssl == planned
+    assert make_plan(wanted_of(params), ObservedChassis(ssl=actual)).ssl == planned
 
 
 def test_absent_takes_away_what_is_ours() -> None:
     owned = record(external_ids=["a", "gone"], other_config=["o"], cms_options=["t"])
-    actual = Actual(
+    actual = ObservedChassis(
         external_ids={"a": "1", "b": "2", "ovn-cms-options": "t,x", KEY: owned},
         other_config={"o": "1", "p": "2"},
         bridges={"br": Bridge("", frozenset({"br"}), True)},
-        ports={"br": Port("br")},
+        ports={"br": BridgePort("br")},
         ssl=Ssl("/k", "/c", "/a"),
     )
     plan = plan_absent(actual)
@@ -194,11 +194,11 @@ def test_absent_takes_away_what_is_ours() -> None:
     assert plan.other_config == {"o": None}
     assert plan.bridges.old_bridges == ["br"]
     assert plan.ssl == "absent"
-    assert plan_absent(Actual(external_ids={"b": "2"}, ssl=Ssl("/k", "/c", "/a", ours=False))).empty
+    assert plan_absent(ObservedChassis(external_ids={"b": "2"}, ssl=Ssl("/k", "/c", "/a", ours=False))).empty
 
 
 def test_the_diff_of_bridges_and_paths() -> None:
-    actual = Actual(bridges={"br-a": Bridge("")}, ssl=Ssl("/k", "/old", "/a"))
+    actual = ObservedChassis(bridges={"br-a": Bridge("")}, ssl=Ssl("/k", "/old", "/a"))
     params = {
         **TLS,
         "bridges": [
@@ -223,7 +223,7 @@ ROWS = Rows("r", {"external_ids": ["map", []], "other_config": ["map", []]}, {"b
 
 def test_one_transaction_guards_what_it_decided_upon() -> None:
     bridges = BridgePlan({"br-b": "netdev"}, {}, {"eth1": "br-a", "eth2": "br-b"}, [], {})
-    plan = Plan({"a": "1", "b": None}, {}, bridges, Ssl("/k", "/c", "/a"), [])
+    plan = ChassisPlan({"a": "1", "b": None}, {}, bridges, Ssl("/k", "/c", "/a"), [])
     written = operations(plan, ROWS)
     assert [(op["op"], op.get("table")) for op in written] == [
         ("wait", "Open_vSwitch"),

@@ -7,19 +7,19 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import (
-    Wanted,
+    DesiredCluster,
+    desired_from_params,
     is_config,
     keep_claims,
-    wanted_from,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
 KIND = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}
 
 
-def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Wanted:
+def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> DesiredCluster:
     params = {
         "name": "ovn",
         "namespace": "ovn-system",
@@ -41,7 +41,7 @@ def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Wanted
         "wait_timeout": 300.0,
         **options,
     }
-    return wanted_from(params, existing)
+    return desired_from_params(params, existing)
 
 
 def test_a_specification_gets_name_and_namespace_of_the_options() -> None:
@@ -126,16 +126,18 @@ def test_what_cannot_be_wanted(options: dict[str, t.Any], words: str) -> None:
 def test_only_a_missing_namespace_is_made() -> None:
     found = wanted(spec={})
 
-    def kinds(live: Live) -> list[str]:
+    def kinds(live: ObservedCluster) -> list[str]:
         return [manifest["kind"] for manifest in found.foundations(live)]
 
-    assert kinds(Live("ovn", "ovn-system", None, None, {}))[0] == "Namespace"
-    assert "Namespace" not in kinds(Live("ovn", "ovn-system", {"metadata": {}}, None, {}))
+    assert kinds(ObservedCluster("ovn", "ovn-system", None, None, {}))[0] == "Namespace"
+    assert "Namespace" not in kinds(ObservedCluster("ovn", "ovn-system", {"metadata": {}}, None, {}))
 
 
 def test_definitions_that_this_user_may_not_see_are_left_alone() -> None:
     hidden = frozenset({"ovnclusters.ovn.c5c3.io"})
-    names = [m["metadata"]["name"] for m in wanted(spec={}).foundations(Live("ovn", "x", {}, None, {}, hidden))]
+    names = [
+        m["metadata"]["name"] for m in wanted(spec={}).foundations(ObservedCluster("ovn", "x", {}, None, {}, hidden))
+    ]
     assert "ovnclusters.ovn.c5c3.io" not in names
     assert "ovnchassis.ovn.c5c3.io" in names
 
@@ -154,7 +156,7 @@ def test_claim_templates_stay_as_they_are() -> None:
             "spec": {"volumeClaimTemplates": [template]},
         }
 
-    live = Live(
+    live = ObservedCluster(
         "ovn",
         "x",
         {},
@@ -167,7 +169,7 @@ def test_claim_templates_stay_as_they_are() -> None:
     )
     (kept,) = keep_claims([stateful_set("2Gi")], live)
     assert kept == stateful_set("1Gi")
-    (new,) = keep_claims([stateful_set("2Gi")], Live("ovn", "x", {}, None, {}))
+    (new,) = keep_claims([stateful_set("2Gi")], ObservedCluster("ovn", "x", {}, None, {}))
     assert new == stateful_set("2Gi")
 
 

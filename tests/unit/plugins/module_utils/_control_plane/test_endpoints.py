@@ -7,7 +7,11 @@ import typing as t
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import Endpoints, Place, find_endpoints
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import (
+    ControlPlaneAddress,
+    Endpoints,
+    find_endpoints,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -25,8 +29,8 @@ def node(number: int) -> dict[str, t.Any]:
 NODES = [node(number) for number in (1, 2, 3)]
 
 
-def place(spec: dict[str, t.Any]) -> Place:
-    return Place("ovn", "x", "cluster.local", parse_spec(spec, name="ovn", namespace="x"))
+def place(spec: dict[str, t.Any]) -> ControlPlaneAddress:
+    return ControlPlaneAddress("ovn", "x", "cluster.local", parse_spec(spec, name="ovn", namespace="x"))
 
 
 def find(cluster: FakeCluster, spec: dict[str, t.Any], services: t.Any = None) -> tuple[Endpoints, list[str]]:

@@ -7,21 +7,21 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import Wanted
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import DesiredCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members import first_replicas
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
-WANTED = Wanted("ovn", "x", {}, parse_spec({}, name="ovn", namespace="x"), {}, "cluster.local", {})
+WANTED = DesiredCluster("ovn", "x", {}, parse_spec({}, name="ovn", namespace="x"), {}, "cluster.local", {})
 
 
-def live(claims: t.Sequence[int], replicas: int | None = None) -> Live:
+def live(claims: t.Sequence[int], replicas: int | None = None) -> ObservedCluster:
     names = [("PersistentVolumeClaim", "v1", f"data-ovn-northbound-{index}") for index in claims]
     index: dict[t.Any, t.Any] = {(api, kind, "x", name): {} for kind, api, name in names}
     if replicas is not None:
         index["apps/v1", "StatefulSet", "x", "ovn-northbound"] = {"spec": {"replicas": replicas}}
-    return Live("ovn", "x", {}, None, index)
+    return ObservedCluster("ovn", "x", {}, None, index)
 
 
 def record(*states: str, cid: str | None = CID) -> Record:
@@ -58,5 +58,7 @@ def record(*states: str, cid: str | None = CID) -> Record:
         "the claim of a member that was removed",
     ],
 )
-def test_every_member_that_may_have_data_has_its_pod(there: Live, recorded: Record | None, count: int) -> None:
+def test_every_member_that_may_have_data_has_its_pod(
+    there: ObservedCluster, recorded: Record | None, count: int
+) -> None:
     assert first_replicas(WANTED, there, "northbound", recorded) == count

@@ -8,8 +8,8 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import DeclaredObjects
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import ClusterObjects
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 Object = dict[str, t.Any]
@@ -32,7 +32,7 @@ def stateful_set(replicas: int) -> Object:
 )
 def test_scale(there: int | None, refused: bool) -> None:
     cluster = FakeCluster(*([] if there is None else [stateful_set(there)]))
-    live, replicas = Live("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
+    live, replicas = ObservedCluster("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
     run = types.SimpleNamespace(
         cluster=cluster,
         live=live,
@@ -43,8 +43,8 @@ def test_scale(there: int | None, refused: bool) -> None:
     )
     if refused:
         with pytest.raises(Refused, match=r"has 5 replicas, this run would set 3.*Run again"):
-            DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
+            ClusterObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
     else:
-        DeclaredObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
+        ClusterObjects._scale(t.cast(t.Any, run), "northbound", 3, None)
     assert [call.body["spec"]["replicas"] for call in cluster.written] == ([] if refused else [3])
     assert replicas == {"northbound": 2 if refused else 3, "southbound": 1}

@@ -9,7 +9,7 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import observed_state as module
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import kept, objects_to_delete
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 
 KINDS = {
     "OVNCluster": "ovn.c5c3.io/v1alpha1",
@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-def live(*names: str, leaving: t.Collection[str] = (), replicas: int = 3) -> Live:
+def live(*names: str, leaving: t.Collection[str] = (), replicas: int = 3) -> ObservedCluster:
     index = {}
     for name in names:
         kind, _blank, plain = name.partition(" ")
@@ -31,7 +31,7 @@ def live(*names: str, leaving: t.Collection[str] = (), replicas: int = 3) -> Liv
         if name in leaving:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         index[(KINDS[kind], kind, "x", plain)] = {"kind": kind, "metadata": metadata, "spec": {"replicas": replicas}}
-    return Live("ovn", "x", {}, None, index)
+    return ObservedCluster("ovn", "x", {}, None, index)
 
 
 ALL = (

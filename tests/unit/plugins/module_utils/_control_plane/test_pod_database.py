@@ -28,7 +28,7 @@ PODS = {address: pod for pod, address in ADDRESSES.items()}
 class StubLease:
     """Whether somebody else works on the control plane is not the matter here."""
 
-    def take(self, step: str) -> bool:
+    def acquire_or_renew(self, step: str) -> bool:
         return not step
 
 

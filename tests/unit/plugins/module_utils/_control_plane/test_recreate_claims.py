@@ -11,11 +11,11 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims as anew
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
+    claims_message,
     delete_pending_claims,
     find_claims,
-    words,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
@@ -106,7 +106,7 @@ def test_find_claims(
     cluster = FakeCluster(there, *(classes or []))
     if classes is None:
         cluster.always("list", Refused("forbidden", http_status=403), kind="StorageClass")
-    live = Live("ovn", "x", {}, None, index)
+    live = ObservedCluster("ovn", "x", {}, None, index)
     assert find_claims(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
 
 
@@ -164,4 +164,4 @@ def test_check_mode_tells_it_only() -> None:
     cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
     gone = delete_pending_claims(cluster, wanted("new"), "northbound", [claim()], check_mode=True, note=done.append)
     assert ([one.kind for one in done], cluster.written, gone) == (BOTH, [], [claim()])
-    assert CLAIM in words(gone)
+    assert CLAIM in claims_message(gone)

@@ -59,7 +59,7 @@ def cluster_with(conflicts: int = 0, status: Object | None = None) -> FakeCluste
 
 def write(cluster: FakeCluster, before: Object | None = None, observer: Object | None = None) -> Object:
     databases = {database: rollout(database) for database in ("northbound", "southbound")}
-    seen = status.Seen(t.cast(t.Any, databases), Endpoints(), AVAILABLE, observer)
+    seen = status.StatusFacts(t.cast(t.Any, databases), Endpoints(), AVAILABLE, observer)
     given = resource(cluster) if before is None else before
     written = status.write_status(
         cluster,

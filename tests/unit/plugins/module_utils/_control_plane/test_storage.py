@@ -8,11 +8,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import Storage, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     kept_words,
+    recreation_message,
     stale,
-    words,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.storage import (
     check_claims,
@@ -57,7 +57,7 @@ def test_what_would_need_another_volume_is_refused(size: str, storage_class: str
     assert "Nothing was changed" not in str(late.value)  # it may be told at the end of a run, too
 
     there = {**claim("10Gi"), "apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    live = Live("ovn", "x", {}, None, {("v1", "PersistentVolumeClaim", "x", "data-ovn-northbound-0"): there})
+    live = ObservedCluster("ovn", "x", {}, None, {("v1", "PersistentVolumeClaim", "x", "data-ovn-northbound-0"): there})
     storage = {"size": size, **({"storageClass": storage_class} if storage_class else {})}
     spec = parse_spec({"northbound": {"storage": storage}}, name="ovn", namespace="x")
     wanted = types.SimpleNamespace(name="ovn", spec=spec)
@@ -139,6 +139,9 @@ def test_a_template_for_other_storage_is_stale(
 
 def test_what_differs_is_told() -> None:
     differs = stale(stateful_set("1Gi", "a"), Storage("2Gi", "b"))
-    assert words("x", differs) == "make the StatefulSet x anew, so that new claims get 2Gi and storage class b"
+    assert (
+        recreation_message("x", differs)
+        == "make the StatefulSet x anew, so that new claims get 2Gi and storage class b"
+    )
     kept = "StatefulSet x still makes claims of the old size and storage class: why. Run again."
     assert kept_words("x", differs, "why") == kept

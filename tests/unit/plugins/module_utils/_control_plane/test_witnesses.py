@@ -10,21 +10,21 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import witnesses
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import Wanted
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import Live
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import DesiredCluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 
 Object = dict[str, t.Any]
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
-WANTED = Wanted("ovn", "x", {}, parse_spec({}, name="ovn", namespace="x"), {}, "cluster.local", {})
+WANTED = DesiredCluster("ovn", "x", {}, parse_spec({}, name="ovn", namespace="x"), {}, "cluster.local", {})
 
 
-def live(*claims: Object, status: Object | None = None) -> Live:
+def live(*claims: Object, status: Object | None = None) -> ObservedCluster:
     index = {("v1", "PersistentVolumeClaim", "x", claim["metadata"]["name"]): claim for claim in claims}
     resource = {"metadata": {"name": "ovn"}, "status": status or {}}
-    return Live("ovn", "x", {}, resource, index)
+    return ObservedCluster("ovn", "x", {}, resource, index)
 
 
 def claim(uid: str = "new", name: str = "data-ovn-northbound-0", **annotations: str) -> Object:
@@ -66,7 +66,7 @@ def volume(name: str, namespace: str = "x", uid: str = "old", policy: str = "Ret
         "never claimed",
     ],
 )
-def test_a_volume_that_a_claim_left(one: Object, there: Live, told: bool) -> None:
+def test_a_volume_that_a_claim_left(one: Object, there: ObservedCluster, told: bool) -> None:
     words = ["PersistentVolume pv-1 (Released) was that of data-ovn-northbound-0"]
     assert witnesses.of_volumes([one], WANTED, there, "northbound") == words * told
 
@@ -139,7 +139,7 @@ def test_who_may_not_look_at_volumes_hears_of_it() -> None:
 
 def test_claims_are_marked_once() -> None:
     other, marked = claim("u1", "data-ovn-northbound-1"), claim("u2", **{witnesses.CLUSTER_ID: CID})
-    cluster, done = FakeCluster(other, marked), list[Done]()
+    cluster, done = FakeCluster(other, marked), list[ObjectChange]()
     for check_mode in (True, False):
         witnesses.mark_claims(
             *(cluster, WANTED, live(other, marked), "northbound", CID),

@@ -7,7 +7,11 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._database import converge as loop
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.converge import MemberState, converge
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import LAYOUTS, Actual, Wanted
+from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import (
+    LAYOUTS,
+    DesiredSettings,
+    ObservedSettings,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut, Unreachable
 
@@ -43,10 +47,10 @@ class FakeMember:
         timer = self.timer if state.election_timer else None
         return MemberState(state.role, state.reason, state.leader, timer, state.pending_timer)
 
-    def read(self) -> Actual:
+    def read(self) -> ObservedSettings:
         if self.written_by_others:
             self.options.update(self.written_by_others.pop(0))
-        return Actual(GLOBAL, {}, dict(self.options))
+        return ObservedSettings(GLOBAL, {}, dict(self.options))
 
     def write(self, operations: t.Any) -> None:
         self.writes.append(operations)
@@ -70,11 +74,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop.time, "sleep", lambda _seconds: None)
 
 
-def run(member: FakeMember, wanted: Wanted, seconds: float = 5, check_mode: bool = False) -> loop.Outcome:
+def run(member: FakeMember, wanted: DesiredSettings, seconds: float = 5, check_mode: bool = False) -> loop.Outcome:
     return converge(member, wanted, NB, Deadline(seconds), check_mode=check_mode)
 
 
-OPTION = Wanted(options={"a": "1"})
+OPTION = DesiredSettings(options={"a": "1"})
 
 
 def test_the_leader_writes_once() -> None:
@@ -92,7 +96,7 @@ def test_a_standalone_server_writes() -> None:
 
 def test_a_standalone_server_has_no_timer() -> None:
     with pytest.raises(Refused, match="standalone"):
-        run(FakeMember(STANDALONE), Wanted(election_timer=2000))
+        run(FakeMember(STANDALONE), DesiredSettings(election_timer=2000))
 
 
 def test_a_follower_only_waits() -> None:
@@ -111,7 +115,7 @@ def test_a_follower_that_waits_in_vain_names_what_is_missing() -> None:
 
 def test_the_timer_goes_up_step_by_step() -> None:
     member = FakeMember(LEADER)
-    outcome = run(member, Wanted(election_timer=5000))
+    outcome = run(member, DesiredSettings(election_timer=5000))
     assert member.timers == [2000, 4000, 5000]
     assert outcome.done.before == {"election_timer": 1000}
     assert outcome.done.after == {"election_timer": 5000}
@@ -120,17 +124,19 @@ def test_the_timer_goes_up_step_by_step() -> None:
 def test_a_pending_step_is_waited_for() -> None:
     pending = MemberState("leader", election_timer=1000, pending_timer=2000)
     member = FakeMember(pending, pending, LEADER)
-    run(member, Wanted(election_timer=2000))
+    run(member, DesiredSettings(election_timer=2000))
     assert member.timers == [2000]
 
 
 def test_a_foreign_step_does_not_matter_when_no_timer_is_wanted() -> None:
-    assert not run(FakeMember(MemberState("leader", election_timer=1000, pending_timer=2000)), Wanted()).changed
+    assert not run(
+        FakeMember(MemberState("leader", election_timer=1000, pending_timer=2000)), DesiredSettings()
+    ).changed
 
 
 def test_the_lead_comes_here_in_mid_ramp() -> None:
     member = FakeMember(FOLLOWER, FOLLOWER, ALONE, LEADER)
-    outcome = run(member, Wanted(election_timer=4000))
+    outcome = run(member, DesiredSettings(election_timer=4000))
     assert member.timers == [2000, 4000]
     assert outcome.changed
 
@@ -138,7 +144,7 @@ def test_the_lead_comes_here_in_mid_ramp() -> None:
 def test_the_lead_goes_away_in_mid_ramp() -> None:
     member = FakeMember(LEADER, FOLLOWER, FOLLOWER, FOLLOWER)
     member.timer_from_look = (4, 4000)  # the new leader's host went on
-    outcome = run(member, Wanted(election_timer=4000))
+    outcome = run(member, DesiredSettings(election_timer=4000))
     assert member.timers == [2000]
     assert outcome.changed
     assert outcome.state.election_timer == 4000
@@ -210,7 +216,7 @@ def test_a_member_that_restarts_is_waited_for() -> None:
 @pytest.mark.parametrize(("state", "changed"), [(LEADER, True), (FOLLOWER, False), (STANDALONE, True)])
 def test_check_mode_changes_nothing_and_tells_the_same(state: MemberState, changed: bool) -> None:
     member = FakeMember(state)
-    wanted = Wanted(options={"a": "1"}, election_timer=4000 if state.election_timer else None)
+    wanted = DesiredSettings(options={"a": "1"}, election_timer=4000 if state.election_timer else None)
     foretold = run(member, wanted, check_mode=True)
     assert (member.writes, member.timers) == ([], [])
     assert foretold.changed is changed

@@ -6,8 +6,8 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import (
     LAYOUTS,
-    Actual,
-    Wanted,
+    DesiredSettings,
+    ObservedSettings,
     plan_rows,
     timer_steps,
     wanted_settings,
@@ -28,8 +28,8 @@ FOREIGN = {**ROW, "_uuid": "00000000-0000-4000-8000-000000000002", "target": "pt
 GLOBAL = "00000000-0000-4000-8000-00000000000f"
 
 
-def actual(*rows: dict[str, t.Any], **options: str) -> Actual:
-    return Actual(GLOBAL, {row["target"]: row for row in rows}, options)
+def actual(*rows: dict[str, t.Any], **options: str) -> ObservedSettings:
+    return ObservedSettings(GLOBAL, {row["target"]: row for row in rows}, options)
 
 
 def params(**changes: t.Any) -> dict[str, t.Any]:
@@ -44,64 +44,66 @@ def params(**changes: t.Any) -> dict[str, t.Any]:
 
 
 ACTIONS = [
-    ("nothing wanted changes nothing", Wanted(), actual(FOREIGN, a="1"), []),
-    ("a fresh database is left alone by the timer alone", Wanted(election_timer=2000), Actual(), []),
+    ("nothing wanted changes nothing", DesiredSettings(), actual(FOREIGN, a="1"), []),
+    ("a fresh database is left alone by the timer alone", DesiredSettings(election_timer=2000), ObservedSettings(), []),
     (
         "a fresh database gets its row with everything",
-        Wanted(connections={"pssl:6642:[::]": {"role": ""}}, options={"a": "1", "gone": None}),
-        Actual(),
+        DesiredSettings(connections={"pssl:6642:[::]": {"role": ""}}, options={"a": "1", "gone": None}),
+        ObservedSettings(),
         ["create the row of SB_Global", "add connection pssl:6642:[::]", "set option a to 1"],
     ),
     (
         "a missing row is added",
-        Wanted(connections={"pssl:6642:[::]": {}}),
+        DesiredSettings(connections={"pssl:6642:[::]": {}}),
         actual(FOREIGN),
         ["add connection pssl:6642:[::]"],
     ),
     (
         "an equal row stays",
-        Wanted(connections={"pssl:6642:[::]": {"role": "", "read_only": False}}),
+        DesiredSettings(connections={"pssl:6642:[::]": {"role": "", "read_only": False}}),
         actual(ROW, FOREIGN),
         [],
     ),
     (
         "only named columns are compared",
-        Wanted(connections={"pssl:6642:[::]": {"inactivity_probe": 0}}),
+        DesiredSettings(connections={"pssl:6642:[::]": {"inactivity_probe": 0}}),
         actual({**ROW, "inactivity_probe": 0, "max_backoff": 9000, "role": "ovn-controller"}),
         [],
     ),
     (
         "a differing column is changed in place",
-        Wanted(connections={"pssl:6642:[::]": {"role": "ovn-controller", "inactivity_probe": 60000}}),
+        DesiredSettings(connections={"pssl:6642:[::]": {"role": "ovn-controller", "inactivity_probe": 60000}}),
         actual(ROW),
         ["change connection pssl:6642:[::]: inactivity_probe None to 60000, role '' to 'ovn-controller'"],
     ),
-    ("foreign rows survive", Wanted(connections={}), actual(ROW, FOREIGN), []),
+    ("foreign rows survive", DesiredSettings(connections={}), actual(ROW, FOREIGN), []),
     (
         "purge removes what is not named",
-        Wanted(connections={"pssl:6642:[::]": {}}, purge_connections=True),
+        DesiredSettings(connections={"pssl:6642:[::]": {}}, purge_connections=True),
         actual(ROW, FOREIGN),
         ["remove connection ptcp:16640:127.0.0.1"],
     ),
     (
         "options are compared key by key",
-        Wanted(options={"a": "1", "b": "2", "c": None, "d": None}),
+        DesiredSettings(options={"a": "1", "b": "2", "c": None, "d": None}),
         actual(a="1", b="1", c="x", other="kept"),
         ["set option b to 2", "remove option c"],
     ),
-    ("an empty value is a value", Wanted(options={"a": ""}), actual(), ["set option a to "]),
+    ("an empty value is a value", DesiredSettings(options={"a": ""}), actual(), ["set option a to "]),
 ]
 
 
 @pytest.mark.parametrize(("wanted", "found", "actions"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
-def test_actions(wanted: Wanted, found: Actual, actions: list[str]) -> None:
+def test_actions(wanted: DesiredSettings, found: ObservedSettings, actions: list[str]) -> None:
     plan = plan_rows(wanted, found, SB)
     assert plan.actions == actions
     assert bool(plan.operations) == bool(actions)
 
 
 def test_each_write_expects_what_was_compared() -> None:
-    wanted = Wanted(connections={"pssl:6642:[::]": {"role": "ovn-controller"}, "pssl:1:[::]": {}}, options={"b": "2"})
+    wanted = DesiredSettings(
+        connections={"pssl:6642:[::]": {"role": "ovn-controller"}, "pssl:1:[::]": {}}, options={"b": "2"}
+    )
     operations = plan_rows(wanted, actual(ROW, a="1", b="1"), SB).operations
     assert [(operation["op"], operation["table"]) for operation in operations] == [
         ("wait", "Connection"),
@@ -120,7 +122,7 @@ def test_each_write_expects_what_was_compared() -> None:
 
 
 def test_a_fresh_database_is_expected_to_be_still_fresh() -> None:
-    operations = plan_rows(Wanted(connections={"pssl:6641:[::]": {}}), Actual(), NB).operations
+    operations = plan_rows(DesiredSettings(connections={"pssl:6641:[::]": {}}), ObservedSettings(), NB).operations
     assert operations[0] == {
         "op": "wait", "timeout": 0, "table": "NB_Global", "where": [], "columns": ["_uuid"], "until": "==", "rows": [],
     }  # fmt: skip
@@ -128,7 +130,9 @@ def test_a_fresh_database_is_expected_to_be_still_fresh() -> None:
 
 
 def test_diff_has_only_what_differs() -> None:
-    wanted = Wanted(connections={"pssl:6642:[::]": {"role": "x", "read_only": False}}, options={"a": "1", "b": None})
+    wanted = DesiredSettings(
+        connections={"pssl:6642:[::]": {"role": "x", "read_only": False}}, options={"a": "1", "b": None}
+    )
     plan = plan_rows(wanted, actual(ROW, FOREIGN, a="1", b="2"), SB)
     assert plan.before == {"connections": {"pssl:6642:[::]": {"role": ""}}, "options": {"b": "2"}}
     assert plan.after == {"connections": {"pssl:6642:[::]": {"role": "x"}}, "options": {"b": None}}

@@ -6,9 +6,9 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import note
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import add_address
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
-    Seen,
+    ChassisFacts,
     chassis_manifest,
     chassis_status,
     declared_settings,
@@ -135,17 +135,19 @@ def test_fields_of_others_are_not_sent() -> None:
 @pytest.mark.parametrize(
     ("seen", "ready", "reason", "ovs"),
     [
-        pytest.param(Seen(True, True, None, ""), "True", "Registered", "True", id="all is well"),
-        pytest.param(Seen(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"),
-        pytest.param(Seen(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
-        pytest.param(Seen(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were seen"),
+        pytest.param(ChassisFacts(True, True, None, ""), "True", "Registered", "True", id="all is well"),
         pytest.param(
-            Seen(None, None, None, "no pod"), "False", "PodsNotReady", "False", id="only a missing pod was seen"
+            ChassisFacts(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"
         ),
-        pytest.param(Seen(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was seen"),
+        pytest.param(ChassisFacts(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
+        pytest.param(ChassisFacts(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were seen"),
+        pytest.param(
+            ChassisFacts(None, None, None, "no pod"), "False", "PodsNotReady", "False", id="only a missing pod was seen"
+        ),
+        pytest.param(ChassisFacts(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was seen"),
     ],
 )
-def test_conditions(seen: Seen, ready: str, reason: str, ovs: str) -> None:
+def test_conditions(seen: ChassisFacts, ready: str, reason: str, ovs: str) -> None:
     first, second = chassis_status({}, seen, generation=3, now=NOW)["conditions"]
     assert (first["type"], first["status"], first["reason"]) == ("Ready", ready, reason)
     assert (second["type"], second["status"]) == ("OVSConnected", ovs)
@@ -154,17 +156,17 @@ def test_conditions(seen: Seen, ready: str, reason: str, ovs: str) -> None:
 
 def test_times_change_only_with_what_they_are_about() -> None:
     beat = NOW - datetime.timedelta(minutes=10)
-    first = chassis_status({}, Seen(True, True, beat, ""), generation=1, now=NOW)
+    first = chassis_status({}, ChassisFacts(True, True, beat, ""), generation=1, now=NOW)
     assert first["registeredAt"] == "2026-03-01T12:00:00Z"
     assert first["lastHeartbeat"] == "2026-03-01T11:50:00Z"
     later = NOW + datetime.timedelta(hours=1)
     soon = beat + datetime.timedelta(minutes=1)
-    assert chassis_status(first, Seen(True, True, soon, ""), generation=1, now=later) == first
-    lost = chassis_status(first, Seen(False, False, None, ""), generation=1, now=later)
+    assert chassis_status(first, ChassisFacts(True, True, soon, ""), generation=1, now=later) == first
+    lost = chassis_status(first, ChassisFacts(False, False, None, ""), generation=1, now=later)
     assert lost["registeredAt"] == first["registeredAt"]
     assert lost["conditions"][0]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
     assert lost["conditions"][1] == first["conditions"][1]
-    beats = chassis_status(first, Seen(True, True, later, ""), generation=1, now=later)
+    beats = chassis_status(first, ChassisFacts(True, True, later, ""), generation=1, now=later)
     assert beats["lastHeartbeat"] == "2026-03-01T13:00:00Z"
 
 
@@ -200,7 +202,7 @@ def test_the_heartbeat_is_a_moment() -> None:
     ],
 )
 def test_noted_addresses(before: dict[str, set[str]], ip: str | None, after: dict[str, set[str]]) -> None:
-    note(before, "n1", ip)
+    add_address(before, "n1", ip)
     assert before == after
 
 
@@ -212,7 +214,7 @@ def test_noted_addresses(before: dict[str, set[str]], ip: str | None, after: dic
 def test_what_is_foreseen_takes_the_place_of_nothing_only(
     before: dict[str, set[str]], ip: str | None, after: set[str]
 ) -> None:
-    note(before, "n1", ip, later="later")
+    add_address(before, "n1", ip, later="later")
     assert before["n1"] == after
 
 

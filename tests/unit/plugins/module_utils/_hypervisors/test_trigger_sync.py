@@ -11,7 +11,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_settings import DEFAULT
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.trigger_sync import trigger_config_sync
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
 
 LABELS = {
     "app.kubernetes.io/managed-by": "c5c3.ovn",
@@ -39,7 +39,7 @@ def test_touched_pods(error: OvnError | None, touched: list[str]) -> None:
     cluster = FakeCluster(*map(pod, "abc"))
     if error:
         cluster.always("patch", error)
-    settings = Done("ConfigMap", "ovn-chassis", "x", "changed", {"data": {}}, {"data": {DEFAULT: "new"}})
+    settings = ObjectChange("ConfigMap", "ovn-chassis", "x", "changed", {"data": {}}, {"data": {DEFAULT: "new"}})
     wanted = types.SimpleNamespace(name="ovn", namespace="x")
     trigger_config_sync(cluster, t.cast(t.Any, wanted), [], settings)
     assert [call.name for call in cluster.written] == touched

@@ -11,7 +11,7 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import apply
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Done, converge, diff_of, prune
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange, converge, diff_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
 
 LABELS = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
@@ -151,10 +151,10 @@ def test_only_what_we_applied_is_pruned() -> None:
 def test_the_diff_shows_what_changed() -> None:
     before, after = config_map("a"), config_map("a", "2")
     done = [
-        Done("ConfigMap", "same", "n", "unchanged", before, before),
-        Done("ConfigMap", "a", "n", "changed", before, after),
-        Done("Node", "new", "", "created", None, after),
-        Done("ConfigMap", "old", "n", "deleted", before, None),
+        ObjectChange("ConfigMap", "same", "n", "unchanged", before, before),
+        ObjectChange("ConfigMap", "a", "n", "changed", before, after),
+        ObjectChange("Node", "new", "", "created", None, after),
+        ObjectChange("ConfigMap", "old", "n", "deleted", before, None),
     ]
     diff = diff_of(done, steps=["start a"], settings={"before": {}, "after": {"northbound": {"x": 1}}})
     assert set(diff["before"]) == {"ConfigMap n/a", "ConfigMap n/old", "steps"}

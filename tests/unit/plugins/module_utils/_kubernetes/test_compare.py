@@ -11,9 +11,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare impor
     APPLIED,
     applied_hash,
     contains,
+    format_manifest,
     is_applied,
     quantity_of,
-    shown,
     was_created,
     with_hash,
 )
@@ -162,11 +162,11 @@ def test_the_hash_leaves_the_manifest_alone() -> None:
 
 def test_a_diff_shows_neither_secrets_nor_what_changes_by_itself() -> None:
     secret = {"kind": "Secret", "metadata": {"name": "s", "uid": "u", "managedFields": []}, "data": {"tls.key": "a2V5"}}
-    told = shown(secret)
+    told = format_manifest(secret)
     assert told["metadata"] == {"name": "s"}
     assert "a2V5" not in str(told)
-    assert told["data"] != shown({**secret, "data": {"tls.key": "b3RoZXI="}})["data"]
-    assert shown(None) == {}
+    assert told["data"] != format_manifest({**secret, "data": {"tls.key": "b3RoZXI="}})["data"]
+    assert format_manifest(None) == {}
 
 
 @pytest.mark.parametrize(

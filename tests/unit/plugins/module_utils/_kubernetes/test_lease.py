@@ -56,7 +56,7 @@ def test_a_lease_that_nobody_needs_any_more(fails: OvnError | None, holders: lis
     if fails:
         cluster.before("delete", fails)
     one = new_lease(cluster)
-    assert one.take("take everything away")
+    assert one.acquire_or_renew("take everything away")
     held = t.cast("dict[str, t.Any]", one.held)["metadata"]
     one.remove()
     one.release()
@@ -85,15 +85,15 @@ def test_before_an_act_a_lease_that_has_lapsed_is_told(
     one = new_lease(cluster)
     with pytest.raises(Refused, match="not held any more"):
         one.check()
-    one.take("restart m1")
+    one.acquire_or_renew("restart m1")
     clock[0] += slept
     with pytest.raises(Changed, match="lapsed before this step: restart m1") if lapsed else contextlib.nullcontext():
         one.check()
     assert holders_of(cluster) == ["me"] * (1 + renewals)
     one.check()  # it was told once
-    assert not one.take("restart m2")
+    assert not one.acquire_or_renew("restart m2")
     clock[0] += slept
-    assert one.take("restart m3") is lapsed  # who takes it looks again, too
+    assert one.acquire_or_renew("restart m3") is lapsed  # who takes it looks again, too
     one.release()
 
 
@@ -102,7 +102,7 @@ def test_who_was_overtaken_while_it_slept_may_not_act(monkeypatch: pytest.Monkey
     monkeypatch.setattr(lease.time, "clock_gettime", lambda _clock: clock[0])
     cluster = FakeCluster()
     one = new_lease(cluster)
-    one.take("restart m1")
+    one.acquire_or_renew("restart m1")
     cluster.put({**cluster.stored("Lease", "ovn-run"), "spec": {"holderIdentity": "another"}})
     clock[0] += 1000
     with pytest.raises(Refused, match="Another run took the Lease ovn-run"):

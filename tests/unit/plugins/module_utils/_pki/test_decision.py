@@ -22,7 +22,7 @@ LEAF = decision.Leaf(
     signed_by_issuer=True,
 )
 GOOD = decision.Pair("usable", "usable", True, LEAF)
-WANTED = decision.Wanted("ovn-1", frozenset({"DNS:ovn-1", "IP:192.0.2.11"}), 30, True)
+WANTED = decision.DesiredCertificate("ovn-1", frozenset({"DNS:ovn-1", "IP:192.0.2.11"}), 30, True)
 
 
 def with_leaf(**changes: t.Any) -> decision.Pair:

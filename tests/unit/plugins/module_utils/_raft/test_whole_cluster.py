@@ -31,11 +31,11 @@ def test_blocked_writes(sentence: str, commits: list[tuple[int, int]], blocked: 
     verdict = assess(last, 3, earlier=earlier)
     assert verdict.writable is not blocked
     assert ("writes_blocked" in {reason.code for reason in verdict.reasons}) is blocked
-    assert verdict.passing
+    assert verdict.transient
 
 
 @pytest.mark.parametrize(
-    ("sentence", "build", "passing"),
+    ("sentence", "build", "transient"),
     [
         ("healthy needs no second look", lambda p: p.Raft(3), False),
         ("an election may pass", lambda p: p.Raft(3).all(local=False, role="follower"), True),
@@ -45,5 +45,5 @@ def test_blocked_writes(sentence: str, commits: list[tuple[int, int]], blocked: 
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_may_pass_by_itself(sentence: str, build: Build, passing: bool, paper: t.Any) -> None:
-    assert assess(build(paper).answers(), 3).passing is passing
+def test_what_may_pass_by_itself(sentence: str, build: Build, transient: bool, paper: t.Any) -> None:
+    assert assess(build(paper).answers(), 3).transient is transient

@@ -26,7 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, St
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend as database
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import Context
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import RunContext
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.record_store import RecordStore
 
 NOW = 1_800_000_000.0
@@ -89,8 +89,8 @@ def store(cluster: FakeCluster, there: Record | None = None, data: dict[str, str
 def rollout(
     cluster: FakeCluster, there: Record | None, replicas: int = 0, scaled: list[int] | None = None
 ) -> DatabaseRollout:
-    lease = types.SimpleNamespace(check=lambda: None, take=lambda _step: False)
-    context = Context(cluster, "x", "ovn", t.cast(t.Any, lease), False)
+    lease = types.SimpleNamespace(check=lambda: None, acquire_or_renew=lambda _step: False)
+    context = RunContext(cluster, "x", "ovn", t.cast(t.Any, lease), False)
     run = Run("northbound", {name: address(name) for name in NAMES}, "run", "2026-01-01T00:00:00Z")
     asked = scaled if scaled is not None else []
     return DatabaseRollout(
@@ -139,7 +139,7 @@ def test_pods_exist_up_to_the_last_that_was_started(
 ) -> None:
     asked: list[int] = []
     one = rollout(cluster_with(), record(), replicas, asked)
-    monkeypatch.setattr(one.members, "take", lambda *_: None)
+    monkeypatch.setattr(one.members, "execute", lambda *_: None)
     one.execute(Step("start", tuple(NAMES[index] for index in members), "join"), record())
     assert asked == scaled
     assert one.replicas == max([replicas, *scaled])
@@ -225,7 +225,7 @@ def test_a_target_is_looked_at_once_more_before_a_step(
     one.seen = {NAMES[1]: up(NAMES[1])}
     one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
     taken: list[Step] = []
-    monkeypatch.setattr(one.members, "take", lambda step, *_: taken.append(step))
+    monkeypatch.setattr(one.members, "execute", lambda step, *_: taken.append(step))
     step = dataclasses.replace(RESTART, expects={NAMES[1]: up(NAMES[1]).target()})
     with pytest.raises(Changed, match=words) if words else contextlib.nullcontext():
         one.execute(step, record())

@@ -117,7 +117,7 @@ class World:
             self.cluster.always("delete", self.touch)
         self.leases: list[str] = []
         self.looks, self.time = 0, seconds(BEGUN)
-        lease = types.SimpleNamespace(take=self.leases.append)
+        lease = types.SimpleNamespace(acquire_or_renew=self.leases.append)
         context = types.SimpleNamespace(
             cluster=self.cluster,
             namespace="x",
