@@ -115,7 +115,7 @@ from ..module_utils._ovsdb.wire import Connection
 _ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 
 
-class TestPort:
+class GuestPort:
     """One guest on this host. Of `module` it uses params, check_mode, run_command and get_bin_path."""
 
     def __init__(self, module: AnsibleModule) -> None:
@@ -242,7 +242,7 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        module.exit_json(**TestPort(module).run())
+        module.exit_json(**GuestPort(module).run())
     except OvnError as e:
         module.fail_json(**e.as_result())
 

@@ -13,12 +13,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft import (
     maintenance,
     plan,
     record,
+    record_checks,
     rounds,
-    standing,
     step,
 )
 
-MODULES: tuple[types.ModuleType, ...] = (plan, maintenance, standing, step, record, rounds, gates)
+MODULES: tuple[types.ModuleType, ...] = (plan, maintenance, record_checks, step, record, rounds, gates)
 _MAKERS = {"Refused", "TimedOut", "Step", "_Closed", "InvalidInput"}
 
 

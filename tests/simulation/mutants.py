@@ -203,7 +203,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R14",
         "members that are no longer declared are left out",
-        "standing._refuse_other_members",
+        "record_checks._refuse_other_members",
         "if gone:",
         "if False:",
         "five machines",

@@ -117,8 +117,7 @@ class FakeCluster(Cluster):
         call = Call(verb, kind.kind, key[3], body, bool(options.get("dry_run")))
         self._arrive(call)
         if verb == "list":
-            labels, fields = options.get("label_selector"), options.get("field_selector")
-            return copy.deepcopy({"items": self._select(kind, namespace, labels or "", fields or "")})
+            return copy.deepcopy({"items": self._select(kind, namespace, options)})
         there = self.objects.get(key)
         if verb == "create" and there is not None:
             raise self._failure(409, "AlreadyExists", f"{key[3]} already exists", doing)
@@ -137,8 +136,7 @@ class FakeCluster(Cluster):
         """Every object once; then the time is up at once."""
         kind, namespace, _name, _subresource = self._resource(path, doing)
         self._arrive(Call("watch", kind.kind, "", {}))
-        labels, fields = options.get("label_selector"), options.get("field_selector")
-        for one in self._select(kind, namespace, labels or "", fields or ""):
+        for one in self._select(kind, namespace, options):
             yield "ADDED", copy.deepcopy(one)
 
     def exec(
@@ -157,8 +155,6 @@ class FakeCluster(Cluster):
         if isinstance(answer, OvnError):
             raise answer
         return answer
-
-    # --- inside ----------------------------------------------------------------------------------------------------------
 
     def _arrive(self, call: Call) -> None:
         self.requests += 1
@@ -180,7 +176,8 @@ class FakeCluster(Cluster):
                     return kind, found["namespace"] or "", name, subresource
         raise failure(404, "", doing, server=self.server, credentials=self.credentials)
 
-    def _select(self, kind: Kind, namespace: str, labels: str, fields: str) -> list[Object]:
+    def _select(self, kind: Kind, namespace: str, options: Object) -> list[Object]:
+        labels, fields = options.get("label_selector") or "", options.get("field_selector") or ""
         return [
             one
             for (api_version, name, where, _), one in sorted(self.objects.items())

@@ -10,7 +10,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims as anew
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
     claims_message,
@@ -148,7 +148,7 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
     deleted: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(anew, "_PAUSE", 0)
+    monkeypatch.setattr(recreate_claims, "_PAUSE", 0)
     cluster = FakeCluster(claim(), *([there] if there else []))
     for kind, after in meanwhile:
         change = cluster.remove if after is None else cluster.put

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset as template
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     await_gone,
     delete_statefulset_orphan,
@@ -62,7 +62,7 @@ def cluster_with(there: Object | None) -> FakeCluster:
 def test_only_what_is_as_known_is_taken_away(
     there: Object | None, conflicts: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(template, "_PAUSE", 0)
+    monkeypatch.setattr(recreate_statefulset, "_PAUSE", 0)
     cluster = cluster_with(there)
     for number in range(conflicts):  # its controller has written the status
         status = {"status": {"replicas": number}}
@@ -115,7 +115,7 @@ def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
     ],
 )
 def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template, "_GONE_SECONDS", 0)
+    monkeypatch.setattr(recreate_statefulset, "_GONE_SECONDS", 0)
     there = stateful_set()
     there["metadata"]["finalizers"] = finalizers
     with pytest.raises(TimedOut) as late:

@@ -11,7 +11,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import workloads
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_startup as outlook
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_startup
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
 
 Object = dict[str, t.Any]
@@ -117,7 +117,7 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     cluster: FakeCluster, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
-    monkeypatch.setattr(outlook, "PATIENCE", 0)
+    monkeypatch.setattr(pod_startup, "PATIENCE", 0)
     deadline = Deadline(20)
     # Its ReplicaSet makes another one instead.
     cluster.before("delete", lambda: cluster.put(pod("ImagePullBackOff", name="b")))

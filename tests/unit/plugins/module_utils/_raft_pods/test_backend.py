@@ -23,8 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend as database
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend, observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import RunContext
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.record_store import RecordStore
@@ -188,7 +187,7 @@ def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkey
     one = rollout(cluster_with(), record(), 3)
     clock = [1000.0]
     monkeypatch.setattr(one.context, "now", lambda: NOW)
-    monkeypatch.setattr(database.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(backend.time, "monotonic", lambda: clock[0])
     one.pods = {NAMES[2]: started(5)}
     monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
     starting = []
@@ -259,7 +258,7 @@ OFF = {"running": False, "connected": False, "cid": None, "sid": None, "listed":
 def test_who_takes_part_when_the_plan_is_carried_out(
     last: Observation | None, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "gate_reason", lambda *_: "")
+    monkeypatch.setattr(backend, "gate_reason", lambda *_: "")
     one = rollout(cluster_with(), record(), 3)
     one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
     monkeypatch.setattr(one, "look", lambda: one.seen)
