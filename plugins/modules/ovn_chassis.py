@@ -73,7 +73,7 @@ options:
     description:
       - Southbound database servers or relays that C(ovn-controller) connects to (C(ovn-remote)), each V(ssl:HOST:PORT), V(tcp:HOST:PORT) or V(unix:FILE).
       - An item V(cid:UUID) restricts the connection to the cluster with that id.
-      - A change makes the controller connect anew; do not change it on all chassis at once.
+      - A change makes the controller reconnect; do not change it on all chassis at once.
     type: list
     elements: str
   encapsulation:

@@ -16,8 +16,8 @@ description:
     no other object owns. A member that lost its volume joins the recorded cluster again, after its old server id was removed; index 0 is nothing special.
   - Members are restarted one at a time, the leader last, and only while the others keep the quorum and are caught up. A step that is not safe is refused
     in words. A run that was killed is finished by the next one.
-  - Volumes grow in one run. Size and storage class for claims to come cannot be changed in a StatefulSet, so it is made anew while its pods and claims
-    stay. A claim that has no volume yet is made anew when the declared storage class is another one; a volume never moves to another class.
+  - Volumes grow in one run. Size and storage class for claims to come cannot be changed in a StatefulSet, so it is recreated while its pods and claims
+    stay. A claim that has no volume yet is recreated when the declared storage class is another one; a volume never moves to another class.
   - After an update of the image a run warns of a database whose schema is not the image's. It converts none.
   - Nothing is sent for an object that is as declared. Fields of other field managers are left alone, see O(force_conflicts).
 extends_documentation_fragment:

@@ -115,7 +115,7 @@ def test_two_runs_at_once_both_end_right(vswitch: Vswitch, chassis: Chassis) -> 
 
 
 def test_a_writer_in_between_is_seen(vswitch: Vswitch, chassis: Chassis) -> None:
-    """Each of our writes meets others between read and write: it is planned anew, and nothing is lost."""
+    """Each of our writes meets others between read and write: it is planned again, and nothing is lost."""
     stop = threading.Event()
 
     def disturb() -> None:

@@ -64,7 +64,7 @@ def test_absent_keeps_data_and_what_others_made(plane: ControlPlane) -> None:
 
 
 def test_absent_ends_pods_without_an_owner(plane: ControlPlane) -> None:
-    """A run that makes a StatefulSet anew was killed in between: nobody else would end its pods."""
+    """A run that recreates a StatefulSet was killed in between: nobody else would end its pods."""
     plane.begin()
     plane.remove("StatefulSet", "ovn-northbound")
     labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "northbound"}

@@ -59,7 +59,7 @@ def test_volumes_grow_in_one_run_and_pods_stay(plane: ControlPlane, kubelet: Kub
     assert touched(grown) == touched(predicted)
     assert {*names, "StatefulSet ovn-northbound", "OVNCluster ovn"} == set(touched(grown))
     assert grown["steps"] == predicted["steps"]
-    assert "make the StatefulSet ovn-northbound anew, so that new claims get 2Gi" in grown["steps"][0]
+    assert "recreate the StatefulSet ovn-northbound, so that new claims get 2Gi" in grown["steps"][0]
     for name in names:
         claim = plane.get("PersistentVolumeClaim", name.split()[1])
         assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"
@@ -109,7 +109,7 @@ def test_a_quota_without_room_for_a_rehearsal_ends_nothing(
 
 
 @pytest.mark.parametrize("moment", ["before its Lease", "before the deletion"])
-def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
+def test_a_stateful_set_that_another_run_scaled_is_not_recreated(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """With as many replicas as were known before, the new one would end pods of members that nobody has told to leave."""
@@ -148,7 +148,7 @@ def test_a_stateful_set_that_another_run_scaled_is_not_made_anew(
 def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str, right: str
 ) -> None:
-    """Claims without a volume hold nothing: they, their pods and the StatefulSet are made anew, and everything else is as if it were the first run."""
+    """Claims without a volume hold nothing: they, their pods and the StatefulSet are recreated, and everything else is as if it were the first run."""
     kubelet.no_volumes = {"no-such-class"}
     options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
 
@@ -170,9 +170,9 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
         assert touched(ran)[name] == "deleted"
     assert touched(ran)["StatefulSet ovn-northbound"] == ("created" if "killed" in right else "changed")
     assert touched(ran) == touched(predicted)
-    anew = [step for step in ran["steps"] if " anew" in step]
-    assert anew == [step for step in predicted["steps"] if " anew" in step]
-    assert len(anew) == (1 if "killed" in right else 2)
+    recreated = [step for step in ran["steps"] if "recreate " in step]
+    assert recreated == [step for step in predicted["steps"] if "recreate " in step]
+    assert len(recreated) == (1 if "killed" in right else 2)
     assert "join ovn-northbound-2 to northbound" in predicted["steps"]
     assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
     wanted = None if right == "the default class" else storage_class
@@ -187,7 +187,7 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
 def test_members_to_come_get_the_declared_storage_class(
     plane: ControlPlane, kubelet: Kubelet, storage_class: str
 ) -> None:
-    """A claim never changes its class, so the StatefulSet is made anew before it makes another one."""
+    """A claim never changes its class, so the StatefulSet is recreated before it makes another one."""
 
     def spec(replicas: int, **storage: str) -> dict[str, t.Any]:
         return {**WHOLE, "northbound": {**WHOLE["northbound"], "replicas": replicas, "storage": storage}}

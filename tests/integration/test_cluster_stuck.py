@@ -65,7 +65,7 @@ QUOTA = 'create Pod ovn-northbound-0 in StatefulSet ovn-northbound failed error:
 
 
 def no_image(plane: ControlPlane, database: str) -> None:
-    """Its kubelet pauses, so the run has it made anew, and the new one fares no better."""
+    """Its kubelet pauses, so the run has it recreated, and the new one fares no better."""
 
     def waits(_controllers: object, _namespace: str, name: str) -> None:
         Trouble(plane, f"{name}-0").waiting("ImagePullBackOff", IMAGE)
@@ -124,12 +124,12 @@ def test_a_registry_that_is_there_again(plane: ControlPlane, kubelet: Kubelet, m
     kubelet.has_image = False
     assert "the registry is away" in plane(spec=WHOLE, may_fail=True, wait_timeout=100)["msg"]
     kubelet.has_image = True
-    anew = [f"make the pod ovn-{d}-0 anew: its image is pulled again at once, and it never started" for d in SIZES]
+    recreated = [f"recreate the pod ovn-{d}-0: its image is pulled again at once, and it never started" for d in SIZES]
     predicted = plane(check=True, spec=WHOLE)
-    assert predicted["steps"] == anew
+    assert predicted["steps"] == recreated
     assert sum("What follows" in words for words in warnings(predicted)) == len(SIZES)
     ran = plane(spec=WHOLE, wait_timeout=100)
-    assert set(anew) < set(ran["steps"])
+    assert set(recreated) < set(ran["steps"])
     assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
     assert not plane(spec=WHOLE)["changed"]
 
@@ -153,7 +153,7 @@ def test_a_refused_run_recreates_no_stuck_pod(plane: ControlPlane, kubelet: Kube
     strange.file.unlink()
     strange.start(OVN_WAIT="1")
     again = plane(spec=WHOLE, may_fail=True, wait_timeout=60)
-    assert "make the pod ovn-northbound-2 anew" in " ".join(again["steps"]), again["msg"]
+    assert "recreate the pod ovn-northbound-2" in " ".join(again["steps"]), again["msg"]
     assert plane.get("Pod", "ovn-northbound-2")["metadata"]["uid"] != before
 
 

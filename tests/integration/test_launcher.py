@@ -258,7 +258,7 @@ def test_joiners_killed_while_they_join_never_loop(cluster: Cluster) -> None:
 
 
 def unlist(cluster: Cluster, sid: str) -> None:
-    """What a run does before the member joins anew. While the addition is being committed a kick is refused, so it is repeated."""
+    """What a run does before the member joins again. While the addition is being committed a kick is refused, so it is repeated."""
 
     def gone() -> bool:
         leader = cluster.leader()

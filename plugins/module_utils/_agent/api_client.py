@@ -25,12 +25,12 @@ FIELD_MANAGER = "c5c3.ovn-observer"
 
 Object = t.Any  # a Kubernetes object as JSON has it
 
-# A watch is asked anew this often (seconds), so that one whose server vanished without a word is noticed.
+# A watch is asked again this often (seconds), so that one whose server vanished without a word is noticed.
 _WATCH = 45
 
 
 class Api:
-    """One API server. Every call opens its own connection: calls are rare, and token and CA are read anew because both rotate."""
+    """One API server. Every call opens its own connection: calls are rare, and token and CA are read again because both rotate."""
 
     def __init__(self, server: str, folder: str = SERVICE_ACCOUNT, *, timeout: float = 5.0) -> None:
         parts = urllib.parse.urlsplit(server)

@@ -70,7 +70,7 @@ class Count:
         latest = last_heartbeat(tables)
         # The first number that is seen here may be old, and so may be those that have not answered it.
         self._asked.setdefault(latest, now if self._asked else now - GRACE)
-        # A database that was created anew counts from zero.
+        # A database that was created again counts from zero.
         self._asked = {number: since for number, since in self._asked.items() if number <= latest}
         due = [number for number, since in self._asked.items() if now - since >= GRACE]
         expected = max(due, default=0)

@@ -192,7 +192,7 @@ class Observer:
                 int(spec.get("electionTimer") or DEFAULT_ELECTION_TIMER),
                 time.monotonic(),
             )
-            # A cluster gets another id only by being created anew, which a run writes down before anybody sees it.
+            # A cluster gets another id only by being created again, which a run writes down before anybody sees it.
             unsure = self._cluster_ids[name] is None or verdict.verdict == "split"
             if not unsure or not self._read_record(name):
                 return verdict, seen

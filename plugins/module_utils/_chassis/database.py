@@ -148,7 +148,7 @@ class LocalDatabase:
     ) -> tuple[ChassisPlan, ObservedChassis, int | None]:
         """What was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was left to do.
 
-        The plan is made anew from fresh rows whenever somebody else was faster.
+        The plan is computed again from fresh rows whenever somebody else was faster.
         """
         deadline = Deadline(self.timeout)
         while not plan.empty:

@@ -66,7 +66,7 @@ def parse_link(data: t.Sequence[t.Mapping[str, t.Any]]) -> GuestLink | None:
 
 
 def guest_commands(wanted: Guest, actual: ActualGuest) -> list[list[str]]:
-    """Arguments of `ip`, in order. A pair that is torn apart is made anew; anything else is corrected in place."""
+    """Arguments of `ip`, in order. A pair that is torn apart is recreated; anything else is corrected in place."""
     inside = ["-netns", wanted.namespace]
     todo: list[list[str]] = []
     link = actual.link

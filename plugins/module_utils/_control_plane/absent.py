@@ -112,7 +112,7 @@ def kept(live: ObservedCluster) -> list[str]:
 
 
 def ownerless(pods: t.Iterable[Object]) -> list[Object]:
-    """Pods that nobody ends: of a run that was killed when it made their StatefulSet anew."""
+    """Pods that nobody ends: of a run that was killed when it recreated their StatefulSet."""
     return [pod for pod in pods if not pod["metadata"].get("ownerReferences") and not is_terminating(pod)]
 
 

@@ -108,7 +108,7 @@ class ControlPlane(ClusterObjects):
             claim_changes(self.wanted, self.live)  # refuses one that got its volume at the last moment
             left = [c for claims in find_claims(self.cluster, self.wanted, self.live).values() for c in claims]
             if names := ", ".join(c["metadata"]["name"] for c in left if not is_terminating(c)):
-                self.warnings.append(f"{names} could not be made anew with the declared storage class. Run again.")
+                self.warnings.append(f"{names} could not be recreated with the declared storage class. Run again.")
 
     def _keep(self, database: Database, words: str, *, more: bool) -> None:
         if more:

@@ -62,7 +62,7 @@ class ClusterObjects:
         self.replicas: dict[Database, int] = {}
         self.witnesses: dict[Database, tuple[str, ...]] = {}
         self.clashes: list[Clash] = []
-        self.empty: dict[Database, list[Object]] = {}  # claims that have to be made anew
+        self.empty: dict[Database, list[Object]] = {}  # claims that have to be recreated
         self.claims_before: set[str | None] = set()  # uids of the claims that this run found
         self.kept: set[Database] = set()  # whose StatefulSet stays as it is, which was told
         self.endpoints = Endpoints()

@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 Claims that wait for a volume of another storage class than the declared one, for example of one that does not exist. They hold nothing, and no pod
-runs that needs them. So both are deleted, and the StatefulSet makes them anew. Whoever gets a volume or a node meanwhile stays.
+runs that needs them. So both are deleted, and the StatefulSet recreates them. Whoever gets a volume or a node meanwhile stays.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def is_unscheduled(pod: Object) -> bool:
 
 def claims_message(claims: t.Sequence[Object]) -> str:
     names = ", ".join(claim["metadata"]["name"] for claim in claims)
-    return f"make {names} and what waits for it anew: without a volume of the old storage class it holds nothing"
+    return f"recreate {names} and what waits for it: without a volume of the old storage class it holds nothing"
 
 
 def delete_pending_claims(

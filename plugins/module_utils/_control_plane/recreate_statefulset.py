@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is made anew, without its pods
+The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is recreated, without its pods
 and claims: they are orphans for a moment, and the new one takes them as its own. A run that is killed in between leaves running pods, and the next
 one makes it.
 """
@@ -38,7 +38,7 @@ def stale(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
 
 
 def recreation_message(name: str, differs: t.Mapping[str, str]) -> str:
-    return f"make the StatefulSet {name} anew, so that new claims get {' and '.join(differs.values())}"
+    return f"recreate the StatefulSet {name}, so that new claims get {' and '.join(differs.values())}"
 
 
 def kept_words(name: str, differs: t.Mapping[str, str], why: str) -> str:
@@ -54,7 +54,7 @@ def dry_run_create(cluster: Cluster, manifest: Object) -> str:
     """Why the API server would not accept the new one, empty if it would. Asked before the old one goes, under a name that nobody has."""
     metadata = manifest["metadata"]
     try:
-        cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-anew"}}, dry_run=True)
+        cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-dry-run"}}, dry_run=True)
     except (Conflict, InvalidInput, Refused) as e:
         text = str(e).rstrip(".")
         quota = "; a quota may refuse the rehearsal only, which it counts as one more" if "quota" in text else ""

@@ -36,7 +36,7 @@ def await_workloads(
     deadline: Deadline,
     now: t.Callable[[], float] = time.time,
 ) -> Object:
-    """northd's Deployment, available. `seen` is as it was last, None if it has to be looked at anew; `now` is the API server's clock."""
+    """northd's Deployment, available. `seen` is as it was last, None if it has to be read again; `now` is the API server's clock."""
     name = northd_name(wanted.name)
     if seen is not None and is_available(seen):
         return seen
@@ -105,7 +105,7 @@ class _Hopes:
         return self._refused(newest) or self._pods_stay_away(newest)
 
     def _hurry(self, newest: Object) -> None:
-        """Pods whose kubelets pause before they pull the image again are made anew, once: it may be there by now."""
+        """Pods whose kubelets pause before they pull the image again are recreated, once: it may be there by now."""
         for pod in _pods(self.cluster, self.namespace, newest):
             if backs_off(pod) and not has_started(pod):
                 with contextlib.suppress(OvnError):  # then they come later

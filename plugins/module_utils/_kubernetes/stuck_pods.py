@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Pods in which nothing runs and, made as they are, nothing will. They may be made anew without a gate, as long as they are what they were when
+Pods in which nothing runs and, made as they are, nothing will. They may be recreated without a gate, as long as they are what they were when
 they were judged.
 """
 

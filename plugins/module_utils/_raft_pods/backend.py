@@ -74,11 +74,11 @@ class DatabaseRollout(ObservedDatabase):
         seen, record = self.look(), self.store.read()
         for name in self.gone & set(self.run.declared):
             seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
-        self._world, anew = self.seen, self.predict_pod_recreation(self.gone)
+        self._world, recreated = self.seen, self.predict_pod_recreation(self.gone)
         try:
             decided = plan_round(self.run, seen, gate_reason)
         except Unexamined:
-            coming = anew | self.members_without_pods()
+            coming = recreated | self.members_without_pods()
             if set(unexamined(self.run, list(seen.values()))) - coming:
                 raise
             self.warnings.append(

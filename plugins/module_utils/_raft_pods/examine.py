@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from .._kubernetes.client import ExecResult
 
 LAUNCHER = "/scripts/ovn-raft-launcher"
-# Reading a large database takes minutes, and a restart would start that anew.
+# Reading a large database takes minutes, and a restart would start that again.
 _LOADING_SECONDS = 600
 
 # Each part begins with @NAME CODE, and its lines with a blank: nothing that a program says can pass for a part of its own.

@@ -60,7 +60,7 @@ class Wait:
         self.idle: float | None = None  # since when the launcher waits although it sees this record
 
     def over(self, pod: Pod | None, seen: ParsedExamination | None) -> bool:
-        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins anew each time never sees that it does not end."""
+        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins again each time never sees that it does not end."""
         if pod is None:
             self.last = "it has no pod"
             return False

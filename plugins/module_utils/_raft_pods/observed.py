@@ -226,7 +226,7 @@ class ObservedDatabase:
         return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
 
     def predict_pod_recreation(self, gone: t.Collection[str]) -> set[str]:
-        """Check mode: members whose pods a run makes anew before anything else, but for those whose pods are `gone` by then."""
+        """Check mode: members whose pods a run recreates before anything else, but for those whose pods are `gone` by then."""
         stuck = self._stuck([name for name in self._waiting() if name not in gone])
         for name, why in stuck.items():
             self._note_recreation(name, why)
@@ -271,7 +271,7 @@ class ObservedDatabase:
         """
         if not self.stuck or deadline.expired:
             return False
-        self.context.lease.acquire_or_renew(f"make {', '.join(self.stuck)} anew")
+        self.context.lease.acquire_or_renew(f"recreate {', '.join(self.stuck)}")
         for name, why in self.stuck.items():
             if delete_stuck_pod(self.context.cluster, self.pods[name]):
                 self._away[name] = time.monotonic()
@@ -280,7 +280,7 @@ class ObservedDatabase:
         return True
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
-        """Pods to make anew, and why. No controller replaces them by itself."""
+        """Pods to recreate, and why. No controller replaces them by itself."""
         idle = {name: self.pods[name] for name in waiting if name in self.pods and is_stuck(self.pods[name])}
         outdated = idle if self.template_changed else self.members.outdated(idle)
         due = {
@@ -295,7 +295,7 @@ class ObservedDatabase:
         return due
 
     def _note_recreation(self, name: str, why: str) -> None:
-        self._note(f"make the pod {name} anew: {why}")
+        self._note(f"recreate the pod {name}: {why}")
 
     def _note(self, words: str) -> None:
         if words not in self.steps:

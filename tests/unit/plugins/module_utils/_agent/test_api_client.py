@@ -112,7 +112,7 @@ def test_an_own_write_is_known_at_once() -> None:
         (item("a", 12), {"metadata": {"name": "a", "resourceVersion": "9", "uid": "another"}}, False),
         ({"metadata": {"name": "a", "resourceVersion": "x"}}, item("a", 9), False),
     ],
-    ids=["older", "newer", "made anew", "versions that nobody can compare"],
+    ids=["older", "newer", "recreated", "versions that nobody can compare"],
 )
 def test_it_never_goes_back(known: dict[str, t.Any], told: dict[str, t.Any], stays: bool) -> None:
     expected_objects = {"a": known if stays else told}

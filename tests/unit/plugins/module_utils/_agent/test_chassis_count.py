@@ -40,8 +40,8 @@ def test_frequent_heartbeats_give_no_endless_time() -> None:
     assert found == {"count": 2, "active": 1}
 
 
-def test_numbers_that_start_anew() -> None:
-    """A Southbound database that was created anew counts from zero."""
+def test_numbers_that_start_again() -> None:
+    """A Southbound database that was created again counts from zero."""
     count = Count()
     count.of(rows(700, one=700), 0)
     count.of(rows(1, one=1), 10)

@@ -49,7 +49,7 @@ CASES: list[tuple[str, list[dict[str, t.Any]], dict[str, str | None], dict[str, 
         {"ovn-nb-leader": "a"},
         {"a": {"ovn-nb-leader": "true"}, "b": {"ovn-nb-leader": None}},
     ),
-    ("the leader's pod was created anew", [pod("a")], {"ovn-nb-leader": "a"}, {"a": {"ovn-nb-leader": "true"}}),
+    ("the leader's pod was created again", [pod("a")], {"ovn-nb-leader": "a"}, {"a": {"ovn-nb-leader": "true"}}),
     (
         "the leader was deleted, its next pod has not started",
         [{**pod("a"), "status": {"phase": "Pending"}}],

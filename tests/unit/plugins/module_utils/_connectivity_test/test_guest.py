@@ -91,7 +91,7 @@ def test_drift_is_corrected_in_place(actual: ActualGuest, expected: list[str]) -
     ],
     ids=["nothing", "no device", "the other end is elsewhere", "only the inner end", "not a veth pair"],
 )
-def test_a_torn_pair_is_made_anew(actual: ActualGuest, first: str) -> None:
+def test_a_torn_pair_is_recreated(actual: ActualGuest, first: str) -> None:
     commands = guest_commands(WANTED, actual)
     assert " ".join(commands[0]) == first
     assert makes_device(commands)

@@ -1,4 +1,4 @@
-"""Claims that wait for a volume of the wrong storage class are made anew, and nothing else."""
+"""Claims that wait for a volume of the wrong storage class are recreated, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A StatefulSet is made anew only if it is as the run knows it, and if the API server would accept the next one."""
+"""A StatefulSet is recreated only if it is as the run knows it, and if the API server would accept the next one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError
     assert words in why
     assert bool(why) is bool(error)
     assert [(call.verb, call.name, call.dry_run) for call in cluster.written] == [
-        ("apply", "ovn-northbound-anew", True)
+        ("apply", "ovn-northbound-dry-run", True)
     ]
     assert cluster.deleted == []
 

@@ -140,8 +140,7 @@ def test_a_template_for_other_storage_is_stale(
 def test_what_differs_is_told() -> None:
     differs = stale(stateful_set("1Gi", "a"), Storage("2Gi", "b"))
     assert (
-        recreation_message("x", differs)
-        == "make the StatefulSet x anew, so that new claims get 2Gi and storage class b"
+        recreation_message("x", differs) == "recreate the StatefulSet x, so that new claims get 2Gi and storage class b"
     )
     kept = "StatefulSet x still makes claims of the old size and storage class: why. Run again."
     assert kept_words("x", differs, "why") == kept

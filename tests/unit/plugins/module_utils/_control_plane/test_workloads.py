@@ -169,7 +169,7 @@ def test_troubles_of_an_older_template_do_not_count(cluster: FakeCluster, monkey
     ],
     ids=["its kubelet pauses", "is being made", "of an older template", "it ran before"],
 )
-def test_a_pod_whose_kubelet_pauses_is_made_anew_once(there: Object, deletions: int) -> None:
+def test_a_pod_whose_kubelet_pauses_is_recreated_once(there: Object, deletions: int) -> None:
     """The image may be there by now, and the kubelet would look in five minutes."""
     cluster = cluster_with(*[deployment(2)] * 5, deployment(3), others=[there])
     assert wait(cluster, 30) == AVAILABLE

@@ -197,12 +197,12 @@ PLANNED: list[t.Any] = [
             up("c3"),
         ],
         ("start", ("c1",)),
-        id="a member that was removed joins anew",
+        id="a member that was removed joins again",
     ),
     pytest.param(
         [up("c1", connected=False), up("c2", listed={k: v for k, v in LISTED.items() if k != "1111"}), up("c3")],
         ("stop", ("c1",)),
-        id="a zombie is stopped before it joins anew",
+        id="a zombie is stopped before it joins again",
     ),
     pytest.param(
         [
@@ -226,7 +226,7 @@ PLANNED: list[t.Any] = [
     pytest.param(
         [up("c1", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), cut_off("c3", "dead-join")],
         ("start", ("c3",)),
-        id="a join that was cut off starts anew",
+        id="a join that was cut off starts again",
     ),
     pytest.param(
         [up("c1"), up("c2", restart_reason="new"), up("c3", restart_reason="new")],

@@ -191,7 +191,7 @@ CASES = [
         {"ghost", "member_count"},
     ),
     Case(
-        "an old server id is a ghost when its address joins anew",
+        "an old server id is a ghost when its address joins again",
         lambda p: (
             p.Raft(3)
             .heard(3, last=20000)

@@ -278,16 +278,16 @@ STATEFUL_SET = {
     "metadata": {"name": "ovn-northbound", "namespace": "x"},
     "status": {"updateRevision": "new"},
 }
-ANEW = f"make the pod {NAMES[0]} anew: its template has changed, and it never started"
+RECREATED = f"recreate the pod {NAMES[0]}: its template has changed, and it never started"
 BEGUN = CREATION.replace(permit=Permit(NAMES[0], "before", "2026-01-01T00:00:00Z"))
 
 
 @pytest.mark.parametrize(
     ("revision", "changed", "steps"),
-    [("old", False, [ANEW]), ("new", True, [ANEW]), ("new", False, [])],
+    [("old", False, [RECREATED]), ("new", True, [RECREATED]), ("new", False, [])],
     ids=["its template was changed before", "its template changes in this run", "its template stays"],
 )
-def test_a_pod_that_will_be_made_anew_is_foreseen(
+def test_a_pod_that_will_be_recreated_is_predicted(
     revision: str, changed: bool, steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a first run that was cut off: what else follows depends on what it finds."""
@@ -303,7 +303,7 @@ def test_a_pod_that_will_be_made_anew_is_foreseen(
     one.gone = {NAMES[0]}
     with contextlib.suppress(Refused):
         one.simulate()
-    assert not any("anew" in step for step in one.steps)  # it goes with its claim
+    assert not any("recreate" in step for step in one.steps)  # it goes with its claim
     one.gone.clear()
     for name in NAMES[:2]:
         one.seen.pop(name, None)  # nothing helps this one

@@ -1,4 +1,4 @@
-"""Pods that are made anew while a member is waited for, and those that are not."""
+"""Pods that are recreated while a member is waited for, and those that are not."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
         "one that never sees the record and is on its way out",
     ],
 )
-def test_what_is_made_anew(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_recreated(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_RECYCLE", -1)
     cluster = cluster_with()
     assert not wait_for(cluster).over(there, seen)

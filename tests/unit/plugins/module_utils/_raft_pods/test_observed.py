@@ -1,4 +1,4 @@
-"""What a run takes from pods of the template before, which pods it makes anew, and for which it waits."""
+"""What a run takes from pods of the template before, which pods it recreates, and for which it waits."""
 
 from __future__ import annotations
 
@@ -179,9 +179,9 @@ PULLS = {
     "count": 9,
     "involvedObject": {"kind": "Pod", "name": AWAY, "uid": "u1"},
 }
-AGAIN = f"make the pod {AWAY} anew: its image is pulled again at once, and it never started"
-RIGHT_IMAGE = f"make the pod {AWAY} anew: its template has changed, and it ended at once each time"
-CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never started"
+AGAIN = f"recreate the pod {AWAY}: its image is pulled again at once, and it never started"
+RIGHT_IMAGE = f"recreate the pod {AWAY}: its template has changed, and it ended at once each time"
+CORRECTED = f"recreate the pod {AWAY}: its template has changed, and it never started"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ CORRECTED = f"make the pod {AWAY} anew: its template has changed, and it never s
         "it has changed since it was listed",
     ],
 )
-def test_pods_that_are_made_anew(world: World, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_that_are_recreated(world: World, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     world.cluster.put(PULLS)
     world.run(monkeypatch)
     assert world.database.steps == steps
@@ -233,7 +233,7 @@ def test_an_observation_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert list(world.database.stuck) == [AWAY]
 
 
-def test_a_pod_is_made_anew_once_and_its_successor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_is_recreated_once_and_its_successor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said of the one before does not count."""
     world = World(idle_pod("ImagePullBackOff"))
     world.cluster.put(PULLS)
