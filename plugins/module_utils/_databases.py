@@ -20,8 +20,8 @@ TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 # What the names of a server's sockets, pid and database file begin with, as the distributions have it.
 STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
-# Milliseconds, of a cluster whose timer nobody has told (ovsdb-tool(1), create-cluster).
-DEFAULT_ELECTION_TIMER = 1000
+# Milliseconds, what a cluster has that was created without one (ovsdb-tool(1), create-cluster). Ours have that of the specification or the role.
+OVSDB_ELECTION_TIMER = 1000
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ from .._api.observer_settings import ALIVE_FILE, Settings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
 from .._database.schema_update import Schemas, of_image
-from .._databases import DATABASE_NAMES, DATABASES, DEFAULT_ELECTION_TIMER
+from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import Left, pending_items
 from .._ovsdb.endpoint import Endpoint
@@ -189,7 +189,7 @@ class Observer:
                 self.contents.of(name, self._answers(name)),
                 indexes,
                 self._cluster_ids[name],
-                int(spec.get("electionTimer") or DEFAULT_ELECTION_TIMER),
+                int(spec.get("electionTimer") or OVSDB_ELECTION_TIMER),
                 time.monotonic(),
             )
             # A cluster gets another id only by being created again, which a run writes down before anybody sees it.

@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import typing as t
 
-from .._databases import DEFAULT_ELECTION_TIMER
+from .._databases import OVSDB_ELECTION_TIMER
 from .._errors import Refused
 from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .parse import ClusterStatus
@@ -390,7 +390,7 @@ class Maintenance:
                     self._refuse_start_problem(self.seen[name])
             outdated = tuple(o.member for o in running if o.restart_reason and not o.lost)
             timers = [status.election_timer for o in running if (status := _status(o)) is not None]
-            patience = 3 * max(timers, default=DEFAULT_ELECTION_TIMER) / 1000 + _ELECTION_SLACK
+            patience = 3 * max(timers, default=OVSDB_ELECTION_TIMER) / 1000 + _ELECTION_SLACK
             if outdated and self.run.restart and not self.missing and self.history.leaderless > patience:
                 for name in outdated:
                     self._refuse_start_problem(self.seen[name])

@@ -13,7 +13,7 @@ import collections
 import functools
 import typing as t
 
-from .._databases import DEFAULT_ELECTION_TIMER
+from .._databases import OVSDB_ELECTION_TIMER
 from .answer import Answer, merge
 from .parse import ClusterStatus, ListedServer
 
@@ -184,7 +184,7 @@ class View:
 
 
 def freshness(election_timer: int | None) -> int:
-    return max(2 * (election_timer or DEFAULT_ELECTION_TIMER), MINIMUM_FRESHNESS)
+    return max(2 * (election_timer or OVSDB_ELECTION_TIMER), MINIMUM_FRESHNESS)
 
 
 def fresh_count(status: ClusterStatus) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DEFAULT_ELECTION_TIMER
+from .._databases import OVSDB_ELECTION_TIMER
 from .answer import Answer, host_of
 from .contents import compare
 from .findings import VerdictFindings, Word
@@ -115,7 +115,7 @@ class WholeCluster(VerdictFindings):
         if voice is not None:
             return server.is_self or connected(voice)
         if self._asked_in_vain(server):
-            return (server.last_message or 0) < (view.election_timer or DEFAULT_ELECTION_TIMER)
+            return (server.last_message or 0) < (view.election_timer or OVSDB_ELECTION_TIMER)
         return True
 
     def _asked_in_vain(self, server: ListedServer) -> bool:
@@ -191,7 +191,7 @@ class WholeCluster(VerdictFindings):
                 )
                 return "degraded", True
             self.transient = True
-            timer = view.election_timer or DEFAULT_ELECTION_TIMER
+            timer = view.election_timer or OVSDB_ELECTION_TIMER
             growing = self.expected is not None and self.expected > total
             more = (
                 f" {self.expected - total} declared members have not joined yet." if self.expected and growing else ""
