@@ -88,7 +88,7 @@ class Maintenance:
                 )
             if o.member in self.failed and o.start_problem:
                 self.warnings.append(
-                    f"{self.run.database} on {o.member} stopped after a failed write, and is not restarted: it would not come back, because "
+                    f"{self.run.database} on {o.member} stopped after a failed write, and is not restarted: it would not come back. "
                     f"{o.start_problem.rstrip('.')}. Free space on its disk, then run again."
                 )
         self._update_members()
@@ -705,7 +705,7 @@ class Maintenance:
         problem = o.file_reason if o.file_class == DISK_MISSING else o.start_problem
         if problem:
             raise Refused(
-                f"{self.run.database} on {o.member} is not {'restarted' if o.running else 'started'}: it would not come back, because "
+                f"{self.run.database} on {o.member} is not {'restarted' if o.running else 'started'}: it would not come back. "
                 f"{problem.rstrip('.')}. Correct that, then run again."
             )
 
