@@ -112,7 +112,7 @@ from ..module_utils._ovsdb.wire import Connection
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
-def _port(entry: t.Mapping[str, str]) -> network.GuestPort:
+def _port(entry: t.Mapping[str, str]) -> network.SwitchPort:
     mac = entry["mac"].lower()
     if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
         raise InvalidInput(f'ports: "{entry["mac"]}" is not a unicast MAC address like 02:c5:c3:00:00:01.')
@@ -120,7 +120,7 @@ def _port(entry: t.Mapping[str, str]) -> network.GuestPort:
         address = ipaddress.IPv4Address(entry["ip"])
     except ValueError as e:
         raise InvalidInput(f'ports: "{entry["ip"]}" is not an IPv4 address.') from e
-    return network.GuestPort(entry["name"], f"{mac} {address}")
+    return network.SwitchPort(entry["name"], f"{mac} {address}")
 
 
 def _connect(params: t.Mapping[str, t.Any], deadline: Deadline) -> Connection:

@@ -339,7 +339,7 @@ class LoopbackBackend:
                     observations[host.id] = host.member.observe()
         return observations
 
-    def acquire(self, step: str) -> bool:
+    def acquire(self, decided: Round) -> bool:
         self._act()
         first, self._acquired = not self._acquired, True
         return first

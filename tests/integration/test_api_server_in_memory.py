@@ -70,7 +70,7 @@ def answers(cluster: Cluster, namespace: str) -> dict[str, t.Any]:
         ),
         "list by a name": lambda: cluster.list("v1", "ConfigMap", namespace, fields="metadata.name=a"),
         "watch": lambda: [
-            one for _, one in cluster.watch("v1", "ConfigMap", namespace, fields="metadata.name=a", timeout=1)
+            one for _event, one in cluster.watch("v1", "ConfigMap", namespace, fields="metadata.name=a", timeout=1)
         ],
         "list what is unknown": lambda: cluster.list("example.com/v1", "Unknown"),
         "delete": lambda: cluster.delete(*place, uid=uid),

@@ -85,7 +85,7 @@ class SimulatedBackend:
             return None
         return Observation(name, record=record_dict(self.world.config_map[self.database]), installed=False)
 
-    def acquire(self, step: str) -> bool:
+    def acquire(self, decided: Round | None = None) -> bool:
         self.point("before the lock is acquired")
         fresh = False
         for holder, where in self._locks():

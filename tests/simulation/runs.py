@@ -136,7 +136,7 @@ class SimulatedRun:
             for database, backend in self.backends.items():  # R27: refuse before anything is written
                 next_round(plans[database], backend.observe(), Progress(), self.world.now)
             for backend in self.backends.values():
-                backend.acquire("roll out the control plane")
+                backend.acquire()
             for name in self.hosts:
                 for slot in self.world.hosts[name].slots.values():
                     self.changed = self.changed or slot.settings != self.world.settings
@@ -177,7 +177,7 @@ class SimulatedRun:
         versions = dict(world.replicas)
         self.point("after the objects were read")
         for database, backend in self.backends.items():
-            backend.acquire("apply the objects")
+            backend.acquire()
             if world.replicas[database] != versions[database]:
                 raise Conflict("The StatefulSet was changed meanwhile. Run again.")  # R31: resourceVersion
             if (world.replicas[database] or 0) < replicas[database] or world.replicas[database] is None:

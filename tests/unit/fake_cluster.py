@@ -180,7 +180,7 @@ class FakeCluster(Cluster):
         labels, fields = options.get("label_selector") or "", options.get("field_selector") or ""
         return [
             one
-            for (api_version, name, where, _), one in sorted(self.objects.items())
+            for (api_version, name, where, _kind), one in sorted(self.objects.items())
             if (api_version, name) == kind[:2] and namespace in ("", where) and _selected(one, labels, fields)
         ]
 

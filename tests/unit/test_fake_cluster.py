@@ -38,7 +38,7 @@ def names(objects: list[Object]) -> list[str]:
 def test_a_list_has_what_is_selected(selector: dict[str, str], selected: list[str]) -> None:
     cluster = FakeCluster(pod(app="ovn"), pod("b", app="other", tier="one"), pod("c", "y", app="ovn"))
     assert names(cluster.list("v1", "Pod", "x", **t.cast(t.Any, selector))) == selected
-    assert names([one for _, one in cluster.watch("v1", "Pod", "x", timeout=1, **selector)]) == selected
+    assert names([one for _event, one in cluster.watch("v1", "Pod", "x", timeout=1, **selector)]) == selected
 
 
 def test_what_differs_gets_a_new_version_and_keeps_its_uid() -> None:
@@ -100,7 +100,7 @@ def test_hooks_come_in_their_order_and_only_for_their_requests() -> None:
     cluster.before("delete", lambda: cluster.remove("Pod", "a"), name="a")
     cluster.before("delete", Unreachable("away"), times=2)
     assert not cluster.delete(*POD)
-    for _ in range(2):
+    for _time in range(2):
         with pytest.raises(Unreachable):
             cluster.delete("v1", "Pod", "b", "x")
     assert cluster.delete("v1", "Pod", "b", "x")
@@ -108,7 +108,7 @@ def test_hooks_come_in_their_order_and_only_for_their_requests() -> None:
     assert [call.name for call in cluster.deleted] == ["b"]
     cluster.always("list", Unreachable("away"), kind="Pod")
     assert cluster.list("v1", "Node") == []
-    for _ in range(3):
+    for _time in range(3):
         with pytest.raises(Unreachable):
             cluster.list("v1", "Pod")
 

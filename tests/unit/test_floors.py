@@ -8,6 +8,7 @@ from pathlib import Path
 
 UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 TESTS = Path(__file__).resolve().parent / "plugins"
+COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_errors", "_control_node", "_databases", "_inventory", "_stop_budget", "_units"),
@@ -32,8 +33,11 @@ def imports(name: str, path: Path, known: t.Container[str]) -> t.Iterator[str]:
     """The modules of ours that a file imports, wherever in the file."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = [*package[: len(package) - node.level + 1], *((node.module or "").split(".") if node.module else [])]
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        words = (node.module or "").split(".") if node.module else []
+        if node.level or words[: len(COLLECTION)] == COLLECTION:
+            base = [*package[: len(package) - node.level + 1], *words] if node.level else words[len(COLLECTION) :]
             for alias in node.names:
                 full = ".".join([*base, alias.name])
                 yield full if full in known else ".".join(base)

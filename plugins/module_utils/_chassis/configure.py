@@ -176,7 +176,9 @@ def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str
         raise Refused(
             f'This host is the chassis "{stored}", not "{given[external_ids.SYSTEM_ID]}". Nothing was changed. Run with system_id: {stored}, or without it.'
         )
-    return {**given, **{key: text for key, text in actual.external_ids.items() if key in recorded or key not in given}}
+    # A name that neither we have set nor the task gives is somebody else's chassis.
+    local = {external_ids.SYSTEM_ID, *given}
+    return {**given, **{key: text for key, text in actual.external_ids.items() if key in recorded or key not in local}}
 
 
 def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPlan) -> None:

@@ -23,7 +23,7 @@ Operation = dict[str, t.Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class GuestPort:
+class SwitchPort:
     name: str
     addresses: str  # "MAC IP", as in Logical_Switch_Port.addresses
 
@@ -45,7 +45,7 @@ def _mark(name: str) -> list[t.Any]:
     return ["map", [[MARK, name]]]
 
 
-def queries(name: str, ports: t.Sequence[GuestPort]) -> list[Operation]:
+def queries(name: str, ports: t.Sequence[SwitchPort]) -> list[Operation]:
     """Our rows, and the rows that have a wanted name."""
     return [
         {"op": "select", "table": "Logical_Switch", "where": [_marked(name)], "columns": ["_uuid"]},
@@ -94,7 +94,7 @@ def _texts(value: t.Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def operations(name: str, ports: t.Sequence[GuestPort], actual: ObservedNetwork) -> tuple[list[Operation], list[str]]:
+def operations(name: str, ports: t.Sequence[SwitchPort], actual: ObservedNetwork) -> tuple[list[Operation], list[str]]:
     """What to write so that the switch and all `ports` exist, and the same in words. Ports of other hypervisors stay."""
     if actual.foreign:
         raise Refused(

@@ -84,7 +84,7 @@ def remove(
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     lease = RunLease(cluster, lease_name(name), namespace, labels(name), holder, take_over=take_over, patience=deadline)
     try:
-        if leaving and lease.acquire_or_renew("take everything away"):
+        if leaving and lease.acquire_or_renew("delete the control plane"):
             # Another run may have made something until a moment ago.
             leaving = objects_to_delete(read_state(cluster, name, namespace), delete_data=delete_data)
         for manifest in leaving:

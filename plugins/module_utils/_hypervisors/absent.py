@@ -46,7 +46,7 @@ class Absence:
     def run(self) -> None:
         try:
             if not self.check_mode and (self._objects() or self._leaving()) and self._has_place_for_lease():
-                self.lease.acquire_or_renew("take the hypervisors away")
+                self.lease.acquire_or_renew("delete the hypervisors")
                 # Another run may have made something until a moment ago.
                 self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
             self._take_away()
@@ -87,7 +87,7 @@ class Absence:
                 "Look at these nodes, then run again."
             )
         if self.lease.held is not None:  # the wait for pods may have taken minutes, and somebody may have taken over
-            self.lease.acquire_or_renew("forget the hypervisors")
+            self.lease.acquire_or_renew("delete the record of the hypervisors")
         # Without it nobody knows whom to look for. Whoever gives no way to ask will not come again for that.
         kept = SETTINGS if removal.left and (self.wanted.asked or removal.busy) else None
         self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)

@@ -56,7 +56,7 @@ class Removal:
         self.left = {node: name for node, name in self.leaving.items() if node in busy or registry is None}
         for node, words in sorted(busy.items())[:_TOLD]:
             self.warnings.append(
-                f'Chassis "{self.leaving[node]}" of node {node} stays for now: {words}. The next run takes it away.'
+                f'Chassis "{self.leaving[node]}" of node {node} stays for now: {words}. The next run deletes it.'
             )
         if registry is None:
             self._warn(sorted(set(gone.values()) - set(self.staying)))

@@ -121,7 +121,7 @@ class Hypervisors(HypervisorObjects):
     def _remove(self, leaving: t.Mapping[str, str]) -> t.Mapping[str, str]:
         """Who has to stay recorded."""
         if leaving and not self.check_mode:
-            self.lease.acquire_or_renew("take away the chassis that have gone")  # what runs differ about most
+            self.lease.acquire_or_renew("delete the chassis that are gone")  # what runs differ about most
         staying = {one.system_id for one in self.chassis}
         removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
         try:

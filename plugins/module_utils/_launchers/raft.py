@@ -376,14 +376,14 @@ learn_from_failure() {
 
 # Beside the server, as long as it runs. The first samples come soon, for a server can end before the next one is due.
 attend() {
-    was_full=''
+    was_full='' log_seen=$log_size
     apply_settings
     sample
     sleep 1 >/dev/null 2>&1
     while kill -0 "$server" 2>/dev/null; do
         sample
         complete_file
-        if [ -n "$was_full" ]; then sleep 1; else sleep "${OVN_WITNESS_SECONDS:-10}"; fi >/dev/null 2>&1
+        if [ "$was_full" = yes ]; then sleep 1; else sleep "${OVN_WITNESS_SECONDS:-10}"; fi >/dev/null 2>&1
     done
 }
 
@@ -392,13 +392,27 @@ attend() {
 complete_file() {
     space=$(stat -f -c '%a %S' "$directory" 2>/dev/null) && size=$(stat -L -c %s "$file" 2>/dev/null) || return 0
     free=$((${space% *} * ${space#* }))
-    if [ "$free" -lt 65536 ]; then
+    if write_failed || [ "$free" -lt 65536 ]; then
         [ -n "$was_full" ] || say "$who: the disk of $file is full. Free space on it before this server is stopped: its file is completed then."
         was_full=yes
-    elif [ -n "$was_full" ] && [ "$free" -gt $((size + 65536)) ] && ovs-appctl -T 600 -t "$ctl" ovsdb-server/compact "$name" >/dev/null 2>&1; then
-        was_full=''
-        say "$who: the disk of $file has room again, and the file is complete."
     fi
+    [ -n "$was_full" ] && [ "$free" -gt $((size + 65536)) ] || return 0
+    if said=$(ovs-appctl -T 600 -t "$ctl" ovsdb-server/compact "$name" 2>&1); then said=''; fi
+    case $said in
+    '' | *'not storing a duplicate snapshot'*)
+        was_full=''
+        say "$who: the disk of $file has room again, and the file is complete." ;;
+    *) was_full=later ;; # a server that has stopped after a failed write says no each time
+    esac
+}
+# Whether the server's log has told so since the last look: a large transaction fails on a disk where small ones still fit.
+write_failed() {
+    [ -f "${OVN_LOG_FILE-}" ] || return 1
+    log_now=$(log_length)
+    [ "$log_now" -ge "$log_seen" ] || log_seen=0
+    from=$((log_seen + 1))
+    log_seen=$log_now
+    tail -c "+$from" "$OVN_LOG_FILE" | grep -q 'No space left on device'
 }
 
 # These live in the process only, so each start sets them again.

@@ -21,10 +21,10 @@ class RaftBackend(t.Protocol):
     def observe(self) -> t.Mapping[str, Observation]:
         """Return what every member says, all asked at the same time. Who could not be examined is missing: that is not "absent"."""
 
-    def acquire(self, step: str) -> bool:
+    def acquire(self, decided: Round) -> bool:
         """Acquire or renew the right to act. True: it was not held before, so what was observed before may be outdated.
 
-        `step` tells others what is done. `Refused` names the holder.
+        The title of `decided` tells others what is done. `Refused` names the holder.
         """
 
     def able_to_start(self) -> t.Collection[str]:

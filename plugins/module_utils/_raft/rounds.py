@@ -138,7 +138,7 @@ def converge(
         if decided.is_empty:
             return list(decided.warnings)
         backend.report(decided)
-        if backend.acquire(decided.title):
+        if backend.acquire(decided):
             continue  # somebody may have acted between the observation and the lock
         record = recorded_after(decided)
         try:

@@ -127,13 +127,15 @@ class DatabaseRollout(ObservedDatabase):
             self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
         return self.seen
 
-    def acquire(self, step: str) -> bool:
+    def acquire(self, decided: Round) -> bool:
+        step = decided.title
         if self.deadline.expired:
             raise TimedOut(
                 f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
             )
         fresh = self.context.lease.acquire_or_renew(step)
-        return self._forget_witness(step) or fresh
+        # Of a database that is refused, what is remembered stays, also if its record is written first (R27).
+        return (decided.refusal is None and self._forget_witness(step)) or fresh
 
     def able_to_start(self) -> t.Collection[str]:
         """A pod starts its member as soon as the record lets it."""

@@ -6,8 +6,8 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import (
     MARK,
-    GuestPort,
     ObservedNetwork,
+    SwitchPort,
     actual_of,
     operations,
     queries,
@@ -15,8 +15,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.networ
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
-ONE = GuestPort("net-h1", "02:00:00:00:00:01 198.18.0.1")
-TWO = GuestPort("net-h2", "02:00:00:00:00:02 198.18.0.2")
+ONE = SwitchPort("net-h1", "02:00:00:00:00:01 198.18.0.1")
+TWO = SwitchPort("net-h2", "02:00:00:00:00:02 198.18.0.2")
 OURS = ["map", [[MARK, "net"]]]
 
 

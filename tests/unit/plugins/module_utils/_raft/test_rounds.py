@@ -154,7 +154,7 @@ class Backend:
         self.calls.append("observe")
         return {name: up(name, self.record) for name in NAMES}
 
-    def acquire(self, step: str) -> bool:
+    def acquire(self, decided: Round) -> bool:
         self.calls.append("acquire")
         fresh, self.held = not self.held, True
         return fresh

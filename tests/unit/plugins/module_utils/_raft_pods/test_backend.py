@@ -12,6 +12,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     Changed,
     InvalidInput,
@@ -22,7 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend, observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import RunContext
@@ -234,7 +235,19 @@ def test_a_target_is_looked_at_once_more_before_a_step(
 
 def test_who_has_no_time_left_takes_no_step() -> None:
     with pytest.raises(TimedOut, match=r"Timed out after 0 s waiting for this step: restart m1\. .*run again"):
-        rollout(cluster_with(), record(), 3).acquire("restart m1")
+        rollout(cluster_with(), record(), 3).acquire(Round(step=RESTART))
+
+
+def test_what_is_remembered_of_a_refused_database_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record is written before the next round refuses."""
+    one = rollout(cluster_with(), record(), 3)
+    one.deadline = Deadline(60)
+    forgotten = list[str]()
+    monkeypatch.setattr(one, "_forget_witness", lambda step: forgotten.append(step) is None)
+    assert not one.acquire(Round(record(), refusal=Refused("Other members.")))
+    assert not forgotten
+    assert one.acquire(Round(step=RESTART))
+    assert forgotten == ["restart m1"]
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------
