@@ -71,7 +71,7 @@ class Controllers:
         status = {"observedGeneration": budget["metadata"]["generation"], "disruptedPods": None, **counted}
         self.server.request("PATCH", f"{place}/status", {"status": status})
 
-    def nudged(self, namespace: str, name: str) -> None:
+    def requeued(self, namespace: str, name: str) -> None:
         """A StatefulSet was touched: its controller tries again to make pods."""
 
     def cluster(self, params: t.Mapping[str, t.Any]) -> Cluster:
@@ -267,7 +267,7 @@ class ClusterWithControllers(Cluster):
     def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
         answer = super().patch(api_version, kind, name, namespace, patch)
         if kind == "StatefulSet":
-            self.controllers.nudged(namespace or "", name)
+            self.controllers.requeued(namespace or "", name)
         return answer
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None, **options: t.Any) -> bool:

@@ -103,7 +103,7 @@ def test_a_quota_without_room_for_a_rehearsal_ends_nothing(
         words for words in warnings(ran) if "StatefulSet ovn-southbound still makes claims of the old size" in words
     ]
     assert "exceeded quota: exact" in told[-1]
-    assert "a quota may refuse the rehearsal only" in told[-1]
+    assert "a quota may refuse the dry run only" in told[-1]
     plane.remove("ResourceQuota", "exact")
     assert touched(plane(**options, spec=spec("2Gi"))) == {"StatefulSet ovn-southbound": "changed"}
 

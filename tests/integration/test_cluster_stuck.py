@@ -71,7 +71,7 @@ def no_image(plane: ControlPlane, database: str) -> None:
         Trouble(plane, f"{name}-0").waiting("ImagePullBackOff", IMAGE)
 
     waits(None, "", f"ovn-{database}")
-    plane.monkeypatch.setattr(Controllers, "nudged", waits)
+    plane.monkeypatch.setattr(Controllers, "requeued", waits)
 
 
 def no_class(plane: ControlPlane, database: str) -> None:
@@ -83,11 +83,11 @@ def no_class(plane: ControlPlane, database: str) -> None:
 def no_quota(plane: ControlPlane, database: str) -> None:
     """Its controller says so each time it tries, which it does when it is asked."""
 
-    def nudged(_controllers: Controllers, _namespace: str, name: str) -> None:
+    def requeued(_controllers: Controllers, _namespace: str, name: str) -> None:
         event(plane, "StatefulSet", name, "FailedCreate", QUOTA.replace("northbound", name.split("-")[1]))
 
     assert database in SIZES
-    plane.monkeypatch.setattr(Controllers, "nudged", nudged)
+    plane.monkeypatch.setattr(Controllers, "requeued", requeued)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_whole_life(world: World) -> None:
 
 def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_RECYCLE", 1.0)
-    monkeypatch.setattr(joining, "_POKE_AGAIN", 0.3)
+    monkeypatch.setattr(joining, "_RESYNC_AGAIN", 0.3)
     world.cluster.deaf.add("m1")
     first = world.by_name("m1")
     world.cluster.run("m1")

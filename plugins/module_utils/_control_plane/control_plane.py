@@ -27,7 +27,7 @@ from .observed_state import ObservedCluster
 from .ports import repair
 from .recreate_claims import claims_message as words_of_claims
 from .recreate_claims import delete_pending_claims, find_claims, member_of
-from .recreate_statefulset import delete_statefulset_orphan, dry_run_create, foreseen, kept_words, stale
+from .recreate_statefulset import delete_statefulset_orphan, dry_run_create, kept_words, predict_statefulset, stale
 from .recreate_statefulset import recreation_message as words_of_template
 from .settings import converge_settings
 from .status import StatusFacts, write_status
@@ -205,7 +205,7 @@ class ControlPlane(ClusterObjects):
             return why
         if self.check_mode:
             last = next((d.after for d in reversed(self.done) if (d.kind, d.name) == ("StatefulSet", name)), None)
-            after = foreseen(last or there, manifest)
+            after = predict_statefulset(last or there, manifest)
             self.steps.append(what)
             self.done.append(ObjectChange("StatefulSet", name, namespace, "changed", there, after))
             self.live.index[key_of(there)] = after

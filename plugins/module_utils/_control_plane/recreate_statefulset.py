@@ -45,7 +45,7 @@ def kept_words(name: str, differs: t.Mapping[str, str], why: str) -> str:
     return f"StatefulSet {name} still makes claims of the old {' and '.join(differs)}: {why}. Run again."
 
 
-def foreseen(there: Object, manifest: Object) -> Object:
+def predict_statefulset(there: Object, manifest: Object) -> Object:
     """The StatefulSet as it will be: `manifest` has it with the declared storage."""
     return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
@@ -57,8 +57,8 @@ def dry_run_create(cluster: Cluster, manifest: Object) -> str:
         cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-dry-run"}}, dry_run=True)
     except (Conflict, InvalidInput, Refused) as e:
         text = str(e).rstrip(".")
-        quota = "; a quota may refuse the rehearsal only, which it counts as one more" if "quota" in text else ""
-        return f"the API server does not accept a rehearsal (a dry run) of the one that replaces it: {text}{quota}"
+        quota = "; a quota may refuse the dry run only, which it counts as one more" if "quota" in text else ""
+        return f"the API server does not accept a dry run of the one that replaces it: {text}{quota}"
     return ""
 
 

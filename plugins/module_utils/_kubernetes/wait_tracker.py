@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 ASKED_ANNOTATION = "ovn.c5c3.io/asked"
 # Who makes pods did so by now, if nobody refuses them.
-_NUDGE_AFTER = 2.0
+_REQUEUE_AFTER = 2.0
 _PAUSE = 60.0  # between two looks of one wait there is less, also while a frozen node lets everybody wait
 
 Object = t.Mapping[str, t.Any]
@@ -50,7 +50,7 @@ class Waited:
             if member not in self._seen or self._seen[member][0] != uid or pause > _PAUSE:
                 self.forget([member])
                 self._seen[member] = uid, now
-            elif not uid and member not in self._asked and now - self._seen[member][1] >= _NUDGE_AFTER:
+            elif not uid and member not in self._asked and now - self._seen[member][1] >= _REQUEUE_AFTER:
                 late.append(member)
         if late:
             self._asked.update(dict.fromkeys(late, now))

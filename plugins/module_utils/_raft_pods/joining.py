@@ -24,8 +24,8 @@ if t.TYPE_CHECKING:
 
 Pod = dict[str, t.Any]
 
-# The kubelet brings a new record within a second of a poke, but may have been poked before it knew of the record.
-_POKE_AGAIN = 5.0
+# The kubelet brings a new record within a second of the annotation, but may have been asked before it knew of the record.
+_RESYNC_AGAIN = 5.0
 # The launcher looks every 3 s. Longer than this, it will not change its mind.
 _PATIENCE = 10.0
 # A pod that waits with an old record: with a new pod it gets the new one.
@@ -55,8 +55,8 @@ class Wait:
         self.last = "it has no pod"
         self.uid = ""
         self.since = time.monotonic()  # of this pod
-        self.poked = self.since
-        self.pokes = 0
+        self.resynced = self.since
+        self.resyncs = 0
         self.idle: float | None = None  # since when the launcher waits although it sees this record
 
     def over(self, pod: Pod | None, seen: ParsedExamination | None) -> bool:
@@ -92,9 +92,9 @@ class Wait:
     def _bring_record(self, now: float) -> None:
         if now - self.since > _RECYCLE:
             self._recycle()
-        elif now - self.poked > _POKE_AGAIN:
-            self.poked, self.pokes = now, self.pokes + 1
-            self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.pokes}")
+        elif now - self.resynced > _RESYNC_AGAIN:
+            self.resynced, self.resyncs = now, self.resyncs + 1
+            self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.resyncs}")
 
     def _lose_patience(self, now: float, seen: ParsedExamination) -> None:
         """No server, although the launcher has seen what the record says: it has a reason."""

@@ -123,7 +123,7 @@ class PodMembers:
             for m in members
         }
 
-    def _refuse_hopeless(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
+    def _refuse_unrecoverable(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
         """An error if one of these, which are waited for, will not come by itself."""
         self.waited.look(members, pods)
         now = time.monotonic()
@@ -202,7 +202,7 @@ class PodMembers:
             for member in list(waits):
                 if waits[member].over(pods.get(member), seen.get(member)):
                     del waits[member]
-            self._refuse_hopeless(waits, pods)
+            self._refuse_unrecoverable(waits, pods)
             if waits and deadline.expired:
                 member, wait = next(iter(waits.items()))
                 raise not_joined(self.database, member, deadline, wait.last)
@@ -259,7 +259,7 @@ class PodMembers:
             if pod is not None and pod["metadata"]["uid"] != uid and is_database_container_running(pod):
                 return
             if pod is None or pod["metadata"]["uid"] != uid:
-                self._refuse_hopeless([member], pods)
+                self._refuse_unrecoverable([member], pods)
             if deadline.expired:
                 state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
                 raise TimedOut(

@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_s
     await_gone,
     delete_statefulset_orphan,
     dry_run_create,
-    foreseen,
+    predict_statefulset,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     InvalidInput,
@@ -80,7 +80,7 @@ def test_only_what_is_as_known_is_taken_away(
         (InvalidInput("spec.template is wrong."), "the one that replaces it: spec.template is wrong"),
         (
             Refused("exceeded quota: two.", http_status=403),
-            "exceeded quota: two; a quota may refuse the rehearsal only",
+            "exceeded quota: two; a quota may refuse the dry run only",
         ),
     ],
     ids=["accepted", "wrong", "no room for one more"],
@@ -125,5 +125,5 @@ def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, mon
 
 
 def test_the_rest_of_a_change_stays_in_the_diff() -> None:
-    after = foreseen(stateful_set(image="ovn:2"), stateful_set("2Gi", image="ovn:2"))
+    after = predict_statefulset(stateful_set(image="ovn:2"), stateful_set("2Gi", image="ovn:2"))
     assert after["spec"] == stateful_set("2Gi", image="ovn:2")["spec"]
