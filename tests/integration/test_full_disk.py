@@ -29,14 +29,14 @@ class HostWithDisk(LoopbackHost):
         super().__init__(*arguments, **options)
         mount(self.data)
 
-    def fill(self) -> None:
-        """Until not a byte is free."""
+    def fill(self, left: int = 0) -> None:
+        """Until no more than so many bytes are free."""
         with (self.data / "ballast").open("wb", buffering=0) as ballast:
             try:
                 while True:
                     ballast.write(bytes(4096))
             except OSError:
-                pass
+                ballast.truncate(ballast.tell() - left)
 
     def has_said(self, words: str) -> bool:
         return words in (self.root / "launcher.log").read_text()
@@ -77,9 +77,9 @@ def runs_until_whole(backend: LoopbackBackend, most: int = 4) -> list[str]:
     raise AssertionError(f"not whole after {most} runs: {steps}; {backend.problem()}")
 
 
-def is_written(leader: HostWithDisk, number: int = 0) -> bool:
+def is_written(leader: HostWithDisk, number: int = 0, size: int = 5000) -> bool:
     """Whether a write is acknowledged by a leader whose disk is full: the others may have it, then it gives up."""
-    name = f"{'x' * 5000}{number}"  # its last block on the disk has room for less
+    name = f"{'x' * size}{number}"  # its last block on the disk has room for less
     row = f'["OVN_Northbound", {{"op": "insert", "table": "Address_Set", "row": {{"name": "{name}"}}}}]'
     done = subprocess.run(
         ["ovsdb-client", "--timeout=3", "transact", leader.socket, row], capture_output=True, text=True, check=False
@@ -127,6 +127,27 @@ def test_followers_whose_disks_were_full_start_from_their_files(backend: Loopbac
     backend.run()
     assert not backend.acts
     assert OnLoopback(backend).rows() == {1: 4, 2: 4, 3: 4}
+
+
+def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: LoopbackBackend) -> None:
+    """Small ones still fit, so only the server's log tells."""
+    leader = next(host for host in hosts(backend) if host.leads)
+    follower = next(host for host in hosts(backend) if host is not leader)
+    follower.fill(left=100_000)
+    assert is_written(leader, 1, size=120_000)
+    assert is_written(leader, 2)
+    free = backend.observe()[follower.id].free_bytes
+    assert free is not None
+    assert free > 2**16
+    until(lambda: follower.has_said("is full"), "the launcher notices", 30)
+    follower.free()
+    until(lambda: follower.has_said("has room again"), "the file is complete", 30)
+    follower.power_off()
+    follower.power_on()
+    until(lambda: follower.connected, "it is back", 60)
+    backend.run()
+    assert not backend.acts
+    assert OnLoopback(backend).rows() == {1: 2, 2: 2, 3: 2}
 
 
 def test_a_leader_that_cannot_write_is_restarted_when_there_is_room(backend: LoopbackBackend) -> None:
