@@ -12,7 +12,7 @@ from .state import key
 from .world import PAUSE_SECONDS, Violation, World
 
 # Runs after the last fault, remedies included.
-MOST_RUNS = 12
+MOST_RUNS = 16
 
 
 def stop_faults(world: World) -> None:
