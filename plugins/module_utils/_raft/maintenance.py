@@ -397,7 +397,11 @@ class Maintenance:
                 # All at once: nobody is served now, and one alone may not understand the others.
                 words = f"restart {self.run.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
                 return Step("restart", outdated, words)
-            return Step("wait", tuple(o.member for o in running), f"wait for {self.run.database} to elect a leader")
+            doubtful = [o.member for o in self.seen.values() if self._has_foreign_sid(o)]
+            why = f", which alone can tell whose file {', '.join(doubtful)} has" if doubtful else ""
+            return Step(
+                "wait", tuple(o.member for o in running), f"wait for {self.run.database} to elect a leader{why}"
+            )
         if len(able) + len([name for name in self.missing if name in voters]) >= quorum:
             return None  # the members that were not examined may well lead
         lost = "; ".join(_lost(o) for o in self.seen.values() if not o.running) or "none"

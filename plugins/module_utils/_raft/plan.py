@@ -208,7 +208,12 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
         for short, address in sorted(o.listed.items()):
             # Recorded without it, the members that are declared would look like all there are.
             if short not in known and address not in run.declared.values():
-                raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address))
+                unled = (
+                    ""
+                    if leader is not None
+                    else " Nobody leads: start the members that have their files first, nobody can be removed before."
+                )
+                raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address) + unled)
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."
     adopted = Maintenance(run, record, seen, gate, history, changed=True).round()
     return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings), recorded=None)
