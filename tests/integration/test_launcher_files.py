@@ -11,7 +11,7 @@ import signal
 import _launcher_cases
 import pytest
 from _launcher_cases import STRANGER, fake_server, fill, refused
-from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, tool
+from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, tool, until
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -74,9 +74,13 @@ def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster)
         header["prev_servers"] = {third.sid: third.address} if listed else {STRANGER: "tcp:192.0.2.1:6643"}
         body = json.dumps(header, separators=(",", ":")).encode() + b"\n"
         third.file.write_bytes(b"OVSDB CLUSTER %d %s\n%s" % (len(body), hashlib.sha1(body).hexdigest().encode(), body))
-        # It knows of more entries than the file gets here, and a watcher may outlive its launcher for a moment.
-        (third.dir / "record.witness").unlink(missing_ok=True)
-        assert third.examined()["class"] == file_class
+
+        def is_found(expected: str = file_class) -> bool:
+            # It knows of more entries than the file gets here, and what writes that down may outlive its launcher for a moment.
+            (third.dir / "record.witness").unlink(missing_ok=True)
+            return third.examined()["class"] == expected
+
+        until(is_found, f"its file is a {file_class}")
 
 
 def test_what_two_starts_say_of_a_file_is_believed_until_the_next_attempt(cluster: Cluster) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import InvalidInput, Refused
+from .._errors import Conflict, InvalidInput, Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .._ovsdb.rows import Caller, Operation, as_optional, select, write
 from .._ovsdb.server import query_server
@@ -124,4 +124,9 @@ class LocalMember:
     def change_timer(self, milliseconds: int) -> None:
         deadline = Deadline(self.timeout)
         arguments = ("cluster/change-election-timer", self.layout.name, str(milliseconds))
-        appctl(self.control_socket, *arguments, deadline=deadline)
+        try:
+            appctl(self.control_socket, *arguments, deadline=deadline)
+        except Refused as e:
+            if "election timer change pending" not in str(e):
+                raise
+            raise Conflict(str(e)) from e  # of another run, begun since the state was read
