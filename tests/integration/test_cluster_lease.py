@@ -91,7 +91,7 @@ def test_a_run_that_slept_between_its_look_and_its_act_ends_nobody(
         monkeypatch.setattr(cluster, "apply", stop_first)
         return cluster
 
-    monkeypatch.setattr(_control_plane._k8s, "Cluster", lambda params: stopping(Controllers(plane.server), params))
+    monkeypatch.setattr(_control_plane.client, "Cluster", lambda params: stopping(Controllers(plane.server), params))
     result = pathlib.Path(f"/tmp/{plane.namespace}.json")
     child = os.fork()
     if child == 0:  # the run; whatever happens, it never comes back into pytest
@@ -126,12 +126,12 @@ def test_a_run_that_lost_its_lease_while_it_slept_evicts_nobody(
     plane(**options, spec=WHOLE)
     pods = {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members}
     tagged = {**WHOLE, "northbound": {**WHOLE["northbound"], "nodeSelector": {"disk": "fast"}}}
-    take, clock = PodMembers.take, time.clock_gettime
+    execute, clock = PodMembers.execute, time.clock_gettime
 
     def sleep(members: PodMembers, *arguments: t.Any) -> None:
         hold(plane, ELSEWHERE, 600)
         monkeypatch.setattr(time, "clock_gettime", lambda which: clock(which) + 1000)
-        take(members, *arguments)
+        execute(members, *arguments)
 
     monkeypatch.setattr(PodMembers, "execute", sleep)
     ran: Ran = plane(**options, spec=tagged, may_fail=True)
