@@ -54,33 +54,26 @@ _value:
   sample: ["ssl:192.0.2.11:6641", "ssl:192.0.2.12:6641", "ssl:192.0.2.13:6641"]
 """
 
-import dataclasses
 import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils._databases import PORTS, Database
-from ..module_utils._inventory import address_of
+from ..module_utils._databases import Database
+from ..module_utils._errors import InvalidInput
+from ..module_utils._roles.endpoints import Listener, endpoints_of
 
 
 def endpoints(
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     hosts: t.Sequence[str],
     database: Database,
-    listener: str = "unrestricted",
+    listener: Listener = "unrestricted",
     tls: bool = True,
 ) -> list[str]:
-    ports = dataclasses.asdict(PORTS[database]) if database in PORTS else {}
-    if listener not in ports:
-        raise AnsibleFilterError(
-            f'"{database}" and "{listener}" are no port of a database. Use {" or ".join(PORTS)}, and unrestricted, client or raft.'
-        )
-
-    def address(host: str) -> str:
-        value = address_of(host, hostvars[host])
-        return f"[{value}]" if ":" in value else value
-
-    return [f"{'ssl' if tls else 'tcp'}:{address(host)}:{ports[listener]}" for host in hosts]
+    try:
+        return endpoints_of(hosts, hostvars, database, listener, tls=tls)
+    except InvalidInput as e:
+        raise AnsibleFilterError(str(e)) from e
 
 
 class FilterModule:

@@ -27,13 +27,8 @@ options:
     elements: str
     required: true
   note:
-    description: Content of the note beside the CA, empty if there is none.
-    type: str
-    default: ""
-  note_path:
-    description: Where that note is.
-    type: str
-    default: ""
+    description: The note beside the CA, C(path) and C(text), which is empty if there is none. Absent where there is no CA.
+    type: dict
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -60,12 +55,11 @@ def founding_witnesses(
     results: t.Iterable[t.Mapping[str, t.Any]],
     databases: t.Collection[str],
     central: t.Collection[str],
-    note: str = "",
-    note_path: str = "",
+    note: t.Mapping[str, str] | None = None,
 ) -> dict[str, t.Any]:
     report = witness_report(results, databases, central)
     return {
-        "witnesses": report.witnesses + note_witnesses(note, note_path, databases),
+        "witnesses": report.witnesses + (note_witnesses(note["text"], note["path"], databases) if note else []),
         "unexamined": report.unexamined,
     }
 

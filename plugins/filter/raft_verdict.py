@@ -83,7 +83,7 @@ from collections.abc import Iterable, Mapping
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._errors import OvnError
-from ..module_utils._raft.answer import Answer, silent
+from ..module_utils._raft.answer import Answer, failed_answer
 from ..module_utils._raft.verdict import CERTIFICATE_DAYS, assess
 
 
@@ -92,14 +92,14 @@ def _answers_of(name: str | None, result: t.Any) -> list[Answer]:
     if isinstance(result, Mapping) and isinstance(result.get("answers"), list):
         return [Answer.from_dict(data) for data in result["answers"]]
     if isinstance(result, str):
-        return [silent(result, "", "unreachable", f"{result} could not be asked.")]
+        return [failed_answer(result, "", "unreachable", f"{result} could not be asked.")]
     if name is None:
         raise AnsibleFilterError(
             "raft_verdict expects results of c5c3.ovn.ovn_raft_status or names of hosts that could not be asked. "
             f"This is neither: {str(result)[:200]}. Use a dictionary from host to result to tell which host it is."
         )
     words = result.get("msg") if isinstance(result, Mapping) else None
-    return [silent(name, "", "unreachable", f"{name} could not be asked{f': {words}' if words else ''}.")]
+    return [failed_answer(name, "", "unreachable", f"{name} could not be asked{f': {words}' if words else ''}.")]
 
 
 def _same_database(answers: list[Answer]) -> list[Answer]:
@@ -114,7 +114,7 @@ def _same_database(answers: list[Answer]) -> list[Answer]:
 
 
 def _silent_in(database: str, answer: Answer) -> Answer:
-    return silent(answer.member, database, answer.problems[0].code, answer.problems[0].message)
+    return failed_answer(answer.member, database, answer.problems[0].code, answer.problems[0].message)
 
 
 def raft_verdict(

@@ -162,7 +162,7 @@ def verify_report(
                 central={name: _host(hostvars[name]) for name in central},
                 chassis=None if hypervisors is None else expected,
                 chassis_certificates={name: variables.get("ovn_verify_chassis") for name, variables in present},
-                silent_clusters={
+                unresponsive_clusters={
                     name: str(result.get("msg") or "it gave no answer")
                     for name, result in clusters.items()
                     if "resources" not in result

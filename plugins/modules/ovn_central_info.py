@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
+  - c5c3.ovn._ovn_cluster
   - c5c3.ovn._ovsdb
 attributes:
   platform:
@@ -30,16 +31,6 @@ options:
   northd_control_socket:
     description: Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory).
     type: path
-  cluster:
-    description:
-      - Name of an OVNCluster in Kubernetes whose northd pods are asked, V(ovn) unless it was given another one. The options of the connection to
-        Kubernetes, such as O(kubeconfig) and O(context), are of use with this option only.
-      - Nothing is asked on the managed host then; M(c5c3.ovn.ovn_raft_status) tells of the database pods.
-    type: str
-  namespace:
-    description: Namespace of O(cluster).
-    type: str
-    default: ovn-system
   endpoints:
     description: Ports of this host whose certificates are looked at, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
     type: list
@@ -146,15 +137,13 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._databases import STEMS
 from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
-
-_SERVICES = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
-_POD_SECONDS = 10.0
 
 Params = dict[str, t.Any]
 Question = t.Callable[[], t.Any]
@@ -170,11 +159,11 @@ def questions_to_host(params: Params) -> dict[str, Question]:
             database: functools.partial(
                 ask_database,
                 database,
-                f"{directory}/{service}.ctl",
-                Endpoint("unix", f"{directory}/{service}.sock"),
+                f"{directory}/{stem}.ctl",
+                Endpoint("unix", f"{directory}/{stem}.sock"),
                 seconds,
             )
-            for database, service in _SERVICES.items()
+            for database, stem in STEMS.items()
         },
     }
 
@@ -184,8 +173,10 @@ def questions_to_pods(params: Params) -> dict[str, Question]:
     from ..module_utils._kubernetes.client import Cluster
     from ..module_utils._raft_pods.ask_northd import ask_northds
 
-    seconds = max(params["timeout"], _POD_SECONDS)
-    return {"northds": functools.partial(ask_northds, Cluster(params), params["namespace"], params["cluster"], seconds)}
+    question = functools.partial(
+        ask_northds, Cluster(params), params["namespace"], params["cluster"], params["timeout"]
+    )
+    return {"northds": question}
 
 
 def read(params: Params) -> dict[str, t.Any]:
@@ -203,7 +194,7 @@ def read(params: Params) -> dict[str, t.Any]:
             raise answer
     told = dict(zip(parts, answers))
     if not params["cluster"]:
-        told = {"northd": told["northd"], "databases": {database: told[database] for database in _SERVICES}}
+        told = {"northd": told["northd"], "databases": {database: told[database] for database in STEMS}}
     return {**told, "certificates": answers[len(parts) :]}
 
 

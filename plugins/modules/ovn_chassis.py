@@ -66,7 +66,7 @@ options:
     type: str
   hostname:
     description:
-      - Host name that the chassis row shows. Neutron compares it with the name of its agents and compute services.
+      - Host name that the chassis row shows (C(hostname)). Neutron compares it with the name of its agents and compute services.
       - If the key is missing, C(ovn-controller) takes the host's own name.
     type: str
   remote:
@@ -372,56 +372,21 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._chassis.configure import configure
+from ..module_utils._chassis.options import CHASSIS_OPTIONS
 from ..module_utils._errors import OvnError
 
 
 def _options() -> dict[str, t.Any]:
-    texts = {"type": "list", "elements": "str"}
-    network = {"type": "str", "required": True}
     return {
+        **CHASSIS_OPTIONS,
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
-        "system_id": {"type": "str"},
-        "hostname": {"type": "str"},
-        "remote": texts,
-        "encapsulation": {"type": "dict", "options": {"type": texts, "ip": texts}},
-        "bridge_mappings": {
-            "type": "list",
-            "elements": "dict",
-            "options": {"physical_network": network, "bridge": {"type": "str", "required": True}, "ports": texts},
-        },
-        "bridges": {
-            "type": "list",
-            "elements": "dict",
-            "options": {
-                "name": {"type": "str", "required": True},
-                "ports": texts,
-                "datapath_type": {"type": "str", "choices": ["system", "netdev"]},
-            },
-        },
-        "allow_missing_ports": {"type": "bool", "default": False},
-        "datapath_type": {"type": "str"},
-        "gateway": {"type": "bool"},
-        "availability_zones": texts,
-        "cms_options": texts,
-        "mac_mappings": {
-            "type": "list",
-            "elements": "dict",
-            "options": {"physical_network": network, "mac": {"type": "str", "required": True}},
-        },
-        "transport_zones": texts,
-        "monitor_all": {"type": "bool"},
-        "remote_probe_interval": {"type": "int"},
-        "openflow_probe_interval": {"type": "int"},
-        "bridge_probe_interval": {"type": "int"},
         "private_key": {"type": "path"},
         "certificate": {"type": "path"},
         "ca_certificate": {"type": "path"},
-        "external_ids": {"type": "dict"},
-        "other_config": {"type": "dict"},
         "purge": {"type": "bool", "default": False},
         "allow_rename": {"type": "bool", "default": False},
-        "southbound": texts,
+        "southbound": {"type": "list", "elements": "str"},
         "allow_takeover": {"type": "bool", "default": False},
         "wait_for": {"type": "str", "choices": ["none", "applied", "registered"], "default": "applied"},
         "wait_timeout": {"type": "int", "default": 60},

@@ -112,8 +112,8 @@ def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], Non
         "exists": True,
         "endpoints": find_endpoints(cluster, place, warn=warn, before=before).as_dict(),
         "cluster": resource,
-        "tls_secret": spec.tls.secret if spec.tls.enabled else "",
-        "ca_certificate": _ca_certificate(cluster, namespace, spec.tls.secret) if spec.tls.enabled else "",
+        "tls_secret": spec.tls_secret if spec.tls.enabled else "",
+        "ca_certificate": _ca_certificate(cluster, namespace, spec.tls_secret) if spec.tls.enabled else "",
     }
 
 

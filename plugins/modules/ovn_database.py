@@ -238,8 +238,8 @@ def main() -> t.NoReturn:
         wanted = wanted_settings(params)
         member = LocalMember(
             layout,
-            params["control_socket"] or f"/run/ovn/{layout.service}.ctl",
-            params["socket"] or f"unix:/run/ovn/{layout.service}.sock",
+            params["control_socket"] or f"/run/ovn/{layout.stem}.ctl",
+            params["socket"] or f"unix:/run/ovn/{layout.stem}.sock",
             params["timeout"],
         )
         outcome = converge(member, wanted, layout, Deadline(params["wait_timeout"]), check_mode=module.check_mode)

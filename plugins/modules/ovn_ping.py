@@ -153,6 +153,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._connectivity_test import tunnels
+from ..module_utils._connectivity_test.guest import ANSWER_SECONDS
 from ..module_utils._connectivity_test.icmp import HEADER, IP_HEADER, Tally, report_line
 from ..module_utils._connectivity_test.netns import Pinger, inside
 from ..module_utils._deadline import Deadline
@@ -162,7 +163,6 @@ from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import Connection
 
-_ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
 _LARGEST = 65535
 
 
@@ -185,7 +185,7 @@ def _tunnels(params: t.Mapping[str, t.Any]) -> dict[str, tunnels.Tunnel]:
     chassis = sorted({target["chassis"] for target in params["targets"] if target["chassis"]})
     if not chassis:
         return {}
-    with Connection(parse_endpoint(params["database"]), TlsFiles(), Deadline(_ANSWER_TIME)) as connection:
+    with Connection(parse_endpoint(params["database"]), TlsFiles(), Deadline(ANSWER_SECONDS)) as connection:
         interfaces = tunnels.parse_interfaces(transact(connection, "Open_vSwitch", tunnels.interface_queries()))
         return tunnels.by_chassis(
             chassis, interfaces, transact(connection, "Open_vSwitch", tunnels.port_queries(interfaces))

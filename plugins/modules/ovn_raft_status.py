@@ -26,6 +26,7 @@ extends_documentation_fragment:
   - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
+  - c5c3.ovn._ovn_cluster
   - c5c3.ovn._ovsdb
 attributes:
   platform:
@@ -50,17 +51,6 @@ options:
       - The members are named by their host in the results.
     type: list
     elements: str
-  cluster:
-    description:
-      - Name of an OVNCluster in Kubernetes whose pods are asked, V(ovn) unless it was given another one. The options of the connection to
-        Kubernetes, such as O(kubeconfig) and O(context), are of use with this option only.
-      - O(expected_members) and O(expected_cluster_id) are by default what the state record says.
-    type: str
-  namespace:
-    description:
-      - Namespace of O(cluster).
-    type: str
-    default: ovn-system
   member:
     description:
       - What the member behind a single control socket is called in the results, for example C({{ inventory_hostname }}).
@@ -69,10 +59,12 @@ options:
   expected_members:
     description:
       - How many members the cluster should have. Without it a cluster that lost a member by a removal cannot be told from a smaller one.
+      - With O(cluster) the default is what the state record says.
     type: int
   expected_cluster_id:
     description:
       - Cluster id (UUID) that the members should have. Any other is the verdict V(split).
+      - With O(cluster) the default is what the state record says.
     type: str
   certificate_days:
     description:
@@ -454,133 +446,56 @@ answers:
 """
 
 import os
-import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import DATABASE_NAMES
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError, TimedOut
+from ..module_utils._databases import STEMS
+from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
-from ..module_utils._raft.answer import Answer
-from ..module_utils._raft.ask import Asked, add_contents, ask
-from ..module_utils._raft.verdict import Verdict, assess
-
-_CONTROL_SOCKETS = {"northbound": "/run/ovn/ovnnb_db.ctl", "southbound": "/run/ovn/ovnsb_db.ctl"}
-
-
-class Source(t.NamedTuple):
-    """Where the members are: `ask(timeout, earlier)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers.
-
-    `earlier` are the answers of the sample before, empty in the first one.
-    """
-
-    ask: t.Callable[[float, t.Sequence[Answer]], Asked]
-    read: t.Callable[[t.Sequence[Answer], float], list[Answer]]
-
-
-_POD_SECONDS = 10.0
-
-# What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
-_SAMPLES = 3
-_SAMPLE_PAUSE = 0.3
+from ..module_utils._raft.status import Expected, Source, Status, await_verdict, examine, source_of_places
 
 
 def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
     """Member name to path."""
     paths = params["control_sockets"]
     if paths is None and not params["endpoints"]:
-        paths = [_CONTROL_SOCKETS[params["database"]]]
+        paths = [f"/run/ovn/{STEMS[params['database']]}.ctl"]
     if len(paths or ()) == 1:
         return {params["member"] or os.uname().nodename: paths[0]}
     return {path: path for path in paths or ()}
 
 
-def source_of(params: dict[str, t.Any]) -> Source:
+def _source(params: dict[str, t.Any]) -> Source:
     """How the members are asked: by commands in their pods, or through sockets and endpoints."""
-    database = params["database"]
     if params["cluster"]:
         from ..module_utils._kubernetes.client import Cluster
-        from ..module_utils._raft_pods.ask import ask_pods
-        from ..module_utils._raft_pods.contents import add_pod_contents
+        from ..module_utils._raft_pods.source import source_of_pods
 
-        cluster, namespace = Cluster(params), params["namespace"]
-
-        def ask_in_pods(timeout: float, earlier: t.Sequence[Answer]) -> Asked:
-            return ask_pods(cluster, namespace, params["cluster"], database, max(timeout, _POD_SECONDS), earlier)
-
-        def read_in_pods(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
-            return add_pod_contents(cluster, namespace, answers, seconds)
-
-        return Source(ask_in_pods, read_in_pods)
+        return source_of_pods(Cluster(params), params["namespace"], params["cluster"], params["database"])
     endpoints = parse_endpoints(params["endpoints"] or ())
     sockets = _control_sockets(params)
     if not endpoints and not sockets:
         raise InvalidInput("control_sockets and endpoints are empty: give at least one place to ask.")
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
-    name = DATABASE_NAMES[database]
-
-    def ask_at_places(timeout: float, _earlier: t.Sequence[Answer]) -> Asked:
-        return Asked(ask(name, control_sockets=sockets, endpoints=endpoints, tls=tls, timeout=timeout))
-
-    def read_at_places(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
-        return add_contents(answers, name, control_sockets=sockets, endpoints=endpoints, tls=tls, seconds=seconds)
-
-    return Source(ask_at_places, read_at_places)
+    return source_of_places(params["database"], sockets, endpoints, tls)
 
 
-def examine(params: dict[str, t.Any], source: Source, limit: float | None = None) -> tuple[Verdict, list[Answer]]:
-    """One verdict, from several samples where the first one may pass by itself; `limit` bounds the time for each answer."""
-    timeout = params["timeout"] if limit is None else max(0.1, min(params["timeout"], limit))
-    samples: list[list[Answer]] = []
-    while True:
-        asked = source.ask(timeout, samples[-1] if samples else ())
-        samples.append(asked.answers)
-
-        def judge(answers: t.Sequence[Answer], asked: Asked = asked) -> Verdict:
-            return assess(
-                answers,
-                params["expected_members"] or asked.members,
-                params["expected_cluster_id"] or asked.cluster_id,
-                earlier=samples[:-1],
-                certificate_days=params["certificate_days"],
-            )
-
-        verdict = judge(samples[-1])
-        if not verdict.transient or len(samples) == _SAMPLES:
-            if not params["contents"]:
-                return verdict, samples[-1]
-            answers = source.read(samples[-1], params["contents_timeout"])
-            return judge(answers), answers
-        time.sleep(_SAMPLE_PAUSE)
-
-
-def _reached(verdict: Verdict, wait_for: str) -> bool:
-    return verdict.healthy if wait_for == "healthy" else verdict.writable
-
-
-def _result(verdict: Verdict, answers: list[Answer]) -> dict[str, t.Any]:
-    return {**verdict.as_dict(), "answers": [answer.as_dict() for answer in answers]}
-
-
-def wait(params: dict[str, t.Any], source: Source) -> dict[str, t.Any]:
-    """The result once `wait_for` holds. Raft state has no event to wait on, so this looks again, less and less often."""
-    deadline, pause = Deadline(params["wait_timeout"]), 0.1
-    while True:
-        verdict, answers = examine(params, source, deadline.left())
-        if _reached(verdict, params["wait_for"]):
-            return _result(verdict, answers)
-        if deadline.expired:
-            wanted = "healthy" if params["wait_for"] == "healthy" else "writable"
-            raise TimedOut(
-                f"The {params['database']} cluster was not {wanted} within {deadline.seconds:g} s. Last verdict {verdict.words()}",
-                **_result(verdict, answers),
-            )
-        time.sleep(min(pause, deadline.left()))
-        pause = min(pause * 1.5, 1.0)
+def _status(params: dict[str, t.Any]) -> Status:
+    source = _source(params)
+    expected = Expected(params["expected_members"], params["expected_cluster_id"], params["certificate_days"])
+    if params["wait_for"] == "none":
+        return examine(source, expected, params["timeout"], params["contents_timeout"] if params["contents"] else None)
+    return await_verdict(
+        source,
+        expected,
+        params["timeout"],
+        database=params["database"],
+        wait_for=params["wait_for"],
+        seconds=params["wait_timeout"],
+    )
 
 
 def _check(params: dict[str, t.Any]) -> None:
@@ -625,8 +540,7 @@ def main() -> t.NoReturn:
     hide_only_secrets(module)
     try:
         _check(p)
-        source = source_of(p)
-        result = _result(*examine(p, source)) if p["wait_for"] == "none" else wait(p, source)
+        result = _status(p).as_dict()
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

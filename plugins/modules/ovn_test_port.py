@@ -112,8 +112,6 @@ from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import Connection
 
-_ANSWER_TIME = 10.0  # seconds for Open vSwitch's database to answer
-
 
 class GuestPort:
     """One guest on this host. Of `module` it uses params, check_mode, run_command and get_bin_path."""
@@ -178,7 +176,7 @@ class GuestPort:
     def run(self) -> dict[str, t.Any]:
         p = self.module.params
         endpoint = parse_endpoint(p["database"])
-        with Connection(endpoint, TlsFiles(), Deadline(_ANSWER_TIME + 3 * p["wait_timeout"])) as connection:
+        with Connection(endpoint, TlsFiles(), Deadline(guest.ANSWER_SECONDS + 3 * p["wait_timeout"])) as connection:
             answers = transact(connection, guest.DATABASE, guest.port_queries(p["bridge"], p["device"]))
             port = guest.actual_port(p["bridge"], answers)
             if p["state"] == "absent":

@@ -66,11 +66,12 @@ class Chassis(t.Protocol):
     def __call__(self, args: dict[str, t.Any], **options: t.Any) -> t.Any: ...
 
 
-def module_on(vswitch: Vswitch, run_module: RunModule) -> Chassis:
-    """`chassis({...})`: the module in the chassis' network namespace; nothing is awaited unless asked for."""
+def module_on(vswitch: Vswitch, run_module: RunModule, *, on_loopback: bool = False) -> Chassis:
+    """`chassis({...})`: the module in the chassis' network namespace, or where databases on loopback can be reached; it awaits nothing unless told to."""
+    place = {} if on_loopback else {"prefix": vswitch.prefix}
 
     def execute(args: dict[str, t.Any], **options: t.Any) -> t.Any:
         given = {"database": vswitch.endpoint, "wait_for": "none", **args}
-        return run_module("ovn_chassis", given, **{"prefix": vswitch.prefix, **options})
+        return run_module("ovn_chassis", given, **{**place, **options})
 
     return execute

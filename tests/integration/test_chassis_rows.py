@@ -8,7 +8,8 @@ import typing as t
 from uuid import UUID
 
 import pytest
-from _vswitch import Vswitch, require_vswitch
+from _chassis import Chassis, chassis_machine, module_on
+from _vswitch import Vswitch
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import (
@@ -32,27 +33,13 @@ ALL_ROWS = {"Chassis": ["c1"], "Chassis_Private": ["c1"], "Encap": ["geneve 192.
 
 @pytest.fixture
 def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    """A database without ovs-vswitchd."""
-    require_vswitch()
-    machine = Vswitch(short_dir, "ch1")
-    try:
-        yield machine.start()
-    finally:
-        machine.stop()
-
-
-class Chassis(t.Protocol):
-    def __call__(self, args: dict[str, t.Any], **options: t.Any) -> t.Any: ...
+    with chassis_machine(short_dir) as machine:
+        yield machine
 
 
 @pytest.fixture
 def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
-    """`chassis({...})`: the module; nothing is awaited."""
-
-    def execute(args: dict[str, t.Any], **options: t.Any) -> t.Any:
-        return run_module("ovn_chassis", {"database": vswitch.endpoint, "wait_for": "none", **args}, **options)
-
-    return execute
+    return module_on(vswitch, run_module, on_loopback=True)
 
 
 class Southbound:
@@ -222,6 +209,19 @@ def test_the_rows_of_this_host_may_be_out_of_date(
     southbound.replace("c1", *row)
     assert "Chassis" in chassis({"state": "absent", "southbound": southbound.cluster.sockets})["deleted_rows"]
     assert southbound.names() == {"Chassis": ["c2"], "Chassis_Private": ["c2"], "Encap": ["c2"]}
+
+
+def test_a_name_that_nobody_has_recorded_is_another_chassis(
+    vswitch: Vswitch, chassis: Chassis, southbound: Southbound
+) -> None:
+    """Somebody set `system-id` by hand: neither our record nor the task says that `c2` is this host's."""
+    chassis({key: value for key, value in SETTINGS.items() if key != "system_id"})
+    vswitch.vsctl("--no-wait", "set", "open", ".", "external_ids:system-id=c2")
+    remote = southbound.dump()
+    absent = {"state": "absent", "southbound": southbound.cluster.sockets}
+    assert chassis(absent)["deleted_rows"] == {}
+    assert southbound.dump() == remote
+    assert vswitch.external_ids == {"system-id": "c2"}
 
 
 def test_without_the_southbound_nothing_is_removed(vswitch: Vswitch, chassis: Chassis, southbound: Southbound) -> None:

@@ -129,8 +129,13 @@ def test_followers_whose_disks_were_full_start_from_their_files(backend: Loopbac
     assert OnLoopback(backend).rows() == {1: 4, 2: 4, 3: 4}
 
 
-def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: LoopbackBackend) -> None:
+@pytest.mark.parametrize("console", [False, True], ids=["log in a file", "log to the console, as in pods"])
+def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: LoopbackBackend, console: bool) -> None:
     """Small ones still fit, so only the server's log tells."""
+    if console:
+        for host in hosts(backend):
+            host.configure(hosts(backend), OVN_REVISION="2", OVN_CONSOLE="1", OVN_LOG_FILE="")
+        assert runs_until_whole(backend)
     leader = next(host for host in hosts(backend) if host.leads)
     follower = next(host for host in hosts(backend) if host is not leader)
     follower.fill(left=100_000)
@@ -140,8 +145,12 @@ def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: Lo
     assert free is not None
     assert free > 2**16
     until(lambda: follower.has_said("is full"), "the launcher notices", 30)
+    observed = backend.observe()
+    assert "misses what its server could not write" in observed[follower.id].start_problem
+    assert {o.start_problem for o in observed.values() if o.member != follower.id} == {""}
     follower.free()
     until(lambda: follower.has_said("has room again"), "the file is complete", 30)
+    assert backend.observe()[follower.id].start_problem == ""
     follower.power_off()
     follower.power_on()
     until(lambda: follower.connected, "it is back", 60)

@@ -63,7 +63,7 @@ def test_the_file_of_a_member_that_takes_part_is_not_examined(cluster: Cluster, 
     leader = cluster.leader()
     until(lambda: on_host(leader).observe().witness_index, "sampled")
     seen = on_host(leader, broken_launcher).observe()
-    assert (seen.file_class, seen.connected, seen.lost) == ("member", True, False)
+    assert (seen.file_class, seen.connected, seen.is_lost) == ("member", True, False)
     assert (seen.file_sid, seen.file_cid) == (leader.sid, leader.cid)
     assert seen.last_index == int(leader.examined()["last_index"])
     until(lambda: set(on_host(leader).observe().witnesses) == {member.sid[:4] for member in members}, "all remembered")
@@ -81,7 +81,7 @@ def test_a_member_that_runs_on_a_deleted_file_is_lost(
     if left is not None:
         first.file.write_bytes(left)
     seen = on_host(first, broken_launcher).observe()
-    assert (seen.file_class, seen.connected, seen.lost) == (file_class, True, True)
+    assert (seen.file_class, seen.connected, seen.is_lost) == (file_class, True, True)
 
 
 def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster) -> None:
@@ -95,7 +95,7 @@ def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster
             until(lambda: on_host(first).observe().witness_index, "sampled")
     try:
         seen = on_host(first).observe()
-        assert (seen.file_class, seen.connected, seen.lost) == ("disk-missing", True, False)
+        assert (seen.file_class, seen.connected, seen.is_lost) == ("disk-missing", True, False)
         assert "Mount it" in seen.file_reason
         assert seen.file_sid == seen.sid
     finally:

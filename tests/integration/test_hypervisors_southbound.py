@@ -171,7 +171,7 @@ def test_addresses_that_only_the_nodes_know_are_noted_in_the_same_run(
     hypervisors: Hypervisors, raft_cluster: MakeCluster
 ) -> None:
     (endpoint,) = raft_cluster(1, "southbound").endpoints
-    options = {"southbound": [endpoint], "spec": {"encapsulation": {"interface": "eth1"}}, "wait_timeout": 20}
+    options = {"southbound": [endpoint], "spec": {"encapsulation": {"interface": "eth1"}}, "wait_timeout": 40}
     hypervisors.node("worker-1", "192.0.2.21")
     hypervisors(**options)
     (token,) = hypervisors.settings()["_default"]["cms_options"]
@@ -191,7 +191,7 @@ def test_addresses_that_only_the_nodes_know_are_noted_in_the_same_run(
 
     # It registers while the run waits for it.
     predicted = hypervisors(check=True, wait=True, **options)
-    threading.Timer(4, register, (endpoint, "worker-1", "198.51.100.21", token)).start()
+    threading.Timer(8, register, (endpoint, "worker-1", "198.51.100.21", token)).start()
     first = hypervisors(wait=True, **options)
     assert actions(first) == actions(predicted)
     assert hypervisors.settings()["_addresses"] == {"worker-1": ["198.51.100.21"]}

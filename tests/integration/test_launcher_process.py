@@ -156,9 +156,13 @@ def test_a_frozen_server_is_neither_alive_nor_ready(cluster: Cluster) -> None:
 
 
 def children(pid: int) -> set[int]:
-    """All processes below this one."""
+    """All processes below this one, as far as they live long enough to be read."""
     found: set[int] = set()
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    try:
+        below = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    for child in below.split():
         found |= {int(child)} | children(int(child))
     return found
 

@@ -302,7 +302,7 @@ def test_the_kernel_keeps_its_flows_until_there_are_new_ones(kernel: Node) -> No
     assert waits(kernel)
     run("ovs-ofctl", "add-flow", f"unix:{kernel.sockets}/br-int.mgmt", "actions=drop")
     until(lambda: not waits(kernel), "the end of the wait", 10)
-    assert "br-int has 1 flows" in kernel.log("vswitchd")
+    until(lambda: "br-int has 1 flows" in kernel.log("vswitchd"), "the reason in its log", 10)
 
 
 def test_the_kernel_does_not_keep_its_flows_forever(kernel: Node) -> None:

@@ -23,7 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import joining
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import steps as act
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, parse_examination
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, parse_observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
 
@@ -46,7 +46,7 @@ class World:
                 continue
             pod = self.cluster.pods[name].manifest()
             result = self.cluster.exec("ns", name, "database", EXAMINE)
-            one = parse_examination("northbound", name, result, pod, self.cluster.revision, record, taken=time.time())
+            one = parse_observation("northbound", name, result, pod, self.cluster.revision, record, taken=time.time())
             if one is not None:
                 seen[name] = one
         return seen
@@ -123,7 +123,7 @@ def test_a_whole_life(world: World) -> None:
 
 
 def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_RECYCLE", 1.0)
+    monkeypatch.setattr(joining, "_RECREATE_SECONDS", 1.0)
     monkeypatch.setattr(joining, "_RESYNC_AGAIN", 0.3)
     world.cluster.deaf.add("m1")
     first = world.by_name("m1")
@@ -135,7 +135,7 @@ def test_a_waiting_pod_with_an_old_record_gets_a_new_one(world: World, monkeypat
 
 
 def test_a_launcher_that_refuses_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_PATIENCE", 0.5)
+    monkeypatch.setattr(joining, "_WAITING_SECONDS", 0.5)
     record = Record("northbound", {}, revision=3, cid="11111111-2222-4333-8444-555555555555")
     world.write(record)
     world.cluster.run("m1")
@@ -156,7 +156,7 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long before its time is up, with one member down and the others untouched. With a good image the next run goes on."""
-    monkeypatch.setattr(act, "_FIRST_LOOK", 0.5)
+    monkeypatch.setattr(act, "_FIRST_CHECK_SECONDS", 0.5)
     world.converge()
     world.cluster.revision, world.cluster.waiting = "r2", "ImagePullBackOff"
     started = time.monotonic()

@@ -63,7 +63,7 @@ class Runs:
             "name": name,
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
-            "_ovn_central_lock_seconds": 300,
+            "_ovn_central_desired": {"lock_seconds": 300},
             **more,
         }
         playbook = str(pathlib.Path(sys.executable).with_name("ansible-playbook"))
@@ -144,7 +144,7 @@ def test_a_run_killed_elsewhere_is_waited_for_until_its_lock_expires(runs: Runs)
         print("\nNOT TESTED: a PID namespace needs root and unshare", file=sys.__stderr__)
         pytest.skip("NOT TESTED: a PID namespace needs root and unshare")
     container = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-    killed = runs.start("killed", prefix=container, _ovn_central_lock_seconds=20)
+    killed = runs.start("killed", prefix=container, _ovn_central_desired={"lock_seconds": 30})
     runs.until_event("begin killed")
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait(10)

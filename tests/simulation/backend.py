@@ -11,8 +11,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Step
 
 from . import events, launcher
+from .log import File
 from .observe import observe_member, record_dict
-from .world import LOCK_SECONDS, File, Host, Raft, Slot, Violation, World
+from .world import LOCK_SECONDS, Host, Raft, Slot, Violation, World
 
 # Seconds of the model's clock.
 _OBSERVATION = 1

@@ -7,7 +7,8 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import EMPTY, Entry, File, Log, Settings, Slot, World
+from .log import EMPTY, Entry, File, Log
+from .world import Settings, Slot, World
 
 
 def canonical(world: World) -> None:

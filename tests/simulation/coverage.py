@@ -14,11 +14,25 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft import (
     plan,
     record,
     record_checks,
+    recorded_members,
+    replacement,
     rounds,
     step,
+    step_gates,
 )
 
-MODULES: tuple[types.ModuleType, ...] = (plan, maintenance, record_checks, step, record, rounds, gates)
+MODULES: tuple[types.ModuleType, ...] = (
+    plan,
+    maintenance,
+    recorded_members,
+    replacement,
+    step_gates,
+    record_checks,
+    step,
+    record,
+    rounds,
+    gates,
+)
 _MAKERS = {"Refused", "TimedOut", "Step", "_Closed", "InvalidInput"}
 
 

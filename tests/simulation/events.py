@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing as t
 
 from . import launcher
-from .world import EMPTY, File, Host, Raft, Server, Settings, Slot, Violation, World
+from .log import EMPTY, File
+from .world import Host, Raft, Server, Settings, Slot, Violation, World
 
 Event = tuple[t.Any, ...]
 """Name of the event and its arguments, mostly a host; only plain data, so that a story can be printed and replayed."""

@@ -6,7 +6,8 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import EMPTY, Entry, File, Host, Raft, Server, Slot, Witness, World
+from .log import EMPTY, Entry, File
+from .world import Host, Raft, Server, Slot, Witness, World
 
 
 class Decision(t.NamedTuple):

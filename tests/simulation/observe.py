@@ -10,7 +10,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from . import launcher
-from .world import NORTHBOUND, File, Host, Raft, Server, World
+from .log import File
+from .world import NORTHBOUND, Host, Raft, Server, World
 
 # One entry of the model stands for this many: one that is not replicated is more than the gates let pass as a lag.
 SCALE = 100
@@ -149,6 +150,8 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         file_class, file = "unknown", None
     if slot.full and server is not None:
         problem = f"the disk of {host.name} is full"
+    elif server is not None and server.ahead and not server.failed:
+        problem = f"the file of {host.name} is incomplete"
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"
     if not world.settings.loads:

@@ -9,7 +9,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members im
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, incomplete, next_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, Run, Words
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, MessageTexts, Run
 
 from . import events
 from .backend import SimulatedBackend
@@ -162,7 +162,7 @@ class SimulatedRun:
             time="2026-01-01T00:00:00Z",
             allow_outage="allow_outage" in world.confirmed,
             allow_names=world.pods,
-            words=PODS if world.pods else Words(),
+            texts=PODS if world.pods else MessageTexts(),
             witnesses=tuple(f"clients know cluster {cid}" for cid in known),
             new_cluster="new_cluster" in world.confirmed,
             accept_rollback="accept_rollback" in world.confirmed,

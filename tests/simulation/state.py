@@ -7,7 +7,8 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
-from .world import File, Host, Log, Slot, World
+from .log import File, Log
+from .world import Host, Slot, World
 
 _NAME = re.compile(r"[0-9a-f]{4}0000-0000-4000-8000-000000000000|'[^' ]*[-m][0-9]'|[0-9.]+:6643")
 _FIELDS = tuple(field for field in Slot.__slots__ if field not in ("aside", "waits"))

@@ -16,7 +16,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
 from simulation.launcher import decide
-from simulation.world import EMPTY, File, Witness
+from simulation.log import EMPTY, File
+from simulation.world import Witness
 
 SCHEMA = Path("/usr/share/ovn/ovn-nb.ovsschema")
 ADDRESS, OTHER_ADDRESS, PEER = "tcp:127.0.0.1:6643", "tcp:127.0.0.9:6643", "tcp:127.0.0.2:6643"

@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_api",),
     ("_manifests", "_raft_pods"),
     ("_agent",),
-    ("_control_plane", "_hypervisors", "_report"),
+    ("_control_plane", "_hypervisors", "_report", "_roles"),
 )
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 

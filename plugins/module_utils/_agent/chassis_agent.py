@@ -23,7 +23,8 @@ from .._api.chassis_settings import DEFAULT, Settings, checked, options_of, sett
 from .._chassis import external_ids, ownership
 from .._chassis.addresses import node_addresses
 from .._chassis.cms_options import owner_in
-from .._chassis.database import DATABASE, LocalDatabase, missing_devices
+from .._chassis.database import DATABASE, LocalDatabase
+from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
@@ -59,16 +60,13 @@ class AgentPaths(t.NamedTuple):
         for key in ("OVN_NODE", "OVN_SETTINGS_DIR", "OVS_RUNDIR", "OVN_RUNDIR"):
             if not environment.get(key):
                 raise InvalidInput(f"{key} is not set. Set it in the environment of this container.")
-        tls = TlsFiles(
-            *(environment.get(key) or None for key in ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE"))
-        )
         return cls(
             environment["OVN_NODE"],
             environment.get("OVN_NODE_IP", ""),
             environment["OVN_SETTINGS_DIR"],
             Endpoint("unix", f"{environment['OVS_RUNDIR']}/db.sock"),
             environment["OVN_RUNDIR"],
-            tls,
+            TlsFiles.of_environment(environment),
         )
 
     def read(self) -> Settings:
@@ -156,7 +154,7 @@ class Agent:
             actual, rows = database.read()
             plan = plan_for(actual)
             if not options.get("allow_missing_ports"):
-                _refuse_missing_devices(plan)
+                refuse_missing_devices(plan.bridges.new_ports, "node", "Correct the name.")
             self._refuse_clash(plan, actual, options)
             plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
             if next_cfg is not None:
@@ -168,14 +166,7 @@ class Agent:
                 raise TimedOut(
                     f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
                 ) from e
-        fatal = {
-            name: words
-            for name, words in errors.items()
-            if name in wanted.bridges or not options.get("allow_missing_ports")
-        }
-        if fatal:
-            words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
-            raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
+        refuse_port_errors(errors, wanted.bridges, bool(options.get("allow_missing_ports")))
         return not plan.empty
 
     def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
@@ -205,14 +196,6 @@ class Agent:
         else:
             _write(f"{run}/agent.trouble", f"{trouble}\n")
             _remove(f"{run}/agent.ready")
-
-
-def _refuse_missing_devices(plan: ChassisPlan) -> None:
-    """A typing error in a port name would otherwise be a bridge without uplink."""
-    missing = missing_devices(plan.bridges.new_ports)
-    if missing:
-        places = ", ".join(f"{port} (for bridge {plan.bridges.new_ports[port]})" for port in missing)
-        raise Refused(f"No such network device on this node: {places}. Nothing was written. Correct the name.")
 
 
 def _row(database: LocalDatabase) -> dict[str, t.Any]:

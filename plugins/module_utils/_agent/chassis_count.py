@@ -17,6 +17,7 @@ import typing as t
 
 from .._chassis.heartbeats import describe_chassis
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
+from .._databases import DATABASE_NAMES
 from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
@@ -117,7 +118,7 @@ class ChassisWatch(threading.Thread):
         """Until another member has to be asked."""
         with contextlib.closing(open_watch(endpoint, self._tls)) as connection:
             rows: Rows = {}
-            apply_updates(rows, connection.ask("monitor_cond", ["OVN_Southbound", "chassis", _COLUMNS], 10))
+            apply_updates(rows, connection.ask("monitor_cond", [DATABASE_NAMES["southbound"], "chassis", _COLUMNS], 10))
             self._publish(rows)
             self._trouble("chassis", None)
             while not self._stopped.is_set():

@@ -13,11 +13,11 @@ import typing as t
 from .._api.leader_labels import leader_of
 from .._api.status import pod_of
 from .._raft.answer import Answer
-from .._raft.lag import Sample, at_one_time
+from .._raft.lag import Sample, align_indexes
 from .._raft.verdict import Verdict, assess
 
 # Seconds: the floor for fast election timers on slow machines.
-_PATIENCE = 3.0
+_WAITING_SECONDS = 3.0
 _NORTHD_PATIENCE = 5.0
 
 
@@ -38,13 +38,13 @@ class Judge:
         now: float,
     ) -> tuple[Verdict, bool]:
         """The verdict to tell, and whether it is what was just seen: an election takes three timers, and nothing is wrong then."""
-        verdict = assess(at_one_time(answers, indexes), self._members, cluster_id)
+        verdict = assess(align_indexes(answers, indexes), self._members, cluster_id)
         if not verdict.transient or (self._told is not None and not self._told.writable):
             self._told, self._doubt_since = verdict, None
             return verdict, not verdict.transient
         if self._doubt_since is None:
             self._doubt_since = now
-        if now - self._doubt_since > max(_PATIENCE, 3 * election_timer / 1000):
+        if now - self._doubt_since > max(_WAITING_SECONDS, 3 * election_timer / 1000):
             self._told = verdict
             return verdict, True
         return self._told or verdict, False

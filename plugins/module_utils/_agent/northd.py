@@ -51,15 +51,15 @@ class OwnLabel:
         self._api = api
         self._path = f"/api/v1/namespaces/{namespace}/pods/{pod}"
         self._known: bool | None = None
-        self._looked = Deadline(0)
+        self._checked = Deadline(0)
 
     def set(self, wanted: bool) -> None:
-        if self._known is None or self._looked.expired:
+        if self._known is None or self._checked.expired:
             pod = self._api.get(self._path)
             if pod is None:
                 return  # deleted: this process ends soon
             self._known = pod["metadata"].get("labels", {}).get(NORTHD) == "true"
-            self._looked = Deadline(_LOOK)
+            self._checked = Deadline(_LOOK)
         if self._known != wanted:
             self._known = None  # until the answer came
             self._api.patch(self._path, label_patch(NORTHD, wanted))

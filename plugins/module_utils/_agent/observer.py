@@ -28,7 +28,7 @@ from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import Left, pending_items
 from .._ovsdb.endpoint import Endpoint
-from .._raft.answer import Answer, silent
+from .._raft.answer import Answer, failed_answer
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
@@ -131,7 +131,8 @@ class Observer:
     def _answers(self, name: str) -> list[Answer]:
         words = f"no answer within {_START:g} s"
         return [
-            member.answer or silent(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {words}.")
+            member.answer
+            or failed_answer(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {words}.")
             for member in self.members[name]
         ]
 

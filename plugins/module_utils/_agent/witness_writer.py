@@ -28,15 +28,15 @@ class WitnessWriter:
 
     def __init__(self, api: Api, path: str) -> None:
         self._map = WitnessMap(lambda: api.get(path), lambda patch: api.patch(path, patch))
-        self._last, self._looked = -_EVERY, -_LOOK_AGAIN
+        self._last, self._checked = -_EVERY, -_LOOK_AGAIN
 
     def write(self, cluster_id: str | None, indexes: t.Mapping[str, int], now: float) -> None:
         """Write what is higher than what is there. `indexes` maps server ids, `now` is the monotonic clock."""
         if cluster_id is None or not indexes or now - self._last < _EVERY:
             return
         self._last = now
-        if now - self._looked >= _LOOK_AGAIN:
-            self._looked = now
+        if now - self._checked >= _LOOK_AGAIN:
+            self._checked = now
             self._map.read_text()
         seen = ClusterWitness(cluster_id, {sid: MemberWitness(index) for sid, index in indexes.items()})
         self._map.update(lambda stored: merge_cluster_witness(stored, seen))

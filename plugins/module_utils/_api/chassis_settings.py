@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.external_ids import TEXT, ArgumentSpec
+from .._chassis.options import CHASSIS_OPTIONS
 from .._errors import InvalidInput, OvnError
 
 if t.TYPE_CHECKING:
@@ -27,23 +29,22 @@ if t.TYPE_CHECKING:
 else:  # Python 3.8 in a pod cannot evaluate it
     Settings = dict
 
-# The task-like options of ovn_chassis make no sense here: what to wait for, where to connect to, what to permit once.
-_TEXTS = ("remote", "availability_zones", "cms_options", "transport_zones")
-_WORDS = ("system_id", "hostname", "datapath_type")
-_NUMBERS = ("remote_probe_interval", "openflow_probe_interval", "bridge_probe_interval")
-_TRUTHS = ("gateway", "monitor_all", "allow_missing_ports")
-_MAPS = ("external_ids", "other_config")
-_LISTS: dict[str, dict[str, bool]] = {  # option: {key: whether it is a list of texts}
-    "bridge_mappings": {"physical_network": False, "bridge": False, "ports": True},
-    "bridges": {"name": False, "datapath_type": False, "ports": True},
-    "mac_mappings": {"physical_network": False, "mac": False},
+# The options of ovn_chassis that describe a chassis, and two ways to say where the tunnels end that only the node can resolve.
+_OPTIONS: dict[str, ArgumentSpec] = {
+    **CHASSIS_OPTIONS,
+    "encapsulation": {
+        "type": "dict",
+        "options": {**CHASSIS_OPTIONS["encapsulation"]["options"], "interface": TEXT, "cidr": TEXT},
+    },
 }
-_REQUIRED = {
-    "bridge_mappings": ("physical_network", "bridge"),
-    "bridges": ("name",),
-    "mac_mappings": ("physical_network", "mac"),
-}
+_MAPS = [option for option, spec in _OPTIONS.items() if spec["type"] == "dict" and "options" not in spec]
 _PLACES = ("ip", "interface", "cidr")
+_WORDS: dict[str, tuple[type, str]] = {
+    "str": (str, "a text"),
+    "int": (int, "a whole number"),
+    "bool": (bool, "true or false"),
+    "dict": (dict, "an object"),
+}
 
 
 def settings_of(default: Settings, of_node: Settings) -> Settings:
@@ -70,56 +71,37 @@ def checked(settings: t.Any, where: str) -> Settings:
 
 
 def _problem(option: str, value: t.Any) -> str | None:
-    if option in _TEXTS:
-        return None if _is_texts(value) else f"{option} has to be a list of texts, not {_shown(value)}"
-    if option in _WORDS:
-        return None if isinstance(value, str) else f"{option} has to be a text, not {_shown(value)}"
-    if option in _NUMBERS:
-        return (
-            None
-            if isinstance(value, int) and not isinstance(value, bool)
-            else f"{option} has to be a whole number, not {_shown(value)}"
-        )
-    if option in _TRUTHS:
-        return None if isinstance(value, bool) else f"{option} has to be true or false, not {_shown(value)}"
-    if option in _MAPS:
-        return None if isinstance(value, dict) else f"{option} has to be an object, not {_shown(value)}"
-    if option in _LISTS:
-        return _list_problem(option, value)
-    if option == "encapsulation":
-        return _encapsulation_problem(value)
-    known = sorted([*_TEXTS, *_WORDS, *_NUMBERS, *_TRUTHS, *_MAPS, *_LISTS, "encapsulation"])
-    return f"{_shown(option)} is no setting of a node; there are {', '.join(known)}"
+    if option not in _OPTIONS:
+        return f"{_shown(option)} is no setting of a node; there are {', '.join(sorted(_OPTIONS))}"
+    problem = _misshapen(option, value, _OPTIONS[option])
+    given = [place for place in _PLACES if value.get(place)] if option == "encapsulation" and not problem else []
+    return f"encapsulation names {' and '.join(given)}, which exclude each other" if len(given) > 1 else problem
 
 
-def _list_problem(option: str, value: t.Any) -> str | None:
-    keys = _LISTS[option]
+def _misshapen(name: str, value: t.Any, spec: ArgumentSpec) -> str | None:
+    """What is wrong with the shape of a value; None if nothing is. Ansible is more lenient: it converts."""
+    if spec["type"] != "list":
+        kind, words = _WORDS[spec["type"]]
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if not fits:
+            return f"{name} has to be {words}, not {_shown(value)}"
+        return _misshapen_record(name, value, spec["options"]) if "options" in spec else None
+    if "options" not in spec:
+        return None if _is_texts(value) else f"{name} has to be a list of texts, not {_shown(value)}"
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        return f"{option} has to be a list of objects, not {_shown(value)}"
-    for item in value:
-        for key, content in item.items():
-            if key not in keys:
-                return f"{option} holds {_shown(key)}; there are {', '.join(keys)}"
-            if not (_is_texts(content) if keys[key] else isinstance(content, str)):
-                return f"{option}.{key} has to be a {'list of texts' if keys[key] else 'text'}, not {_shown(content)}"
-        missing = [key for key in _REQUIRED[option] if key not in item]
-        if missing:
-            return f"{option} lacks {' and '.join(missing)} in {_shown(item)}"
-    return None
+        return f"{name} has to be a list of objects, not {_shown(value)}"
+    return next(filter(None, (_misshapen_record(name, item, spec["options"]) for item in value)), None)
 
 
-def _encapsulation_problem(value: t.Any) -> str | None:
-    if not isinstance(value, dict):
-        return f"encapsulation has to be an object, not {_shown(value)}"
-    for key, content in value.items():
-        if key not in ("type", *_PLACES):
-            return f"encapsulation holds {_shown(key)}; there are type, {', '.join(_PLACES)}"
-        if not (_is_texts(content) if key in ("type", "ip") else isinstance(content, str)):
-            return f"encapsulation.{key} has to be a {'list of texts' if key in ('type', 'ip') else 'text'}, not {_shown(content)}"
-    given = [place for place in _PLACES if value.get(place)]
-    if len(given) > 1:
-        return f"encapsulation names {' and '.join(given)}, which exclude each other"
-    return None
+def _misshapen_record(name: str, record: Settings, options: dict[str, ArgumentSpec]) -> str | None:
+    for key, content in record.items():
+        if key not in options:
+            return f"{name} holds {_shown(key)}; there are {', '.join(options)}"
+        problem = _misshapen(f"{name}.{key}", content, options[key])
+        if problem:
+            return problem
+    missing = [key for key, spec in options.items() if spec.get("required") and key not in record]
+    return f"{name} lacks {' and '.join(missing)} in {_shown(record)}" if missing else None
 
 
 def _is_texts(value: t.Any) -> bool:

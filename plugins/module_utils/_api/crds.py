@@ -12,8 +12,9 @@ import typing as t
 
 from .._errors import Refused
 from .fields import Schema
+from .hypervisor_spec import CHASSIS_SPEC
 from .names import GROUP, MANAGER, Object
-from .schema import CHASSIS_SPEC, CLUSTER_SPEC
+from .spec import CLUSTER_SPEC
 from .status_schema import CHASSIS_STATUS, CLUSTER_STATUS
 
 # Raise it with every change of a released schema. A definition with a higher number is never overwritten.

@@ -3,14 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Building blocks of the schemas: kinds of fields, and groups of fields that appear in several places.
+Building blocks of the schemas: kinds of fields, and forms of their values.
 """
 
 from __future__ import annotations
 
 import typing as t
-
-from .._kubernetes.quantity import PATTERN
 
 Schema = dict[str, t.Any]
 
@@ -57,87 +55,3 @@ def mapping(description: str, **more: t.Any) -> Schema:
 
 def listing(description: str, items: Schema, maximum: int = 64, /, **more: t.Any) -> Schema:
     return {"type": "array", "description": description, "items": items, "maxItems": maximum, **more}
-
-
-def image(of: str, repository: str, tag: str) -> Schema:
-    return record(
-        f"Image with {of}.",
-        {
-            "repository": text("Registry and name.", default=repository, minLength=1, maxLength=255),
-            "tag": text(
-                "Tag. Not used if there is a digest.", default=tag, pattern=r"^[\w][\w.-]{0,127}$", maxLength=128
-            ),
-            "digest": text(
-                "Digest, for an image that can never change under its name.",
-                pattern="^sha256:[0-9a-f]{64}$",
-                maxLength=71,
-            ),
-            "pullPolicy": text(
-                "When a node pulls the image.", enum=["IfNotPresent", "Always", "Never"], default="IfNotPresent"
-            ),
-        },
-        given=True,
-    )
-
-
-def resources(of: str) -> Schema:
-    quantities: Schema = {
-        "type": "object",
-        "additionalProperties": {
-            "x-kubernetes-int-or-string": True,
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "pattern": PATTERN,
-        },
-        "maxProperties": 16,
-    }
-    return record(
-        f"Resources of {of}, as in a container.",
-        {
-            "requests": {**quantities, "description": "What is kept free for it."},
-            "limits": {
-                **quantities,
-                "description": "What it never exceeds. Leave room for memory: many clients come back at once.",
-            },
-        },
-    )
-
-
-def node_selector(of: str, **more: t.Any) -> Schema:
-    return mapping(f"Labels of the nodes that {of}.", **more)
-
-
-def tolerations(of: str) -> Schema:
-    item = record(
-        "One toleration.",
-        {
-            "key": text("Key of the taint; none with the operator Exists for all.", maxLength=317),
-            "operator": text("How the value is compared.", enum=["Equal", "Exists"]),
-            "value": text("Value of the taint.", maxLength=63),
-            "effect": text("Effect of the taint; none for all.", enum=["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-            "tolerationSeconds": {
-                "type": "integer",
-                "description": "Seconds after which a pod is evicted by NoExecute.",
-            },
-        },
-    )
-    return listing(f"Taints of nodes that {of} accept.", item, 32)
-
-
-def bridge_mappings(description: str) -> Schema:
-    return listing(
-        description,
-        record(
-            "One physical network.",
-            {
-                "physicalNetwork": text("Name of the network, as in Neutron.", pattern=PHYSICAL_NETWORK, maxLength=255),
-                "bridge": text("Bridge of Open vSwitch; created if it does not exist.", pattern=DEVICE, maxLength=15),
-                "ports": listing(
-                    "Network devices of the node that become ports of the bridge.",
-                    {"type": "string", "pattern": DEVICE, "maxLength": 15},
-                    **{"x-kubernetes-list-type": "set"},
-                ),
-            },
-            required=["physicalNetwork", "bridge"],
-        ),
-        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["physicalNetwork"]},
-    )

@@ -42,11 +42,7 @@ class Settings(t.NamedTuple):
             name=needed("OVN_CLUSTER_NAME"),
             namespace=needed("OVN_NAMESPACE"),
             endpoints={name: parse_endpoints([needed(f"OVN_{name.upper()}")]) for name in DATABASES},
-            tls=TlsFiles(
-                environment.get("OVN_PRIVATE_KEY"),
-                environment.get("OVN_CERTIFICATE"),
-                environment.get("OVN_CA_CERTIFICATE"),
-            ),
+            tls=TlsFiles.of_environment(environment),
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
             compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),

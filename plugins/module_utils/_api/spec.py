@@ -3,181 +3,223 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-`OVNCluster.spec` as our code reads it: complete, checked, with the names of Python. The fields themselves are described in `_api/schema.py`.
+`OVNCluster.spec`: each field with its schema (types, limits, default), which the API server checks as we do, and under the name that our code reads.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
+from dataclasses import dataclass, field
 
-from .._databases import Database
-from .._errors import InvalidInput
-from .._kubernetes.quantity import canonical_quantity
-from .fields import NAME, SERVICE_NAME
-from .rules import check_rules
-from .schema import CLUSTER_SPEC
+from .._databases import PORTS, TITLES, Database
+from . import pod_fields
+from .database_spec import DatabaseSpec, database_part
+from .declaration import Metadata, declare, part, read, schema_of
+from .fields import NAME, NETWORKS, POD_NETWORKS, PRIORITY_CLASS, SERVICE_NAME, number, rule, text
+from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
+from .pod_fields import Image, Resources
+from .rules import DIFFERENT_PORTS, INTERFACE_OR_CIDR, SAME_TLS, TWO_SERVICES, UNDERLAY_NEEDS_NETDEV, check_rules
 from .validation import complete
 
-StringMap = t.Mapping[str, str]
+
+@dataclass(frozen=True)
+class OvnImage(Image):
+    repository: str = field(metadata=pod_fields.repository("ghcr.io/c5c3/ovn"))
+    tag: str = field(metadata=pod_fields.tag("24.03.4"))
 
 
-@dataclasses.dataclass(frozen=True)
-class Image:
-    repository: str
-    tag: str
-    digest: str | None
-    pull_policy: str
-
-    @property
-    def reference(self) -> str:
-        """What a container asks for; a digest says more than a tag."""
-        return f"{self.repository}@{self.digest}" if self.digest else f"{self.repository}:{self.tag}"
+@dataclass(frozen=True)
+class OvsImage(Image):
+    repository: str = field(metadata=pod_fields.repository("ghcr.io/c5c3/ovs"))
+    tag: str = field(metadata=pod_fields.tag("3.4.1"))
 
 
-@dataclasses.dataclass(frozen=True)
-class Resources:
-    requests: StringMap
-    limits: StringMap
-
-    def as_dict(self) -> dict[str, t.Any]:
-        """As in a container; empty if nothing is said."""
-        both = {"requests": dict(self.requests), "limits": dict(self.limits)}
-        return {key: value for key, value in both.items() if value}
-
-
-@dataclasses.dataclass(frozen=True)
-class Storage:
-    size: str
-    storage_class: str | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Service:
-    """How members are reached from outside. `node_ports` has none or one port for each member."""
-
-    type: t.Literal["ClusterIP", "NodePort", "LoadBalancer"]
-    annotations: StringMap
-    node_ports: tuple[int, ...]
-
-    @property
-    def exposed(self) -> bool:
-        return self.type != "ClusterIP"
-
-
-@dataclasses.dataclass(frozen=True)
-class DatabaseSpec:
-    """`election_timer` and `inactivity_probe` in milliseconds."""
-
-    replicas: int
-    storage: Storage
-    resources: Resources
-    election_timer: int
-    inactivity_probe: int
-    service: Service
-    node_selector: StringMap
-    tolerations: tuple[StringMap, ...]
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class NorthdSpec:
-    replicas: int
-    threads: int
-    resources: Resources
+    replicas: int = field(metadata=declare(number("Number of pods.", 1, 9, default=3)))
+    threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=1)))
+    resources: Resources = field(metadata=pod_fields.resources("northd"))
 
 
-@dataclasses.dataclass(frozen=True)
-class Controller:
-    node_selector: StringMap
-    resources: Resources
-    tolerations: tuple[StringMap, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Underlay:
-    bridge: str
-    interface: str
-
-
-@dataclasses.dataclass(frozen=True)
-class OpenVSwitch(Controller):
-    datapath_type: t.Literal["system", "netdev"]
-    underlay: Underlay | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Encapsulation:
-    """Neither `interface` nor `cidr`: the internal address of each node."""
-
-    type: t.Literal["geneve", "vxlan"]
-    interface: str | None
-    cidr: str | None
-
-
-@dataclasses.dataclass(frozen=True)
-class BridgeMapping:
-    physical_network: str
-    bridge: str
-    ports: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Gateway:
-    """An empty selector: no gateways."""
-
-    node_selector: StringMap
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ClientService:
     name: str
     port: int
 
 
-@dataclasses.dataclass(frozen=True)
+def _service_name(default: str) -> Metadata:
+    return declare(text("Name of the Service.", default=default, pattern=SERVICE_NAME, maxLength=63))
+
+
+def _service_port(database: Database) -> Metadata:
+    return declare(number("Port of the Service.", 1, 65535, default=PORTS[database].client))
+
+
+@dataclass(frozen=True)
+class NorthboundService(ClientService):
+    name: str = field(metadata=_service_name("ovn-nb"))
+    port: int = field(metadata=_service_port("northbound"))
+
+
+@dataclass(frozen=True)
+class SouthboundService(ClientService):
+    name: str = field(metadata=_service_name("ovn-sb"))
+    port: int = field(metadata=_service_port("southbound"))
+
+
+_SERVICE = "Service in front of all members."
+
+
+@dataclass(frozen=True)
+class NorthboundConnection:
+    service: NorthboundService = field(metadata=part(NorthboundService, _SERVICE, given=True))
+
+
+@dataclass(frozen=True)
+class SouthboundConnection:
+    service: SouthboundService = field(metadata=part(SouthboundService, _SERVICE, given=True))
+
+
+@dataclass(frozen=True)
 class NeutronIntegration:
-    northbound: ClientService
-    southbound: ClientService
+    nb_connection: NorthboundConnection = field(
+        metadata=part(NorthboundConnection, f"How Neutron reaches the {TITLES['northbound']} database.", given=True)
+    )
+    sb_connection: SouthboundConnection = field(
+        metadata=part(SouthboundConnection, f"How Neutron reaches the {TITLES['southbound']} database.", given=True)
+    )
 
-    def database(self, database: Database) -> ClientService:
-        return self.northbound if database == "northbound" else self.southbound
+    def service(self, database: Database) -> ClientService:
+        return self.nb_connection.service if database == "northbound" else self.sb_connection.service
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
+class SecretReference:
+    name: str | None = field(
+        metadata=declare(
+            text("Name of the Secret; NAME-tls for the OVNCluster NAME if not given.", minLength=1, maxLength=253)
+        )
+    )
+
+
+@dataclass(frozen=True)
 class Tls:
-    enabled: bool
-    secret: str
+    enabled: bool = field(
+        metadata=declare(
+            {
+                "type": "boolean",
+                "description": "Whether all connections use TLS.",
+                "default": True,
+                "x-kubernetes-validations": [rule("self == oldSelf", SAME_TLS)],
+            }
+        )
+    )
+    cert_secret_ref: SecretReference = field(
+        metadata=part(SecretReference, "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.")
+    )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Network:
-    """Networks for `ovn-config`; empty if not given."""
+    """Networks for `ovn-config`."""
 
-    net_cidr: str
-    svc_cidr: str
+    net_cidr: str | None = field(
+        metadata=declare(
+            text(
+                "Networks of pods or instances, with the length per host behind another slash.",
+                pattern=POD_NETWORKS,
+                maxLength=256,
+            )
+        )
+    )
+    svc_cidr: str | None = field(metadata=declare(text("Networks of services.", pattern=NETWORKS, maxLength=256)))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ClusterSpec:
+    """`name` and `namespace` are those of the OVNCluster."""
+
     name: str
     namespace: str
-    ovn_image: Image
-    ovs_image: Image
-    northbound: DatabaseSpec
-    southbound: DatabaseSpec
-    northd: NorthdSpec
-    priority_class: str  # empty for none
-    controller: Controller
-    ovs: OpenVSwitch
-    encapsulation: Encapsulation
-    bridge_mappings: tuple[BridgeMapping, ...]
-    gateway: Gateway
-    neutron_integration: NeutronIntegration
-    tls: Tls
-    network: Network
+    ovn_image: OvnImage = field(
+        metadata=part(OvnImage, "Image with the databases, northd and ovn-controller.", given=True)
+    )
+    ovs_image: OvsImage = field(metadata=part(OvsImage, "Image with Open vSwitch.", given=True))
+    northbound: DatabaseSpec = field(metadata=database_part("northbound"))
+    southbound: DatabaseSpec = field(metadata=database_part("southbound"))
+    northd: NorthdSpec = field(
+        metadata=part(
+            NorthdSpec,
+            "northd, which turns the Northbound into the Southbound database. One is active, the others stand by.",
+            given=True,
+        )
+    )
+    priority_class_name: str = field(
+        metadata=declare(
+            text(
+                "Priority class of the databases, northd and the observer; an empty text for none, where a quota keeps pods from it.",
+                default="system-cluster-critical",
+                pattern=PRIORITY_CLASS,
+                maxLength=253,
+            )
+        )
+    )
+    controller: Controller = field(metadata=part(Controller, "ovn-controller on the hypervisors.", given=True))
+    ovs: OpenVSwitch = field(
+        metadata=part(
+            OpenVSwitch,
+            "Open vSwitch on the hypervisors.",
+            rule("!has(self.underlay) || self.datapathType == 'netdev'", UNDERLAY_NEEDS_NETDEV),
+            given=True,
+        )
+    )
+    encapsulation: Encapsulation = field(
+        metadata=part(
+            Encapsulation,
+            "Tunnels between the hypervisors. Without interface and cidr they end at the internal address of each node.",
+            rule("!(has(self.interface) && has(self.cidr))", INTERFACE_OR_CIDR),
+            given=True,
+        )
+    )
+    bridge_mappings: tuple[BridgeMapping, ...] = field(
+        metadata=bridge_mappings("Physical networks that every hypervisor reaches.")
+    )
+    gateway: Gateway = field(
+        metadata=part(Gateway, "Hypervisors that take traffic to and from physical networks for all.")
+    )
+    neutron_integration: NeutronIntegration = field(
+        metadata=part(
+            NeutronIntegration,
+            "Services that Neutron and other clients in the same Kubernetes cluster use.",
+            rule("self.nbConnection.service.name != self.sbConnection.service.name", TWO_SERVICES),
+            given=True,
+        )
+    )
+    tls: Tls = field(metadata=part(Tls, "Encryption of all connections.", given=True))
+    network: Network = field(
+        metadata=part(Network, "Addresses that are published in the ConfigMap ovn-config for other components.")
+    )
 
     def database(self, database: Database) -> DatabaseSpec:
         return self.northbound if database == "northbound" else self.southbound
+
+    @property
+    def tls_secret(self) -> str:
+        """The name of the Secret with the certificate."""
+        return self.tls.cert_secret_ref.name or f"{self.name}-tls"
+
+
+CLUSTER_SPEC = schema_of(
+    ClusterSpec,
+    "What the control plane and its hypervisors shall be.",
+    rule(
+        "!has(self.northbound.service.nodePorts) || !has(self.southbound.service.nodePorts) || "
+        "self.northbound.service.nodePorts.all(p, !(p in self.southbound.service.nodePorts))",
+        DIFFERENT_PORTS,
+        ".southbound.service.nodePorts",
+    ),
+    given=True,
+)
 
 
 def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> ClusterSpec:
@@ -187,88 +229,10 @@ def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> Clu
     _checked_name("namespace", namespace, NAME, 63)
     full = complete(CLUSTER_SPEC, dict(spec), "spec")
     check_rules(name, full)
-    neutron = {key: full["neutronIntegration"][f"{key}Connection"]["service"] for key in ("nb", "sb")}
-    return ClusterSpec(
-        name=name,
-        namespace=namespace,
-        ovn_image=_image(full["ovnImage"]),
-        ovs_image=_image(full["ovsImage"]),
-        northbound=_database(full["northbound"], "spec.northbound"),
-        southbound=_database(full["southbound"], "spec.southbound"),
-        northd=NorthdSpec(
-            replicas=full["northd"]["replicas"],
-            threads=full["northd"]["threads"],
-            resources=_resources(full["northd"], "spec.northd"),
-        ),
-        priority_class=full["priorityClassName"],
-        controller=Controller(**_daemons(full["controller"], "spec.controller")),
-        ovs=OpenVSwitch(
-            **_daemons(full["ovs"], "spec.ovs"),
-            datapath_type=full["ovs"]["datapathType"],
-            underlay=Underlay(**full["ovs"]["underlay"]) if "underlay" in full["ovs"] else None,
-        ),
-        encapsulation=Encapsulation(
-            type=full["encapsulation"]["type"],
-            interface=full["encapsulation"].get("interface"),
-            cidr=full["encapsulation"].get("cidr"),
-        ),
-        bridge_mappings=tuple(_bridge_mapping(item) for item in full.get("bridgeMappings", ())),
-        gateway=Gateway(full.get("gateway", {}).get("nodeSelector", {})),
-        neutron_integration=NeutronIntegration(ClientService(**neutron["nb"]), ClientService(**neutron["sb"])),
-        tls=Tls(
-            enabled=full["tls"]["enabled"], secret=full["tls"].get("certSecretRef", {}).get("name") or f"{name}-tls"
-        ),
-        network=Network(full.get("network", {}).get("netCidr", ""), full.get("network", {}).get("svcCidr", "")),
-    )
+    return read(ClusterSpec, full, "spec", name=name, namespace=namespace)
 
 
 def _checked_name(what: str, value: str, pattern: str, longest: int) -> None:
     complete(
         {"type": "string", "pattern": pattern, "maxLength": longest, "description": "Use a-z, 0-9 and -."}, value, what
     )
-
-
-def _image(value: dict[str, t.Any]) -> Image:
-    return Image(value["repository"], value["tag"], value.get("digest"), value["pullPolicy"])
-
-
-def _resources(parent: dict[str, t.Any], path: str) -> Resources:
-    value = parent.get("resources", {})
-    canonical = {
-        kind: {key: _quantity(f"{path}.resources.{kind}[{key}]", text) for key, text in value.get(kind, {}).items()}
-        for kind in ("requests", "limits")
-    }
-    return Resources(canonical["requests"], canonical["limits"])
-
-
-def _quantity(path: str, text: str) -> str:
-    try:
-        return canonical_quantity(text)
-    except ValueError as e:
-        raise InvalidInput(f"{path}: {e}.") from e
-
-
-def _database(value: dict[str, t.Any], path: str) -> DatabaseSpec:
-    storage, service = value["storage"], value["service"]
-    return DatabaseSpec(
-        replicas=value["replicas"],
-        storage=Storage(_quantity(f"{path}.storage.size", storage["size"]), storage.get("storageClass")),
-        resources=_resources(value, path),
-        election_timer=value["electionTimer"],
-        inactivity_probe=value["inactivityProbe"],
-        service=Service(service["type"], service.get("annotations", {}), tuple(service.get("nodePorts", ()))),
-        node_selector=value.get("nodeSelector", {}),
-        tolerations=tuple(value.get("tolerations", ())),
-    )
-
-
-def _daemons(value: dict[str, t.Any], path: str) -> dict[str, t.Any]:
-    return {
-        "node_selector": value["nodeSelector"],
-        "resources": _resources(value, path),
-        "tolerations": tuple(value.get("tolerations", ())),
-    }
-
-
-def _bridge_mapping(value: dict[str, t.Any]) -> BridgeMapping:
-    return BridgeMapping(value["physicalNetwork"], value["bridge"], tuple(value.get("ports", ())))

@@ -14,8 +14,8 @@ import ipaddress
 import re
 import typing as t
 
-from .._database.schema_update import TITLES, Schemas, schema_gap
-from .._databases import DATABASES
+from .._database.schema_update import Schemas, schema_gap
+from .._databases import DATABASES, TITLES
 from .._kubernetes.rollout_progress import Left
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict

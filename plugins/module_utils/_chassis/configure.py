@@ -17,7 +17,8 @@ from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 from . import cms_options, external_ids, ownership
-from .database import LocalDatabase, missing_devices
+from .database import LocalDatabase
+from .devices import refuse_missing_devices, refuse_port_errors
 from .ours import OwnedSettings
 from .plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
 
@@ -41,9 +42,11 @@ class SouthboundAccess(t.NamedTuple):
         return Southbound(spread(self.endpoints, local.name), self.tls, deadline, local)
 
     def delete_rows(self, local: LocalChassis, timeout: float, check_mode: bool) -> dict[str, list[str]]:
-        from .southbound_removal import delete_rows
+        from .lookup import spread
+        from .southbound_removal import ListeningMembers, delete_rows
 
-        return delete_rows(local, self.endpoints, self.tls, timeout, check_mode=check_mode)
+        members = ListeningMembers(spread(self.endpoints, local.name), self.tls)
+        return delete_rows(local, members, timeout, check_mode=check_mode)
 
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
@@ -85,7 +88,8 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
-            _refuse_port_errors(params, result["port_errors"], wanted.bridges if wanted else {})
+            bridges = wanted.bridges if wanted else {}
+            refuse_port_errors(result["port_errors"], bridges, params["allow_missing_ports"])
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
@@ -182,16 +186,11 @@ def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str
 
 
 def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPlan) -> None:
-    """A typing error in a port name would otherwise be a bridge without uplink. Only a local database tells of this host."""
+    """Only a local database tells of this host."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return
-    missing = missing_devices(plan.bridges.new_ports)
-    if missing:
-        places = ", ".join(f"{port} (for bridge {plan.bridges.new_ports[port]})" for port in missing)
-        raise Refused(
-            f"No such network device on this host: {places}. Nothing was written. "
-            "Correct the name, or set allow_missing_ports: true if the device is made later."
-        )
+    next_step = "Correct the name, or set allow_missing_ports: true if the device is made later."
+    refuse_missing_devices(plan.bridges.new_ports, "host", next_step)
 
 
 def _look_for_clashes(params: Params, southbound: SouthboundAccess, local: LocalChassis) -> bool:
@@ -208,11 +207,3 @@ def _look_for_clashes(params: Params, southbound: SouthboundAccess, local: Local
     if reason:
         raise Refused(f"{reason} Nothing was written.")
     return unregistered(local, chassis) is None
-
-
-def _refuse_port_errors(params: Params, errors: t.Mapping[str, str], bridges: t.Container[str]) -> None:
-    """A bridge that does not work is always a failure, a port that is not there yet only if it should be."""
-    fatal = {name: error for name, error in errors.items() if name in bridges or not params["allow_missing_ports"]}
-    if fatal:
-        words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
-        raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")

@@ -10,11 +10,10 @@ One connection and a handful of selects by name: thousands of ports of others co
 
 from __future__ import annotations
 
-import socket
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import Conflict, OvnError, Refused, TimedOut
+from .._errors import Conflict, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
 from .._ovsdb.tls_files import TlsFiles
@@ -218,12 +217,3 @@ def _named(name: str) -> list[t.Any]:
 
 def _marked(row: Row) -> bool:
     return ownership.KEY in decode(row["external_ids"])
-
-
-def missing_devices(names: t.Iterable[str]) -> list[str]:
-    """The names that no network device of this host (of this process' network namespace) has."""
-    try:
-        present = {name for _index, name in socket.if_nameindex()}
-    except OSError as e:
-        raise OvnError(f"The network devices of this host cannot be listed: {e.strerror}.") from e
-    return [name for name in names if name not in present]

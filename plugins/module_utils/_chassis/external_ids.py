@@ -25,6 +25,17 @@ DATAPATH_TYPE = "ovn-bridge-datapath-type"
 ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
 
+if t.TYPE_CHECKING:
+    ArgumentSpec = dict[str, t.Any]
+else:  # Python 3.8 in a pod cannot evaluate it
+    ArgumentSpec = dict
+
+TEXT: ArgumentSpec = {"type": "str"}
+TEXTS: ArgumentSpec = {"type": "list", "elements": "str"}
+NUMBER: ArgumentSpec = {"type": "int"}
+TRUTH: ArgumentSpec = {"type": "bool"}
+REQUIRED_TEXT: ArgumentSpec = {"type": "str", "required": True}
+
 _MAC = r"[0-9a-f]{2}(:[0-9a-f]{2}){5}"
 _CLUSTER_ID = r"cid:[0-9a-fA-F-]{4,36}"
 
@@ -56,14 +67,14 @@ def _as_set(text: str) -> t.Hashable:
 
 def _as_addresses(text: str) -> t.Hashable:
     """Order matters: without ovn-encap-ip-default the first address is the default."""
-    return tuple(_address_or_text(item) for item in items_of(text))
+    return tuple(address_or_text(item) for item in items_of(text))
 
 
 def _as_truth(text: str) -> t.Hashable:
     return text.lower() == "true"
 
 
-def _address_or_text(text: str) -> str:
+def address_or_text(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
@@ -154,28 +165,46 @@ def checked_datapath_type(option: str, value: str) -> str:
     return value
 
 
-# option: (key, how a value of the option is written)
-KEYS: dict[str, tuple[str, t.Callable[[str, t.Any], DesiredValue]]] = {
-    "system_id": (SYSTEM_ID, _system_id),
-    "hostname": ("hostname", _word),
-    "remote": (REMOTE, _remote),
-    "encapsulation.type": (ENCAP_TYPE, _encapsulation_type),
-    "encapsulation.ip": (ENCAP_IP, _encapsulation_ip),
-    "bridge_mappings": ("ovn-bridge-mappings", _bridge_mappings),
-    "mac_mappings": ("ovn-chassis-mac-mappings", _mac_mappings),
-    "monitor_all": ("ovn-monitor-all", _boolean),
-    "remote_probe_interval": ("ovn-remote-probe-interval", _interval),
-    "openflow_probe_interval": ("ovn-openflow-probe-interval", _interval),
-    "bridge_probe_interval": ("ovn-bridge-remote-probe-interval", _interval),
-    "datapath_type": (DATAPATH_TYPE, _datapath_type),
-    "transport_zones": ("ovn-transport-zones", _transport_zones),
+class KeyOption(t.NamedTuple):
+    """An option that becomes a key: `write` makes the text of the key (option, value), `spec` is what Ansible accepts as value."""
+
+    key: str
+    write: t.Callable[[str, t.Any], DesiredValue]
+    spec: ArgumentSpec
+
+
+def _records(**options: ArgumentSpec) -> ArgumentSpec:
+    return {"type": "list", "elements": "dict", "options": options}
+
+
+# All that a key needs beside its documentation in ovn_chassis. Pods of hypervisors know it by this, too.
+KEYS: dict[str, KeyOption] = {
+    "system_id": KeyOption(SYSTEM_ID, _system_id, TEXT),
+    "hostname": KeyOption("hostname", _word, TEXT),
+    "remote": KeyOption(REMOTE, _remote, TEXTS),
+    "encapsulation.type": KeyOption(ENCAP_TYPE, _encapsulation_type, TEXTS),
+    "encapsulation.ip": KeyOption(ENCAP_IP, _encapsulation_ip, TEXTS),
+    "bridge_mappings": KeyOption(
+        "ovn-bridge-mappings",
+        _bridge_mappings,
+        _records(physical_network=REQUIRED_TEXT, bridge=REQUIRED_TEXT, ports=TEXTS),
+    ),
+    "mac_mappings": KeyOption(
+        "ovn-chassis-mac-mappings", _mac_mappings, _records(physical_network=REQUIRED_TEXT, mac=REQUIRED_TEXT)
+    ),
+    "monitor_all": KeyOption("ovn-monitor-all", _boolean, TRUTH),
+    "remote_probe_interval": KeyOption("ovn-remote-probe-interval", _interval, NUMBER),
+    "openflow_probe_interval": KeyOption("ovn-openflow-probe-interval", _interval, NUMBER),
+    "bridge_probe_interval": KeyOption("ovn-bridge-remote-probe-interval", _interval, NUMBER),
+    "datapath_type": KeyOption(DATAPATH_TYPE, _datapath_type, TEXT),
+    "transport_zones": KeyOption("ovn-transport-zones", _transport_zones, TEXTS),
 }
 
 
 def wishes(params: t.Mapping[str, t.Any]) -> dict[str, DesiredValue]:
     """The wish of each key whose option is given; None means "leave alone"."""
     flat = {**params, **{f"encapsulation.{k}": v for k, v in (params.get("encapsulation") or {}).items()}}
-    return {key: write(option, flat[option]) for option, (key, write) in KEYS.items() if flat.get(option) is not None}
+    return {option.key: option.write(name, flat[name]) for name, option in KEYS.items() if flat.get(name) is not None}
 
 
 def encapsulations(external_ids: t.Mapping[str, str]) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,7 @@ The edge: one look at the rows of the Southbound database that concern one chass
 
 from __future__ import annotations
 
+import functools
 import typing as t
 import zlib
 
@@ -15,7 +16,7 @@ from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Unreachable
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.rows import decode, transact
+from .._ovsdb.rows import Caller, decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from .registration import LocalChassis
@@ -51,7 +52,7 @@ def spread(endpoints: t.Sequence[Endpoint], name: str) -> list[Endpoint]:
 
 
 def read_rows(
-    connection: Connection, conditions: t.Mapping[str, t.Sequence[Condition]], columns: Columns
+    connection: Caller, conditions: t.Mapping[str, t.Sequence[Condition]], columns: Columns
 ) -> dict[str, list[dict[str, t.Any]]]:
     """Return the rows that meet a condition of their table, decoded; one that meets several comes several times.
 
@@ -69,11 +70,20 @@ def ask_any(
     endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline, ask: t.Callable[[Connection], _ANSWER]
 ) -> _ANSWER:
     """Return what the first member answers that answers at all. A conflict is an answer, too."""
+
+    def ask_one(endpoint: Endpoint) -> _ANSWER:
+        with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
+            return ask(connection)
+
+    return first_answer([functools.partial(ask_one, endpoint) for endpoint in endpoints])
+
+
+def first_answer(questions: t.Iterable[t.Callable[[], _ANSWER]]) -> _ANSWER:
+    """Return what the first of these calls returns that does not fail; each asks one member. A conflict is an answer, too."""
     errors: list[OvnError] = []
-    for endpoint in endpoints:
+    for question in questions:
         try:
-            with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
-                return ask(connection)
+            return question()
         except (InvalidInput, Conflict):
             raise
         except OvnError as e:

@@ -3,23 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The edge: deletes the rows of this host's chassis from the Southbound database, and no others.
+The edge: deletes the rows of one host's chassis from the Southbound database, and no others.
 """
 
 from __future__ import annotations
 
 import functools
+import time
 import typing as t
 
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
-from .._errors import Conflict, Refused, Unreachable
+from .._errors import Conflict, OvnError, Refused, Unreachable
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.rows import write
-from .._ovsdb.server import read_databases
+from .._ovsdb.rows import Caller, write
+from .._ovsdb.server import SERVER_QUERY, databases_in
 from .._ovsdb.tls_files import TlsFiles
-from .._ovsdb.wire import Connection
-from .lookup import ask_any, read_rows, spread
+from .lookup import ask_any, read_rows
 from .registration import LocalChassis, foreign_row
 from .southbound_rows import (
     IDENTITY,
@@ -39,25 +39,42 @@ if t.TYPE_CHECKING:
 else:  # Python 3.8 in a pod cannot evaluate it
     Rows = dict
 
+_ANSWER = t.TypeVar("_ANSWER")
+_PAUSE = 0.5  # seconds
 
-def delete_rows(
-    local: LocalChassis, endpoints: t.Sequence[Endpoint], tls: TlsFiles, timeout: float, *, check_mode: bool
-) -> dict[str, list[str]]:
+
+class Members(t.Protocol):
+    """The members of the Southbound database, however they are reached."""
+
+    def ask(self, question: t.Callable[[Caller], _ANSWER], deadline: Deadline) -> _ANSWER:
+        """Return what the first member answers that answers at all."""
+
+
+class ListeningMembers(t.NamedTuple):
+    """Members behind sockets and ports, in the order in which they are asked."""
+
+    endpoints: t.Sequence[Endpoint]
+    tls: TlsFiles
+
+    def ask(self, question: t.Callable[[Caller], _ANSWER], deadline: Deadline) -> _ANSWER:
+        return ask_any(self.endpoints, self.tls, deadline, question)
+
+
+def delete_rows(local: LocalChassis, members: Members, timeout: float, *, check_mode: bool) -> dict[str, list[str]]:
     """Delete what the Southbound database has of the chassis, and return that: table to names of rows; empty if there is nothing.
 
     A chassis of another host is `Refused` before anything is deleted. In check mode nothing is. `timeout` is in seconds.
     """
     deadline = Deadline(timeout)
-    order = spread(endpoints, local.name)
     deleted: dict[str, list[str]] = {}
     while True:
-        rows = ask_any(order, tls, deadline, functools.partial(_read, name=local.name))
+        rows = members.ask(functools.partial(_read, name=local.name), deadline)
         _refuse_foreign(local, rows)
         deleted = deleted or _names(rows)
         if check_mode or not any(rows.values()):
             return deleted
         try:
-            ask_any(order, tls, deadline, functools.partial(_delete, name=local.name, rows=rows))
+            members.ask(functools.partial(_delete, name=local.name, rows=rows), deadline)
         except Conflict:
             if deadline.expired:
                 raise
@@ -65,9 +82,27 @@ def delete_rows(
             return deleted
 
 
-def _read(connection: Connection, *, name: str) -> Rows:
+def comes_back(name: str, members: Members, seconds: float, timeout: float) -> bool:
+    """Return whether a chassis that was deleted registers again within `seconds`: then its ovn-controller still runs. One answer may take `timeout` seconds."""
+    deadline, answered, error = Deadline(seconds), False, None
+    while True:
+        try:
+            if members.ask(functools.partial(_read, name=name), Deadline(timeout))["Chassis"]:
+                return True
+            answered = True
+        except OvnError as e:
+            error = e
+        if deadline.expired:
+            break
+        time.sleep(_PAUSE)
+    if error and not answered:
+        raise error
+    return False
+
+
+def _read(connection: Caller, *, name: str) -> Rows:
     """Return the rows of the chassis from a member that takes part in its cluster: the copy of another one may be old."""
-    server = read_databases(connection).get(_DATABASE)
+    server = databases_in(connection.call("transact", SERVER_QUERY), connection.name).get(_DATABASE)
     if server is not None and not server.connected:
         raise Unreachable(
             f"{connection.name} has lost its cluster. Look at the Southbound members with c5c3.ovn.status, then run again."
@@ -75,7 +110,7 @@ def _read(connection: Connection, *, name: str) -> Rows:
     return read_rows(connection, conditions_of(name), _COLUMNS)
 
 
-def _delete(connection: Connection, *, name: str, rows: Rows) -> None:
+def _delete(connection: Caller, *, name: str, rows: Rows) -> None:
     """Delete the rows of the chassis if it is still the one that was read, else `Conflict`."""
     operations = [expect_chassis(name, rows["Chassis"]), *delete_operations([name])]
     write(connection, _DATABASE, operations, "c5c3.ovn.ovn_chassis")

@@ -78,9 +78,7 @@ def _value(row: t.Any, column: str, default: t.Any) -> t.Any:
 
 def chassis_rows(tables: Tables) -> dict[str, ChassisRow]:
     """Return every chassis that has a row in Chassis, by name."""
-    encapsulations = _encapsulations(tables)
-    found = (_chassis_row(row, encapsulations) for row in tables("Chassis"))
-    return {row.name: row for row in found}
+    return _registered(tables, _encapsulations(tables))
 
 
 def chassis_and_address_owners(tables: Tables, name: str) -> list[ChassisRow]:
@@ -88,8 +86,8 @@ def chassis_and_address_owners(tables: Tables, name: str) -> list[ChassisRow]:
 
     `tables` may hold only the rows that meet `conditions_of`: then others have no row in Chassis, and their host names are unknown.
     """
-    registered = chassis_rows(tables)
     encapsulations = _encapsulations(tables)
+    registered = _registered(tables, encapsulations)
     others = {other: ChassisRow(other, encapsulations=frozenset(encapsulations[other])) for other in encapsulations}
     others.pop(name, None)
     return [row for _name, row in sorted({**others, **registered}.items())]
@@ -107,6 +105,11 @@ def private_rows(tables: Tables) -> dict[str, PrivateRow]:
 def last_heartbeat(tables: Tables) -> int:
     """Return the heartbeat number that northd has passed on to the chassis, 0 before the first one."""
     return max((_value(row, "nb_cfg", 0) for row in tables("SB_Global")), default=0)
+
+
+def _registered(tables: Tables, encapsulations: t.Mapping[str, set[Encapsulation]]) -> dict[str, ChassisRow]:
+    found = (_chassis_row(row, encapsulations) for row in tables("Chassis"))
+    return {row.name: row for row in found}
 
 
 def _encapsulations(tables: Tables) -> dict[str, set[Encapsulation]]:

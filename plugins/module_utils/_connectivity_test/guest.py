@@ -15,6 +15,7 @@ from .._errors import Refused
 from .._ovsdb.rows import decode
 
 DATABASE = "Open_vSwitch"
+ANSWER_SECONDS = 10.0  # for the local database, also on a busy host
 GUEST_DEVICE = "eth0"
 MARK = "c5c3-ovn-test-port"
 

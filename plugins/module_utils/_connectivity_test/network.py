@@ -13,10 +13,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._databases import DATABASE_NAMES
 from .._errors import Refused
 from .._ovsdb.rows import decode
 
-DATABASE = "OVN_Northbound"
+DATABASE = DATABASE_NAMES["northbound"]
 MARK = "c5c3-ovn-test-network"
 
 Operation = dict[str, t.Any]

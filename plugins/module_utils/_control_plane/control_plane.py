@@ -19,7 +19,7 @@ from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.lease import check_lease
 from .._kubernetes.rollout_progress import is_terminating
-from .._raft_pods.backend import DatabaseRollout, raise_together
+from .._raft_pods.backend import DatabaseRollout, raise_combined
 from .desired import is_config, is_later, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, find_endpoints
 from .objects import ClusterObjects
@@ -129,7 +129,7 @@ class ControlPlane(ClusterObjects):
         for claim in gone:
             self.live.index.pop(key_of({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}), None)
         if self.check_mode:
-            self.databases[database].gone |= {member_of(claim) for claim in gone}
+            self.databases[database].deleted |= {member_of(claim) for claim in gone}
 
     # --- databases -------------------------------------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class ControlPlane(ClusterObjects):
         for database in self.databases.values():
             self.steps += database.steps
             self.warnings += database.warnings
-        raise_together(failures)
+        raise_combined(failures)
 
     def _settings(self) -> None:
         self.steps += converge_settings(
@@ -167,7 +167,7 @@ class ControlPlane(ClusterObjects):
             differs = stale(there, self.wanted.spec.database(d).storage)
             if there is None or not differs or d in self.kept:
                 continue
-            whole = rollout.will_be_whole if self.check_mode else rollout.is_whole
+            whole = rollout.is_predicted_complete if self.check_mode else rollout.is_complete
             what = f"{words_of_template(name, differs)}: pods and claims stay"
             if why := self._renew(d, there, what) if whole else "not all members take part":
                 self.warnings.append(kept_words(name, differs, why))
@@ -255,7 +255,7 @@ class ControlPlane(ClusterObjects):
             self.lease.acquire_or_renew("remove what is not declared any more")
             check_lease(self.lease)
             prune(self.cluster, manifests, live.index, check_mode=False, note=self.done.append)
-        absent = [words for rollout in self.databases.values() if (words := rollout.absentees())]
+        absent = [words for rollout in self.databases.values() if (words := rollout.describe_missing_members())]
         if not wanted.wait:
             self.warnings += absent
         self.warnings += [gap for d in DATABASES if (gap := schema_gap(d, self.databases[d].schemas))]

@@ -60,7 +60,7 @@ def run_of(
         allow_outage=wanted.allow_outage,
         allow_names=True,  # the names of pods are stable, and OVS resolves them itself
         expected_cid=wanted.cluster_ids.get(database),
-        words=PODS,
+        texts=PODS,
         witnesses=witnesses,
         new_cluster=wanted.new_cluster,
         accept_rollback=wanted.accept_rollback,

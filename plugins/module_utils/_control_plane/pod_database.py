@@ -69,13 +69,13 @@ class PodDatabase:
         self._committed: int | None = None
 
     def _connection(self) -> PodConnection:
-        return PodConnection(self.cluster, self.namespace, self.pod, f"/run/ovn/{self.layout.service}.sock")
+        return PodConnection(self.cluster, self.namespace, self.pod, f"/run/ovn/{self.layout.stem}.sock")
 
     def _status(self) -> ClusterStatus:
         if self._known is not None:
             status, self._known = self._known, None
             return status
-        control = f"/run/ovn/{self.layout.service}.ctl"
+        control = f"/run/ovn/{self.layout.stem}.ctl"
         return parse_cluster_status(
             self._connection().run("ovs-appctl", "-T", "5", "-t", control, "cluster/status", self.layout.name)
         )
@@ -108,7 +108,7 @@ class PodDatabase:
 
     def change_timer(self, milliseconds: int) -> None:
         self.lease.acquire_or_renew(f"set the election timer of the {self.layout.title} database")
-        control = f"/run/ovn/{self.layout.service}.ctl"
+        control = f"/run/ovn/{self.layout.stem}.ctl"
         self._connection().run(
             *(
                 "ovs-appctl",

@@ -13,8 +13,8 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._api.database_spec import Storage
 from .._api.names import Object
-from .._api.spec import Storage
 from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity

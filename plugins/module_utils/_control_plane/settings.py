@@ -74,7 +74,7 @@ def converge_settings(
             status,
             rollout.context.lease,
         )
-        settings = wanted_settings(wanted, database, rollout.seen.values())
+        settings = wanted_settings(wanted, database, rollout.observations.values())
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []

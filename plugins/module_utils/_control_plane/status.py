@@ -24,7 +24,6 @@ from .._raft_pods.backend import DatabaseRollout
 from .desired import DesiredCluster
 from .endpoints import Endpoints
 
-_NORTHD_SECONDS = 10.0
 _TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
 _ATTEMPTS, _PAUSE = 5, 0.2
 
@@ -53,7 +52,7 @@ def write_status(
         return None
     changed = [rollout for rollout in seen.databases.values() if rollout.changed]
     for rollout in changed:
-        rollout.look()
+        rollout.read_members()
     northd = _active_northd(cluster, wanted, resource, seen)
     for attempt in range(_ATTEMPTS):
         if attempt:
@@ -117,7 +116,7 @@ def _active_northd(cluster: Cluster, wanted: DesiredCluster, resource: Object, s
     patience = Deadline(_TAKE_OVER_SECONDS if wanted.wait else 0)
     while True:
         try:
-            answers = ask_northds(cluster, wanted.namespace, wanted.name, _NORTHD_SECONDS)
+            answers = ask_northds(cluster, wanted.namespace, wanted.name)
         except OvnError:
             return None
         active = [pod for pod, said in answers.items() if said["state"] == "active"]

@@ -16,7 +16,7 @@ from .._api.names import Object, northd_name, observer_name
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
-from .._kubernetes.pod_startup import PATIENCE, outlook
+from .._kubernetes.pod_startup import PATIENCE, assess_startup
 from .._kubernetes.pods import list_events
 from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
@@ -135,7 +135,7 @@ class _Hopes:
         owner = newest["metadata"]["name"]
         for pod in _pods(self.cluster, self.namespace, newest):
             if not is_terminating(pod):
-                seen = outlook(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
+                seen = assess_startup(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
                 if seen.unrecoverable:
                     return seen.words
         return ""

@@ -14,9 +14,10 @@ import os
 import re
 import typing as t
 
+from .._databases import TITLES
+
 FOLDER = "/usr/share/ovn"
 FILES = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
-TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 _VERSION = re.compile(r"^\d+(?:\.\d+)*$")
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import re
 import typing as t
 
+from .._databases import DATABASE_NAMES, STEMS, TITLES, Database
 from .._errors import InvalidInput
 from .._ovsdb.rows import Operation, encode_map, encode_optional, expect, expect_empty
 
@@ -27,26 +28,27 @@ _TARGET = re.compile(
 class Layout:
     """Where one database keeps its settings."""
 
-    name: str
+    database: Database
     global_table: str
-    columns: tuple[
-        str, ...
-    ]  # of Connection; never `status` and `is_connected`: every member writes them into the same row
-    service: str  # how the distribution names its sockets
-    title: str
+    # Of Connection; never `status` and `is_connected`: every member writes them into the same row.
+    columns: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return DATABASE_NAMES[self.database]
+
+    @property
+    def stem(self) -> str:
+        return STEMS[self.database]
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.database]
 
 
 LAYOUTS = {
-    "northbound": Layout(
-        "OVN_Northbound", "NB_Global", ("target", "inactivity_probe", "max_backoff"), "ovnnb_db", "Northbound"
-    ),
-    "southbound": Layout(
-        "OVN_Southbound",
-        "SB_Global",
-        ("target", "role", "read_only", "inactivity_probe", "max_backoff"),
-        "ovnsb_db",
-        "Southbound",
-    ),
+    "northbound": Layout("northbound", "NB_Global", ("target", "inactivity_probe", "max_backoff")),
+    "southbound": Layout("southbound", "SB_Global", ("target", "role", "read_only", "inactivity_probe", "max_backoff")),
 }
 
 _DEFAULTS = {"role": "", "read_only": False, "inactivity_probe": None, "max_backoff": None}

@@ -15,6 +15,7 @@ import typing as t
 
 from .._chassis.heartbeats import RollCall, describe_chassis, late_names
 from .._chassis.southbound_rows import DETAILS, chassis_rows, last_heartbeat, private_rows
+from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
@@ -32,8 +33,12 @@ class Heartbeat:
         self, northbound: t.Sequence[Endpoint], southbound: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
     ) -> None:
         self.deadline = deadline
-        self.nb = Session(northbound, "OVN_Northbound", _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False)
-        self.sb = Session(southbound, "OVN_Southbound", _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False)
+        self.nb = Session(
+            northbound, DATABASE_NAMES["northbound"], _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
+        )
+        self.sb = Session(
+            southbound, DATABASE_NAMES["southbound"], _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False
+        )
         self.warnings: list[str] = []
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
         northbound=[str(endpoint) for endpoint in parse_endpoints(params["northbound"] or [])],
         asked=southbound if tls.complete or "ssl" not in schemes else [],
         tls=tls,
-        tls_secret=(params["tls_secret"] or spec.tls.secret) if spec.tls.enabled else None,
+        tls_secret=(params["tls_secret"] or spec.tls_secret) if spec.tls.enabled else None,
         api_server=params["api_server"] or server,
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
@@ -77,7 +77,7 @@ def _trouble(node: Node, pod: Object | None, daemon_set: str) -> str:
         return f"no pod of DaemonSet {daemon_set} is there{taints}"
     if is_ready(pod):
         return ""
-    found = container_troubles(pod)
+    found = diagnose_containers(pod)
     if found:
         return "; ".join(found)
     waiting = [c["name"] for c in (pod.get("status") or {}).get("containerStatuses") or [] if not c.get("ready")]
@@ -93,7 +93,7 @@ def explain(troubles: t.Mapping[str, str], pods: t.Iterable[Object], events: t.S
     agents = agent_words(events, names)
     kubernetes: list[str] = []
     for daemon_set in COMPONENTS.values():
-        kubernetes += event_troubles(events, daemon_set, names)
+        kubernetes += diagnose_events(events, daemon_set, names)
     parts = [*words, *[f"the agent says: {text}" for text in agents[:_MOST]]]
     if kubernetes:
         parts.append(f"Kubernetes says: {'; '.join(list(dict.fromkeys(kubernetes))[:_MOST])}")

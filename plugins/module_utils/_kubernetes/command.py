@@ -14,6 +14,9 @@ from urllib.parse import quote, urlencode
 
 from .._errors import Refused, Unreachable
 
+# A command in a pod gets so long at least: a busy node takes seconds to begin it.
+COMMAND_SECONDS = 10.0
+
 
 class ExecResult(t.NamedTuple):
     """A command that ended."""

@@ -39,7 +39,7 @@ def ends_at_once(container: Object) -> bool:
     return container.get("restartCount", 0) >= _CRASHES and lived < _SHORT_RUN
 
 
-def container_troubles(pod: Object) -> list[str]:
+def diagnose_containers(pod: Object) -> list[str]:
     """What keeps the containers of one pod from running."""
     name, found = pod["metadata"]["name"], []
     condition = unscheduled(pod)
@@ -53,7 +53,7 @@ def container_troubles(pod: Object) -> list[str]:
     return found
 
 
-def event_troubles(events: t.Iterable[Object], owner: str, names: t.Collection[str]) -> list[str]:
+def diagnose_events(events: t.Iterable[Object], owner: str, names: t.Collection[str]) -> list[str]:
     """The last warning about each object that concerns `owner`: itself, its pods and their claims."""
     newest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for event in events:

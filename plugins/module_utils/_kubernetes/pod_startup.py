@@ -15,7 +15,7 @@ import math
 import typing as t
 
 from .moment import seconds
-from .pod_diagnosis import container_troubles, containers, ends_at_once, event_troubles, unscheduled
+from .pod_diagnosis import containers, diagnose_containers, diagnose_events, ends_at_once, unscheduled
 
 # Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
@@ -53,7 +53,7 @@ class PodStartup(t.NamedTuple):
     unrecoverable: bool
 
 
-def outlook(
+def assess_startup(
     name: str,
     owner: str,
     pod: Object | None,
@@ -75,9 +75,9 @@ def outlook(
             if event.get("reason") == "FailedCreate" and name in event.get("message", "") and _is_new(event, since)
         ]
         answered = since is not None and now - since >= _ANSWER
-        return PodStartup("; ".join(event_troubles(refused, owner, [name])[:1]), bool(refused) and answered)
+        return PodStartup("; ".join(diagnose_events(refused, owner, [name])[:1]), bool(refused) and answered)
     events = [event for event in events if not _of_another(event, pod)]
-    words = "; ".join(text.rstrip(".") for text in [*container_troubles(pod), *event_troubles(events, name, [name])])
+    words = "; ".join(text.rstrip(".") for text in [*diagnose_containers(pod), *diagnose_events(events, name, [name])])
     gone = pod["metadata"].get("deletionTimestamp")
     if gone:  # the moment by which it should have ended
         late = now - seconds(gone) > PATIENCE

@@ -31,7 +31,7 @@ class Waited:
         self.cluster, self.namespace, self.owner, self.now = cluster, namespace, owner, now
         self._seen: dict[str, tuple[str, float]] = {}  # uid, empty if it is missing, and since when
         self._asked: dict[str, float] = {}
-        self._looked: dict[str, float] = {}
+        self._checked: dict[str, float] = {}
 
     def forget(self, members: t.Iterable[str]) -> None:
         """Nobody has to wait for them now."""
@@ -45,8 +45,8 @@ class Waited:
         late = []
         for member in members:
             uid = pods[member]["metadata"]["uid"] if member in pods else ""
-            pause = now - self._looked.get(member, now)
-            self._looked[member] = now
+            pause = now - self._checked.get(member, now)
+            self._checked[member] = now
             if member not in self._seen or self._seen[member][0] != uid or pause > _PAUSE:
                 self.forget([member])
                 self._seen[member] = uid, now

@@ -34,7 +34,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_WITNESS_FILE      how new the file is, kept on another disk, default OVN_RECORD_DIR.witness (below)
 #   OVN_WITNESS_SECONDS   between looks at the running server for it, default 10
 #   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}
-#   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision
+#   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision, incomplete
 #   OVN_LOCAL_ADDRESS     raft address of this member, e.g. ssl:192.0.2.11:6643
 #   OVN_CLIENT_ENDPOINTS  client endpoints of the other members, comma list; any answer forbids a creation
 #   OVN_LOG_FILE          log of ovsdb-server
@@ -285,7 +285,7 @@ vetoed_by_peer() {
     [ -n "${OVN_CLIENT_ENDPOINTS-}" ] || [ -z "$others" ] || {
         veto_reason="OVN_CLIENT_ENDPOINTS names no other member, so none can object to the creation. Set it." && return 0; }
     query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[[\"name\",\"==\",\"$name\"]],\"columns\":[\"cid\"]}]"
-    : >"$OVN_STATE_DIR/answers"
+    printf '' >"$OVN_STATE_DIR/answers"
     for endpoint in $(printf '%s' "${OVN_CLIENT_ENDPOINTS-}" | tr , ' '); do
         { reply=$(client query "$endpoint" "$query" 2>/dev/null) && echo "$endpoint $reply" >>"$OVN_STATE_DIR/answers"; } &
     done
@@ -328,11 +328,13 @@ serve() {
     log_size=$(log_length)
     begin_witness
     asked='' console=''
+    rm -f "$OVN_STATE_DIR/incomplete" "$OVN_STATE_DIR/unwritten"
     if [ "${OVN_CONSOLE-}" = 1 ]; then
         # Standard error carries the log, and what learn_from_failure looks for stays in a file as well. No log line is kept twice.
         rm -f "$OVN_STATE_DIR/console"
         mkfifo "$OVN_STATE_DIR/console" || fail "$who: cannot create the pipe $OVN_STATE_DIR/console."
-        sed -u -e "/^ovsdb-server: /w $OVN_STATE_DIR/stderr" -e "/|failed to open database '/w $OVN_STATE_DIR/stderr" <"$OVN_STATE_DIR/console" &
+        sed -u -e "/^ovsdb-server: /w $OVN_STATE_DIR/stderr" -e "/|failed to open database '/w $OVN_STATE_DIR/stderr" \
+            -e "/No space left on device/w $OVN_STATE_DIR/unwritten" <"$OVN_STATE_DIR/console" &
         console=$!
         ovsdb-server "$@" "$file" 2>"$OVN_STATE_DIR/console" &
     else
@@ -376,7 +378,8 @@ learn_from_failure() {
 
 # Beside the server, as long as it runs. The first samples come soon, for a server can end before the next one is due.
 attend() {
-    was_full='' log_seen=$log_size
+    was_full='' failures=${OVN_LOG_FILE-} failures_seen=$log_size
+    [ "${OVN_CONSOLE-}" != 1 ] || { failures=$OVN_STATE_DIR/unwritten && failures_seen=0; }
     apply_settings
     sample
     sleep 1 >/dev/null 2>&1
@@ -395,24 +398,27 @@ complete_file() {
     if write_failed || [ "$free" -lt 65536 ]; then
         [ -n "$was_full" ] || say "$who: the disk of $file is full. Free space on it before this server is stopped: its file is completed then."
         was_full=yes
+        # What a run asks before it stops this server. Not `:`, whose failed redirection would end this shell (POSIX 2.8.1).
+        printf '' >"$OVN_STATE_DIR/incomplete" || :
     fi
     [ -n "$was_full" ] && [ "$free" -gt $((size + 65536)) ] || return 0
-    if said=$(ovs-appctl -T 600 -t "$ctl" ovsdb-server/compact "$name" 2>&1); then said=''; fi
-    case $said in
+    if answer=$(ovs-appctl -T 600 -t "$ctl" ovsdb-server/compact "$name" 2>&1); then answer=''; fi
+    case $answer in
     '' | *'not storing a duplicate snapshot'*)
         was_full=''
+        rm -f "$OVN_STATE_DIR/incomplete"
         say "$who: the disk of $file has room again, and the file is complete." ;;
     *) was_full=later ;; # a server that has stopped after a failed write says no each time
     esac
 }
 # Whether the server's log has told so since the last look: a large transaction fails on a disk where small ones still fit.
 write_failed() {
-    [ -f "${OVN_LOG_FILE-}" ] || return 1
-    log_now=$(log_length)
-    [ "$log_now" -ge "$log_seen" ] || log_seen=0
-    from=$((log_seen + 1))
-    log_seen=$log_now
-    tail -c "+$from" "$OVN_LOG_FILE" | grep -q 'No space left on device'
+    [ -f "$failures" ] || return 1
+    failures_now=$(wc -c <"$failures")
+    [ "$failures_now" -ge "$failures_seen" ] || failures_seen=0
+    from=$((failures_seen + 1))
+    failures_seen=$failures_now
+    tail -c "+$from" "$failures" | grep -q 'No space left on device'
 }
 
 # These live in the process only, so each start sets them again.

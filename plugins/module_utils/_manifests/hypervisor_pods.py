@@ -14,9 +14,12 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .pods import TLS, TLS_FILES
 
 if t.TYPE_CHECKING:
-    from .._api.spec import ClusterSpec, Controller, Image
+    from .._api.hypervisor_spec import Controller
+    from .._api.pod_fields import Image
+    from .._api.spec import ClusterSpec
 
 SETTINGS = "ovn-chassis"
 # Not NAME-scripts, which a control plane in the same namespace has.
@@ -29,18 +32,7 @@ AGENT = "agent"
 NODE_DATABASES = "/var/lib/c5c3-ovn/openvswitch"
 NODE_SOCKETS = "/run/c5c3-ovn/openvswitch"
 # In the containers
-_OVS_RUN, _OVN_RUN, _DATABASES, _TLS, _TUN = (
-    "/run/openvswitch",
-    "/run/ovn",
-    "/var/lib/openvswitch",
-    "/tls",
-    "/dev/net/tun",
-)
-_TLS_FILES = {
-    "OVN_PRIVATE_KEY": f"{_TLS}/tls.key",
-    "OVN_CERTIFICATE": f"{_TLS}/tls.crt",
-    "OVN_CA_CERTIFICATE": f"{_TLS}/ca.crt",
-}
+_OVS_RUN, _OVN_RUN, _DATABASES, _TUN = ("/run/openvswitch", "/run/ovn", "/var/lib/openvswitch", "/dev/net/tun")
 # What keeps the agent from its work becomes the event of the probe.
 _AGENT_READY = f"test -e {_OVN_RUN}/agent.ready || {{ cat {_OVN_RUN}/agent.trouble; exit 1; }}"
 # Devices, routes and addresses, raw sockets on network devices, events of the kernel's datapath. Its module is loaded by the kernel itself.
@@ -88,7 +80,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    tls = _TLS_FILES if tls_secret else {}
+    tls = TLS_FILES.as_environment() if tls_secret else {}
     environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **tls}
     mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
     volumes: list[Object] = [
@@ -98,7 +90,7 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         _config_map("settings", SETTINGS),
     ]
     if tls_secret:
-        mounts.append(_mount("tls", _TLS, read_only=True))
+        mounts.append(_mount("tls", TLS, read_only=True))
         volumes.append({"name": "tls", "secret": {"secretName": tls_secret, "defaultMode": 0o400}})
     controller = _daemon(
         "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()

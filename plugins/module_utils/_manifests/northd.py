@@ -9,11 +9,12 @@ northd: one of its pods is active, the others take over within milliseconds. Bes
 from __future__ import annotations
 
 from .._api.names import Object, labels, northd_name, scripts_name, selector
-from .._api.spec import Resources
+from .._api.pod_fields import Resources
+from .._northd.command_line import NorthdSettings, control_socket, northd_command
 from . import pods
 from .context import ManifestContext
 
-_CONTROL = f"{pods.RUN}/ovn-northd.ctl"
+_CONTROL = control_socket(pods.RUN)
 _ASK = f"ovn-appctl -T 5 -t {_CONTROL}"
 
 
@@ -24,7 +25,7 @@ def northd_deployment(context: ManifestContext) -> Object:
         pods.empty("tmp", pods.TEMPORARY),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
         pods.api_access(),
-        *pods.certificates(context.spec.tls),
+        *pods.certificates(context.spec),
     ]
     return context.manifest(
         "apps/v1",
@@ -42,7 +43,7 @@ def northd_deployment(context: ManifestContext) -> Object:
                     "serviceAccountName": northd_name(context.name),
                     "automountServiceAccountToken": False,  # northd itself has no business with the API
                     "enableServiceLinks": False,
-                    **pods.priority(context.spec.priority_class),
+                    **pods.priority(context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
                     "terminationGracePeriodSeconds": 15,
                     "affinity": pods.apart(mine, required=False),
@@ -60,22 +61,14 @@ def northd_deployment(context: ManifestContext) -> Object:
 
 def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
     spec = context.spec.northd
-    command = [
-        "ovn-northd",
-        "--no-chdir",
-        "-vconsole:info",
-        "-vsyslog:off",
-        "-vfile:off",
-        f"--pidfile={pods.RUN}/ovn-northd.pid",
-        f"--unixctl={_CONTROL}",
-        f"--ovnnb-db={','.join(context.endpoints('northbound'))}",
-        f"--ovnsb-db={','.join(context.endpoints('southbound'))}",
-    ]
-    if spec.threads > 1:
-        command.append(f"--n-threads={spec.threads}")
-    if context.spec.tls.enabled:
-        files = pods.CERTIFICATES
-        command += ["-p", files["OVN_PRIVATE_KEY"], "-c", files["OVN_CERTIFICATE"], "-C", files["OVN_CA_CERTIFICATE"]]
+    settings = NorthdSettings(
+        program="ovn-northd",
+        run_directory=pods.RUN,
+        northbound=context.endpoints("northbound"),
+        southbound=context.endpoints("southbound"),
+        threads=spec.threads,
+        tls=pods.tls_files(context.spec.tls.enabled),
+    )
     # Any state will do, as long as it answers. A big recomputation takes its time, so patience: the databases themselves drop one that hangs.
     alive = ["sh", "-c", f"{_ASK} status"]
     # Exactly: "not connected" contains "connected", too. What it says becomes the event of the probe.
@@ -87,7 +80,7 @@ def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
     return pods.container(
         "northd",
         context.spec.ovn_image,
-        command,
+        northd_command(settings),
         spec.resources,
         volumeMounts=mounts,
         startupProbe=pods.probe(alive, period=2, failures=150, timeout=10),

@@ -9,7 +9,7 @@ The observer: keeps the status of the OVNCluster and the labels of leaders true 
 from __future__ import annotations
 
 from .._api.names import Object, labels, observer_name, scripts_name, selector
-from .._api.spec import Resources
+from .._api.pod_fields import Resources
 from . import pods
 from .context import ManifestContext
 
@@ -31,7 +31,7 @@ def observer_deployment(context: ManifestContext) -> Object:
         pods.empty("run", pods.RUN),
         pods.empty("tmp", pods.TEMPORARY),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
-        *pods.certificates(context.spec.tls),
+        *pods.certificates(context.spec),
     ]
     return context.manifest(
         "apps/v1",
@@ -48,7 +48,7 @@ def observer_deployment(context: ManifestContext) -> Object:
                     "serviceAccountName": name,
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
-                    **pods.priority(context.spec.priority_class),
+                    **pods.priority(context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
                     "tolerations": _TOLERATIONS,
                     "terminationGracePeriodSeconds": 10,
@@ -67,7 +67,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "OVN_NAMESPACE": context.namespace,
         "OVN_NORTHBOUND": ",".join(context.endpoints("northbound")),
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
-        **(pods.CERTIFICATES if context.spec.tls.enabled else {}),
+        **pods.tls_files(context.spec.tls.enabled).as_environment(),
     }
     return pods.container(
         "observer",

@@ -11,15 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import USER, Object
-from .._api.spec import Image, Resources, Tls
+from .._api.pod_fields import Image, Resources
+from .._api.spec import ClusterSpec
+from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
 LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"
-CERTIFICATES = {
-    "OVN_PRIVATE_KEY": f"{TLS}/tls.key",
-    "OVN_CERTIFICATE": f"{TLS}/tls.crt",
-    "OVN_CA_CERTIFICATE": f"{TLS}/ca.crt",
-}
+# The keys of a Secret as cert-manager writes it, mounted as a whole.
+TLS_FILES = TlsFiles(f"{TLS}/tls.key", f"{TLS}/tls.crt", f"{TLS}/ca.crt")
 
 
 def pod_security() -> Object:
@@ -105,12 +104,17 @@ def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tu
     )
 
 
-def certificates(tls: Tls) -> list[tuple[Object, Object]]:
+def certificates(spec: ClusterSpec) -> list[tuple[Object, Object]]:
     """The whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
-    if not tls.enabled:
+    if not spec.tls.enabled:
         return []
-    volume = {"name": "tls", "secret": {"secretName": tls.secret, "defaultMode": 0o440}}
+    volume = {"name": "tls", "secret": {"secretName": spec.tls_secret, "defaultMode": 0o440}}
     return [(volume, {"name": "tls", "mountPath": TLS, "readOnly": True})]
+
+
+def tls_files(enabled: bool) -> TlsFiles:
+    """Return where the daemons find what `certificates` mounts."""
+    return TLS_FILES if enabled else NO_TLS
 
 
 def api_access() -> tuple[Object, Object]:

@@ -59,7 +59,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
 
 def _in_front(context: ManifestContext, database: Database) -> Object:
     """For clients in this Kubernetes cluster that are configured with one name. It leads to members that are ready."""
-    service = context.spec.neutron_integration.database(database)
+    service = context.spec.neutron_integration.service(database)
     return context.manifest(
         "v1",
         "Service",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
 from .._databases import PORTS, STEMS, Database
+from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._stop_budget import STOP_SECONDS
 from . import pods
 from .context import ManifestContext
@@ -33,13 +34,13 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
             "record", record_name(context.name, database), witness_name(context.name, database), _RECORD
         ),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
-        *pods.certificates(context.spec.tls),
+        *pods.certificates(context.spec),
     ]
     pod: Object = {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        **pods.priority(context.spec.priority_class),
+        **pods.priority(context.spec.priority_class_name),
         "securityContext": pods.pod_security(),
         "terminationGracePeriodSeconds": STOP_SECONDS,
         "affinity": pods.apart(mine, required=True),
@@ -92,29 +93,29 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
     name = database_name(context.name, database)
     launcher = f"{pods.SCRIPTS}/{pods.LAUNCHER}"
     scheme = "ssl" if context.spec.tls.enabled else "tcp"
-    settings = {
-        "OVN_DATABASE": database,
-        "OVN_LOCAL_ADDRESS": f"{scheme}:$(OVN_MEMBER).{name}.{context.namespace}.svc.{context.cluster_domain}:{ports.raft}",
-        "OVN_RECORD_DIR": _RECORD,
-        "OVN_DB_FILE": f"{_DATA}/{STEMS[database]}.db",
-        "OVN_RUN_DIR": pods.RUN,
-        "OVN_STATE_DIR": f"{pods.RUN}/launcher",
-        # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
-        "OVN_WITNESS_FILE": f"{pods.RUN}/witness-{database}",
+    settings = LauncherSettings(
+        database=database,
+        member="",  # a field of the pod, below
+        local_address=f"{scheme}:$(OVN_MEMBER).{name}.{context.namespace}.svc.{context.cluster_domain}:{ports.raft}",
+        record_directory=_RECORD,
+        database_file=f"{_DATA}/{STEMS[database]}.db",
+        run_directory=pods.RUN,
+        state_directory=f"{pods.RUN}/launcher",
         # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
-        "OVN_CLIENT_ENDPOINTS": ",".join(context.first_endpoints(database, MOST_MEMBERS)),
-        "OVN_WAIT": "1",
+        client_endpoints=context.first_endpoints(database, MOST_MEMBERS),
+        # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
+        witness_file=f"{pods.RUN}/witness-{database}",
         # The log goes where the node rotates it; a file in the pod would grow for ever.
-        "OVN_CONSOLE": "1",
-        **(pods.CERTIFICATES if context.spec.tls.enabled else {}),
-    }
+        console=True,
+        tls=pods.tls_files(context.spec.tls.enabled),
+    )
     alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
     return pods.container(
         "database",
         context.spec.ovn_image,
         ["sh", launcher, "run"],
         spec.resources,
-        env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(settings)],
+        env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(launcher_environment(settings))],
         ports=[
             {"name": "client", "containerPort": ports.client, "protocol": "TCP"},
             {"name": "raft", "containerPort": ports.raft, "protocol": "TCP"},

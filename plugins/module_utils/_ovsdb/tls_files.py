@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+_VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # in the order of the fields
+
 
 class TlsFiles(t.NamedTuple):
     """PEM files on the machine where the module runs. OVSDB always authenticates both sides."""
@@ -18,6 +20,18 @@ class TlsFiles(t.NamedTuple):
     certificate: str | None = None
     ca_certificate: str | None = None
 
+    @classmethod
+    def of_environment(cls, environment: t.Mapping[str, str]) -> TlsFiles:
+        """As launchers and agents get them; what is empty is not given."""
+        return cls(*(environment.get(variable) or None for variable in _VARIABLES))
+
+    def as_environment(self) -> dict[str, str]:
+        """What `of_environment` reads."""
+        return {variable: path for variable, path in zip(_VARIABLES, self) if path}
+
     @property
     def complete(self) -> bool:
         return bool(self.private_key and self.certificate and self.ca_certificate)
+
+
+NO_TLS = TlsFiles()

@@ -58,7 +58,7 @@ class Answer:
         return parse_cluster_status(self.cluster_status) if self.cluster_status is not None else None
 
     @property
-    def spoke(self) -> bool:
+    def is_responding(self) -> bool:
         """Whether the member told anything about the database itself."""
         return self.cluster_status is not None or self.server is not None
 
@@ -116,7 +116,7 @@ class Answer:
         return answer
 
 
-def silent(member: str, database: str, code: str, message: str) -> Answer:
+def failed_answer(member: str, database: str, code: str, message: str) -> Answer:
     """A member that said nothing."""
     return Answer(member, database, problems=(Problem(code, message),))
 
@@ -131,7 +131,7 @@ def merge(answers: t.Iterable[Answer]) -> list[Answer]:
     for answer in sorted(answers, key=lambda answer: answer.server_id is None):
         for position, other in enumerate(merged):
             if _same_member(other, answer):
-                merged[position] = _together(other, answer)
+                merged[position] = _merge_two(other, answer)
                 break
         else:
             merged.append(answer)
@@ -157,7 +157,7 @@ def _raft_host(answer: Answer) -> str | None:
     return host_of(answer.status.address) if answer.status is not None else None
 
 
-def _together(one: Answer, two: Answer) -> Answer:
+def _merge_two(one: Answer, two: Answer) -> Answer:
     """`one` completed by `two`."""
     days = [days for days in (one.certificate_days, two.certificate_days) if days is not None]
     return dataclasses.replace(

@@ -35,7 +35,7 @@ _CODES: tuple[tuple[type[OvnError], str], ...] = (
 _SAMPLE_PAUSE = 0.1
 
 
-class Asked(t.NamedTuple):
+class AskResult(t.NamedTuple):
     """One round of answers. `members` and `cluster_id` are what the state record says; None where none was read."""
 
     answers: list[Answer]
@@ -61,10 +61,10 @@ def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: 
         except Refused as e:
             # A server that never had a clustered database does not even know the command.
             if "unknown cluster" in str(e) or "not a valid command" in str(e):
-                words = (
+                message = (
                     f"{control_socket} knows no cluster {database}: the server left it, or it serves another database."
                 )
-                return {"problems": (Problem("no_database", words),), "version": str(connection.call("version", []))}
+                return {"problems": (Problem("no_database", message),), "version": str(connection.call("version", []))}
             raise
         status = parse_cluster_status(text)
         found: dict[str, t.Any] = {"cluster_status": text, "version": str(connection.call("version", []))}
@@ -97,8 +97,8 @@ def answer_of_server(endpoint: Endpoint | str, database: str, rows: t.Mapping[st
     row: ServerRow | None = rows.get(database)
     if row is None:
         hosted = ", ".join(sorted(rows)) or "no database"
-        words = f"{endpoint} serves {hosted}, not {database}. Is it the right port, and does the server still belong to its cluster?"
-        return {**found, "problems": (Problem("no_database", words),)}
+        message = f"{endpoint} serves {hosted}, not {database}. Is it the right port, and does the server still belong to its cluster?"
+        return {**found, "problems": (Problem("no_database", message),)}
     found["server"] = ServerView(
         model=row.model,
         connected=row.connected,

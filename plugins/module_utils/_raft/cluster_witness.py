@@ -54,19 +54,19 @@ def parse_cluster_witness(text: str) -> ClusterWitness:
     cluster_id = None
     members: dict[str, MemberWitness] = {}
     for line in text.splitlines():
-        kind, *words = line.split() or [""]
-        if kind == "cluster" and words and _UUID.fullmatch(words[0]):
-            cluster_id = words[0]
-        if not words or not _UUID.fullmatch(words[0]) or not all(_NUMBER.fullmatch(word) for word in words[1:2]):
+        kind, *fields = line.split() or [""]
+        if kind == "cluster" and fields and _UUID.fullmatch(fields[0]):
+            cluster_id = fields[0]
+        if not fields or not _UUID.fullmatch(fields[0]) or not all(_NUMBER.fullmatch(field) for field in fields[1:2]):
             continue
-        if kind == "server" and len(words) > 1:
-            disk = words[2] if len(words) > 2 and _DISK.fullmatch(words[2]) else ""
-            seen = MemberWitness(int(words[1]), disk)
-        elif kind == "committed" and len(words) > 2 and _NUMBER.fullmatch(words[2]):
-            seen = MemberWitness(int(words[2]), "", Entry(int(words[1]), int(words[2])))
+        if kind == "server" and len(fields) > 1:
+            disk = fields[2] if len(fields) > 2 and _DISK.fullmatch(fields[2]) else ""
+            observed = MemberWitness(int(fields[1]), disk)
+        elif kind == "committed" and len(fields) > 2 and _NUMBER.fullmatch(fields[2]):
+            observed = MemberWitness(int(fields[2]), "", Entry(int(fields[1]), int(fields[2])))
         else:
             continue
-        members[words[0]] = _merged(members.get(words[0]), seen)
+        members[fields[0]] = _merged(members.get(fields[0]), observed)
     return ClusterWitness(cluster_id, members)
 
 
@@ -80,14 +80,14 @@ def render_cluster_witness(witness: ClusterWitness) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def merge_cluster_witness(known: ClusterWitness, seen: ClusterWitness) -> ClusterWitness:
+def merge_cluster_witness(known: ClusterWitness, observed: ClusterWitness) -> ClusterWitness:
     """Return what both know together. Nothing is ever lowered, and what was seen of another cluster than the known one does not count."""
-    if known.cluster_id is not None and known.cluster_id != seen.cluster_id:
+    if known.cluster_id is not None and known.cluster_id != observed.cluster_id:
         return known
     members = dict(known.members)
-    for sid, member in seen.members.items():
+    for sid, member in observed.members.items():
         members[sid] = _merged(members.get(sid), member)
-    return ClusterWitness(seen.cluster_id, members)
+    return ClusterWitness(observed.cluster_id, members)
 
 
 def keep_members(witness: ClusterWitness, sids: t.Collection[str]) -> ClusterWitness:

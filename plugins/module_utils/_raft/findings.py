@@ -12,7 +12,7 @@ import typing as t
 
 from .view import View
 
-Word = t.Literal["healthy", "degraded", "no_quorum", "split", "diverged", "forming", "unreachable"]
+Health = t.Literal["healthy", "degraded", "no_quorum", "split", "diverged", "forming", "unreachable"]
 
 
 class Reason(t.NamedTuple):

@@ -41,7 +41,7 @@ class _Observed(t.Protocol):
     """What a backend saw of one member: its answer, and its copy of the state record."""
 
     @property
-    def said(self) -> Answer | None: ...
+    def reported_answer(self) -> Answer | None: ...
 
     @property
     def record(self) -> dict[str, t.Any] | None: ...
@@ -76,7 +76,7 @@ def gate_reason(name: str, observations: t.Sequence[_Observed], member: str | No
     recorded = {o.record["cid"] for o in observations if o.record and o.record.get("cid")}
     if len(recorded) > 1:
         return f"the copies of the state record name different clusters: {', '.join(sorted(recorded))}"
-    answers = [o.said for o in observations if o.said is not None]
+    answers = [o.reported_answer for o in observations if o.reported_answer is not None]
     return gate(name, [answers], member, next(iter(recorded), None)).reason
 
 
@@ -113,10 +113,10 @@ class _Gates:
         row = self.now.claims[0].server
         if row is None or not row.leader:
             raise _Closed(f"{self.now.claims[0].member} is not shown as leader in its _Server database")
-        for server in self.now.live_servers:
-            voice = self.now.voice(server)
-            seen = voice.status.leader_sid if voice and voice.status else None
-            if seen != status.sid:
+        for server in self.now.participating_servers:
+            answer = self.now.find_answer(server)
+            leader_sid = answer.status.leader_sid if answer and answer.status else None
+            if leader_sid != status.sid:
                 raise _Closed(f"{self.now.name(server)} does not follow {self.now.claims[0].member}")
         recent = [view.leader.status for view in self.views[-_COMMIT_SAMPLES:] if view.leader and view.leader.status]
         # Under writers there always is one that is on its way: then it counts that the commit index goes on.
@@ -162,7 +162,7 @@ class _Gates:
         self.one_leader()
         self.quiet()
         size = len(self.now.listed)
-        others = [other for other in self.now.live_servers if other is not server]
+        others = [other for other in self.now.participating_servers if other is not server]
         if len(others) < majority(size):
             raise _Closed(
                 f"without {self.now.name(server)} only {len(others)} of {size} members are left, {majority(size)} are needed"
@@ -185,10 +185,10 @@ class _Gates:
 
     def _linked(self, one: ListedServer, two: ListedServer) -> bool:
         """Whether both ends say that they are connected, whoever opened the connection; `0000` is a peer that has not told its id."""
-        for here, there in ((one, two), (two, one)):
-            voice = self.now.voice(here)
-            links = voice.status.links if voice and voice.status else ()
-            if not any(link.connected and link.sid in (there.sid, "0000") for link in links):
+        for source, target in ((one, two), (two, one)):
+            answer = self.now.find_answer(source)
+            links = answer.status.links if answer and answer.status else ()
+            if not any(link.connected and link.sid in (target.sid, "0000") for link in links):
                 return False
         return True
 
@@ -196,7 +196,7 @@ class _Gates:
         self.one_leader()
         self.quiet()
         size = len(self.now.listed) - 1
-        others = [other for other in self.now.live_servers if other is not server]
+        others = [other for other in self.now.participating_servers if other is not server]
         if len(others) < majority(size):
             raise _Closed(
                 f"after the removal {len(others)} of {size} members would be live, {majority(size)} are needed"
@@ -205,7 +205,7 @@ class _Gates:
     def may_add(self) -> None:
         self.one_leader()
         self.quiet()
-        live = self.now.live_servers
+        live = self.now.participating_servers
         absent = [self.now.name(server) for server in self.now.listed if server not in live]
         if absent:
             raise _Closed(f"not live: {', '.join(absent)}")

@@ -22,19 +22,16 @@ from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
 from .observation import DISK_MISSING, Observation
+from .patience import FINDS_OTHERS_SECONDS, LOADING_SECONDS
 from .record_dir import read_record
 from .start_check import Space, find_start_problem, measure_space
-from .step_errors import check_unresponsive, lists, not_joined, settled, still_listed
+from .step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 from .witness import Witness, number_or_none, parse_witness
 
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
 
 _UNIXCTL_SECONDS = 5.0
-# Reading a large database takes minutes, and after a restart it begins from the start.
-_LOADING_SECONDS = 600.0
-# After its start a server connects to the others with a growing pause, and then there may be an election.
-_FINDS_OTHERS_SECONDS = 30.0
 # A launcher that waits looks at the record every second (OVN_POLL of the unit): longer than this, it does not wait for what was just written.
 _WAITING_SECONDS = 5.0
 
@@ -82,17 +79,17 @@ class HostMember:
     def observe(self) -> Observation:
         """Everything a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
         record = read_record(self.record, self.database)
-        seen = Observation(self.member, record=record.as_dict() if record else None)
+        observed = Observation(self.member, record=record.as_dict() if record else None)
         environment = self.environment()
         if not environment or not os.access(self.launcher, os.X_OK):
             file_class, reason = self._unexamined_file()
-            return dataclasses.replace(seen, installed=False, file_class=file_class, file_reason=reason)
+            return dataclasses.replace(observed, installed=False, file_class=file_class, file_reason=reason)
         self._refuse_other_place(environment)
         answer = self.ask(twice=True)
         status, server = answer.status, answer.server
         running = status is not None or server is not None
         pid = None if running else self._pid()
-        if pid is not None and self._age(pid) < _LOADING_SECONDS:
+        if pid is not None and self._age(pid) < LOADING_SECONDS:
             running = True  # it still reads its file: not connected yet, and not to be disturbed
         elif pid is not None:
             # A compaction of a large file takes as long. So it is not known what this member is, and nobody acts on it.
@@ -100,9 +97,9 @@ class HostMember:
                 f"the server of {self.unit} does not answer on {self._socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
                 "look at its log, wait, and restart the unit if it stays so"
             )
-            return dataclasses.replace(seen, running=True, file_class="unknown", file_reason=reason)
-        seen = dataclasses.replace(
-            seen,
+            return dataclasses.replace(observed, running=True, file_class="unknown", file_reason=reason)
+        observed = dataclasses.replace(
+            observed,
             running=running,
             connected=bool(server and server.connected),
             leader=bool(server and server.leader),
@@ -112,13 +109,16 @@ class HostMember:
             restart_reason=self._restart_reason(environment) if running else "",
             answer=answer.as_dict(),
         )
-        seen = self._with_file(seen, environment)
+        observed = self._with_file(observed, environment)
         if status is not None and status.log_next > 0:
-            seen = dataclasses.replace(seen, last_index=status.log_next - 1, last_term=None)
+            observed = dataclasses.replace(observed, last_index=status.log_next - 1, last_term=None)
         witness, space = self._witness(environment), measure_space(environment.get("OVN_DB_FILE", ""))
+        state = pathlib.Path(environment.get("OVN_STATE_DIR", ""))
+        # A server that has given up completes no file: only a restart helps it.
+        space = space._replace(incomplete=observed.connected and (state / "incomplete").exists())
         return dataclasses.replace(
-            seen,
-            witness_index=witness.index_of(seen.sid or seen.file_sid),
+            observed,
+            witness_index=witness.index_of(observed.sid or observed.file_sid),
             witnesses=witness.by_short_sid(),
             # A member that does not run is worth its start on a small disk, too.
             start_problem=find_start_problem(environment, space if running else Space(None, None)),
@@ -136,22 +136,22 @@ class HostMember:
                 "directory back into the inventory, or stop the unit, move the file there and run again. Nothing was changed."
             )
 
-    def _with_file(self, seen: Observation, environment: dict[str, str]) -> Observation:
+    def _with_file(self, observed: Observation, environment: dict[str, str]) -> Observation:
         """What lies under the name of the database. A member that takes part is the better witness: of its file only the presence counts."""
-        if seen.connected:
+        if observed.connected:
             file_class, reason = self._presence(environment.get("OVN_DB_FILE", "")), ""
             if file_class == "none":  # a disk that was unmounted under the server is no deleted file
                 file, _problem = self._examined_file(environment)
                 if file.get("class") == DISK_MISSING:
                     file_class, reason = DISK_MISSING, file["reason"]
             return dataclasses.replace(
-                seen, file_class=file_class, file_reason=reason, file_cid=seen.cid, file_sid=seen.sid
+                observed, file_class=file_class, file_reason=reason, file_cid=observed.cid, file_sid=observed.sid
             )
         file, problem = self._examined_file(environment)
         if problem:
-            return dataclasses.replace(seen, file_class="unknown", file_reason=problem)
+            return dataclasses.replace(observed, file_class="unknown", file_reason=problem)
         return dataclasses.replace(
-            seen,
+            observed,
             file_class=file["class"],
             file_cid=file["cid"] or None,
             file_sid=file["sid"] or None,
@@ -168,8 +168,8 @@ class HostMember:
             code, out, err = 1, "", str(e)
         file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
         if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
-            words = err.strip()[-300:] or "it said nothing"
-            reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {words}. Run the playbook again."
+            message = err.strip()[-300:] or "it said nothing"
+            reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {message}. Run the playbook again."
             return {}, reason
         return file, ""
 
@@ -229,7 +229,7 @@ class HostMember:
 
     def _has_just_started(self) -> bool:
         pid = self._pid()
-        return pid is not None and self._age(pid) < _FINDS_OTHERS_SECONDS
+        return pid is not None and self._age(pid) < FINDS_OTHERS_SECONDS
 
     def _restart_reason(self, environment: dict[str, str]) -> str:
         """Why the running process is not what a fresh start would give; empty if it is."""
@@ -249,8 +249,8 @@ class HostMember:
         now = self.observe().target()
         differs = sorted(key for key in expected if now.get(key) != expected[key])
         if differs:
-            words = ", ".join(f"{key} was {expected[key]} and is {now.get(key)}" for key in differs)
-            raise Changed(f"{self.database} on {self.member} has changed since the step was planned: {words}.")
+            message = ", ".join(f"{key} was {expected[key]} and is {now.get(key)}" for key in differs)
+            raise Changed(f"{self.database} on {self.member} has changed since the step was planned: {message}.")
 
     def start(self) -> None:
         """Start the unit. A launcher that waits in it has the settings of its own start: it begins again with those of today."""
@@ -267,10 +267,10 @@ class HostMember:
         """The launcher's own words, or where to look."""
         reason = pathlib.Path(self.environment().get("OVN_STATE_DIR", ""), "reason")
         try:
-            words = reason.read_text(encoding="utf-8").strip()
+            message = reason.read_text(encoding="utf-8").strip()
         except OSError:
-            words = ""
-        return words or f"See: journalctl -u {self.unit}"
+            message = ""
+        return message or f"See: journalctl -u {self.unit}"
 
     def _launcher_waits(self) -> bool:
         """Whether the launcher says that it does not start the server."""
@@ -297,7 +297,7 @@ class HostMember:
             elif patience.expired:
                 raise Refused(f"{self.unit} waits. {self._why_not_running()}")
             if deadline.expired:
-                raise not_joined(self.database, self.member, deadline, last)
+                raise not_joined_error(self.database, self.member, deadline, last)
             time.sleep(min(pause, deadline.left()))
             pause = min(pause * 1.5, 1.0)
 
@@ -311,16 +311,16 @@ class HostMember:
         appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
         while self._lists(self.ask(), server_id):
             if deadline.expired:
-                raise still_listed(self.database, server_id, deadline)
+                raise still_listed_error(self.database, server_id, deadline)
             time.sleep(0.1)
 
     def _lists(self, leader: Answer, server_id: str) -> bool:
-        return lists(self.database, leader, server_id, self._socket("ctl"))
+        return is_listed(self.database, leader, server_id, self._socket("ctl"))
 
     def wait_for_change(self, seconds: float) -> None:
         """Until this member says something else than now, at most `seconds`."""
-        deadline, before = Deadline(seconds), settled(self.ask())
-        while not deadline.expired and settled(self.ask()) == before:
+        deadline, before = Deadline(seconds), read_progress(self.ask())
+        while not deadline.expired and read_progress(self.ask()) == before:
             time.sleep(0.2)
 
 

@@ -136,7 +136,7 @@ def acquire(path: str, claim: Claim, wait_timeout: float, check_mode: bool = Fal
             return
         if deadline.expired and not (acting and deadline.elapsed < _ACT_SECONDS):
             raise Refused(_held_message(path, lock, acting, deadline), held_by=lock.as_dict())
-        if _caller_is_gone():
+        if _has_caller_ended():
             raise OvnError(f"The lock {path} was not acquired: the run that asked for it has ended.")
         time.sleep(min(_POLL_SECONDS, max(0.05, lock.seconds_left)) if not acting else 0.1)
 
@@ -170,7 +170,7 @@ def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> st
     )
 
 
-def _caller_is_gone() -> bool:
+def _has_caller_ended() -> bool:
     """Whether nobody reads the result any more: SSH and Ansible close the pipe when the run is killed, and the module goes on without notice."""
     poll = select.poll()
     poll.register(1, 0)

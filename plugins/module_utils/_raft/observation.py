@@ -69,7 +69,7 @@ class Observation:
         return cls(**{key: value for key, value in data.items() if key in known})
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
         return self.file_class in LOST
 
@@ -79,25 +79,29 @@ class Observation:
 
         Some time later it closes the database, and knows no cluster of that name any more.
         """
-        if not self.running or self.connected or self.said is None:
+        if not self.running or self.connected or self.reported_answer is None:
             return False
-        if self.said.status is not None:
-            return self.said.status.status == "failed"
+        if self.reported_answer.status is not None:
+            return self.reported_answer.status.status == "failed"
         return (
             self.file_class == "member"
-            and self.said.server is not None
-            and any(problem.code == "no_database" for problem in self.said.problems)
+            and self.reported_answer.server is not None
+            and any(problem.code == "no_database" for problem in self.reported_answer.problems)
         )
 
     @functools.cached_property
-    def said(self) -> Answer | None:
+    def reported_answer(self) -> Answer | None:
         """What the server answered, None if nobody was asked."""
         return Answer.from_dict(self.answer) if self.answer else None
 
     @property
     def term(self) -> int:
         """Return the Raft term that the server is in, 0 if it did not say."""
-        return self.said.status.term if self.said is not None and self.said.status is not None else 0
+        return (
+            self.reported_answer.status.term
+            if self.reported_answer is not None and self.reported_answer.status is not None
+            else 0
+        )
 
     @functools.cached_property
     def recorded(self) -> Record | None:
@@ -113,9 +117,9 @@ class Observation:
         return {**target, "file_class": "none" if self.file_class == DISK_MISSING else self.file_class}
 
 
-def newest_leader(seen: t.Iterable[Observation]) -> Observation | None:
+def newest_leader(observed: t.Iterable[Observation]) -> Observation | None:
     """Return the leader of the latest term that takes part, None without one.
 
     An isolated leader calls itself so for some time after the others have elected one of a later term.
     """
-    return max((o for o in seen if o.leader and o.connected), key=lambda o: o.term, default=None)
+    return max((o for o in observed if o.leader and o.connected), key=lambda o: o.term, default=None)

@@ -17,9 +17,9 @@ import typing as t
 
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
-from .maintenance import NO_SID, Maintenance
+from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
-from .record import Member, Permit, Record, latest
+from .record import NO_SID, Member, Permit, Record, latest
 from .record_checks import refuse_by_record, refuse_cluster
 from .step import (
     Gate,
@@ -28,14 +28,14 @@ from .step import (
     Run,
     Step,
     Unexamined,
-    changed_address,
-    cluster_ids,
+    changed_address_message,
+    find_cluster_ids,
+    find_unexamined,
     next_revision,
     refuse_missing_disks,
     refuse_unusable_files,
     split_message,
-    undeclared_member,
-    unexamined,
+    undeclared_member_message,
 )
 
 
@@ -67,18 +67,20 @@ def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
 
 def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History) -> Round:
     _check_declared(run)
-    seen = [observations[name] for name in run.declared if name in observations]
+    observed = [observations[name] for name in run.declared if name in observations]
     if run.accept_rollback:
-        seen = [dataclasses.replace(o, file_class="member") if o.file_class in OTHER_THAN_KNOWN else o for o in seen]
+        observed = [
+            dataclasses.replace(o, file_class="member") if o.file_class in OTHER_THAN_KNOWN else o for o in observed
+        ]
     if run.accept_lost_disk:
-        seen = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in seen]
-    record = latest({o.member: o.recorded for o in seen}, len(run.declared))
+        observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
+    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
     if record is None:
-        return _found(run, seen, gate, history)
+        return _found(run, observed, gate, history)
     if record.cid is None:
-        return _resume_bootstrap(run, record, seen, gate, history)
-    return Maintenance(run, record, seen, gate, history).round()
+        return _resume_bootstrap(run, record, observed, gate, history)
+    return Maintenance(run, record, observed, gate, history).round()
 
 
 def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) -> Round:
@@ -87,16 +89,16 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     What the run itself may put right does not count yet: tools that are missing, settings and certificates of the past.
     """
     _check_declared(run)
-    seen = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
-    refuse_by_record(run, latest({o.member: o.recorded for o in seen}, len(run.declared)))
-    if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in seen):
-        cids = cluster_ids(seen)
+    observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
+    refuse_by_record(run, latest({o.member: o.recorded for o in observed}, len(run.declared)))
+    if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
+        cids = find_cluster_ids(observed)
         if len(cids) > 1:
             raise Refused(split_message(run, cids))
-        refuse_unusable_files(run, seen)
+        refuse_unusable_files(run, observed)
         return Round()
-    looked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
-    decided = plan_round(looked, {o.member: o for o in seen}, lambda _name, _seen, _member: "")
+    checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
+    decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
     if decided.refusal is not None:
         raise decided.refusal
     return decided
@@ -106,7 +108,7 @@ def _check_declared(run: Run) -> None:
     count = len(run.declared)
     if count == 0 or count % 2 == 0:
         raise Refused(
-            f"{count} {run.words.places} are declared for {run.database}. "
+            f"{count} {run.texts.places} are declared for {run.database}. "
             "Use 1, 3 or 5: an even number tolerates no more failures than the odd number below it."
         )
     addresses: dict[str, str] = {}
@@ -132,47 +134,48 @@ def _check_literals(run: Run) -> None:
             ) from None
 
 
-def _found(run: Run, seen: list[Observation], gate: Gate, history: History) -> Round:
+def _found(run: Run, observed: list[Observation], gate: Gate, history: History) -> Round:
     """No copy of a record anywhere: create the cluster, or adopt one that is there."""
-    missing = unexamined(run, seen)
+    missing = find_unexamined(run, observed)
     if missing:
         raise Unexamined(
             f"No state record of {run.database} exists, and {', '.join(missing)} could not be examined. A cluster is created once, ever: "
-            f"all members have to be seen first. {run.words.reach} Nothing was created."
+            f"all members have to be seen first. {run.texts.reach} Nothing was created."
         )
-    cids = cluster_ids(seen)
+    cids = find_cluster_ids(observed)
     if len(cids) > 1:
         raise Refused(split_message(run, cids))
     if cids:
-        return _adopt(run, seen, next(iter(cids)), gate, history)
-    refuse_unusable_files(run, seen)
-    refuse_missing_disks(run, seen)
-    unknown = [o.member for o in seen if o.file_class == "unexamined"]
+        return _adopt(run, observed, next(iter(cids)), gate, history)
+    refuse_unusable_files(run, observed)
+    refuse_missing_disks(run, observed)
+    unknown = [o.member for o in observed if o.file_class == "unexamined"]
     if unknown:
         raise Refused(
             f"{run.database} has files on {', '.join(unknown)}, but no state record exists and nothing is installed there that could examine them. "
             "Check mode cannot tell what a run would do; a run installs the launcher first, and adopts or refuses then. Nothing was changed."
         )
-    occupied = [o.member for o in seen if o.installed and o.file_class != "none"]
+    occupied = [o.member for o in observed if o.installed and o.file_class != "none"]
     if occupied:
+        classes = ", ".join(o.file_class for o in observed)
         raise Refused(
-            f"{run.database} has database files on {', '.join(occupied)} ({', '.join(o.file_class for o in seen)}), but no cluster id can be read from them "
+            f"{run.database} has database files on {', '.join(occupied)} ({classes}), but no cluster id can be read from them "
             "and no state record exists. Nothing was created. Move the files away if they hold nothing, or restore the record."
         )
     if run.expected_cid:
         raise Refused(
             f"Cluster {run.expected_cid} of {run.database} is expected, but there is neither a database nor a "
-            f"state record on {run.words.any_place}. Restore them; nothing was created."
+            f"state record on {run.texts.any_place}. Restore them; nothing was created."
         )
     _check_literals(run)
     if not run.bootstrap:
-        raise Refused(f"{run.database} does not exist yet, and {run.words.bootstrap}")
+        raise Refused(f"{run.database} does not exist yet, and {run.texts.bootstrap}")
     _refuse_witnesses(run)
-    _refuse_start_problems(run, seen)
+    _refuse_start_problems(run, observed)
     first = next(iter(run.declared))
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time), formed=False)
-    return Round(record, _create(run, first, seen), founding=True)
+    return Round(record, _create(run, first, observed), founding=True)
 
 
 def _refuse_witnesses(run: Run) -> None:
@@ -186,25 +189,25 @@ def _refuse_witnesses(run: Run) -> None:
         raise Refused(
             f"{run.database} is not created, because there may be an older control plane: {'; '.join(w.rstrip('.') for w in run.witnesses)}. "
             f"Use the inventory that has its members, or restore their state records. If that control plane is gone for good, "
-            f"{run.words.new_cluster} creates a new, empty one. Nothing was created."
+            f"{run.texts.new_cluster} creates a new, empty one. Nothing was created."
         )
 
 
-def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: History) -> Round:
+def _adopt(run: Run, observed: list[Observation], cid: str, gate: Gate, history: History) -> Round:
     refuse_cluster(run, cid, "no state record was found, the members name")
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
-    leader = newest_leader(seen)
-    for o in seen:
+    leader = newest_leader(observed)
+    for o in observed:
         listed = (leader or o).listed
         sid = o.sid or o.file_sid
         address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None
         if address and address != run.declared[o.member]:
-            raise Refused(changed_address(run, o.member, address, run.declared[o.member]))
+            raise Refused(changed_address_message(run, o.member, address, run.declared[o.member]))
         if sid and (o.running or o.file_class in STARTABLE):
             record = record.with_member(o.member, state="confirmed", sid=sid)
-    known = {sid[:4] for o in seen for sid in (o.sid, o.file_sid) if sid}
-    for o in seen if leader is None else [leader]:
+    known = {sid[:4] for o in observed for sid in (o.sid, o.file_sid) if sid}
+    for o in observed if leader is None else [leader]:
         for short, address in sorted(o.listed.items()):
             # Recorded without it, the members that are declared would look like all there are.
             if short not in known and address not in run.declared.values():
@@ -213,23 +216,25 @@ def _adopt(run: Run, seen: list[Observation], cid: str, gate: Gate, history: His
                     if leader is not None
                     else " Nobody leads: start the members that have their files first, nobody can be removed before."
                 )
-                raise Refused(undeclared_member(run, f"member {short}, which {o.member} lists,", address) + unled)
+                raise Refused(
+                    undeclared_member_message(run, f"member {short}, which {o.member} lists,", address) + unled
+                )
     warning = f"{run.database}: no state record was found; the existing cluster {cid} was adopted."
-    adopted = Maintenance(run, record, seen, gate, history, changed=True).round()
+    adopted = Maintenance(run, record, observed, gate, history, changed=True).round()
     return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings), recorded=None)
 
 
-def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: Gate, history: History) -> Round:
+def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gate: Gate, history: History) -> Round:
     """A permit is out, the cluster id is not recorded: the first run is under way, or was cut off."""
     permit = record.permit
     if permit is None or permit.member not in run.declared:
         raise Refused(
-            f"The state record of {run.database} has neither a cluster id nor a usable permit. {run.words.remove_record}"
+            f"The state record of {run.database} has neither a cluster id nor a usable permit. {run.texts.remove_record}"
         )
-    cids = cluster_ids(seen)
+    cids = find_cluster_ids(observed)
     if len(cids) > 1:
         raise Refused(split_message(run, cids))
-    holder = next((o for o in seen if o.member == permit.member), None)
+    holder = next((o for o in observed if o.member == permit.member), None)
     if cids:
         cid, members = next(iter(cids.items()))
         refuse_cluster(run, cid, "the first run was cut off, the members name")
@@ -240,37 +245,37 @@ def _resume_bootstrap(run: Run, record: Record, seen: list[Observation], gate: G
         if holder is None:
             raise AssertionError("a member that answered was seen")
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
-        found = Maintenance(run, named.replace(cid=cid, permit=None), seen, gate, history, changed=True).round()
+        found = Maintenance(run, named.replace(cid=cid, permit=None), observed, gate, history, changed=True).round()
         return dataclasses.replace(found, recorded=record)
-    missing = unexamined(run, seen)
+    missing = find_unexamined(run, observed)
     if missing:
         raise Unexamined(
-            f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.words.reach}"
+            f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.texts.reach}"
         )
     # Nobody has joined under an address of the run before, so without a file that address says nothing.
-    refuse_unusable_files(run, [o for o in seen if o.file_class != "foreign-address" or o.running or o.file_sid])
-    refuse_missing_disks(run, seen)
-    _refuse_start_problems(run, seen)
+    refuse_unusable_files(run, [o for o in observed if o.file_class != "foreign-address" or o.running or o.file_sid])
+    refuse_missing_disks(run, observed)
+    _refuse_start_problems(run, observed)
     expected = {name: Member(address) for name, address in run.declared.items()}
     changed = permit.run != run.name or {name: m.address for name, m in record.members.items()} != run.declared
     renewed = next_revision(record.replace(permit=Permit(permit.member, run.name, run.time), members=expected))
     return Round(
         renewed if changed else None,
-        _create(run, permit.member, seen),
+        _create(run, permit.member, observed),
         recorded=record,
         founding=True,
     )
 
 
-def _refuse_start_problems(run: Run, seen: t.Sequence[Observation]) -> None:
+def _refuse_start_problems(run: Run, observed: t.Sequence[Observation]) -> None:
     """R33: addresses become the identity of members for good, so nothing is created while one of them could not start."""
-    problems = [f"on {o.member} {o.start_problem.rstrip('.')}" for o in seen if o.start_problem]
+    problems = [f"on {o.member} {o.start_problem.rstrip('.')}" for o in observed if o.start_problem]
     if problems:
         raise Refused(
             f"{run.database} is not created, because a member would not start: {'; '.join(problems)}. Correct that, then run again. Nothing was created."
         )
 
 
-def _create(run: Run, member: str, seen: t.Sequence[Observation]) -> Step:
-    target = next(o for o in seen if o.member == member)
+def _create(run: Run, member: str, observed: t.Sequence[Observation]) -> Step:
+    target = next(o for o in observed if o.member == member)
     return Step("start", (member,), f"create the {run.database} cluster on {member}", expects={member: target.target()})

@@ -23,6 +23,9 @@ FORMAT = 1
 # What every version of the collection writes beside record.json, for the launcher.
 KEYS = frozenset({"record.json", "cid", "retired_cids", "permit", "hold", "election_timer", "members"})
 
+# Stands in a record for the id of a file from which none can be read.
+NO_SID = "00000000-0000-0000-0000-000000000000"
+
 _RESTORE = "Restore it from another copy or a backup; nothing was changed."
 
 MemberState = t.Literal["expected", "confirmed", "replacing", "leaving", "absent"]
@@ -103,7 +106,7 @@ def _parse(text: str) -> Record:
         if not problems:
             members, permit = dict(data.pop("members").items()), data.pop("permit")
             problems += [
-                words for name, member in members.items() for words in _wrong_fields(member, Member, f" of {name}")
+                problem for name, member in members.items() for problem in _wrong_fields(member, Member, f" of {name}")
             ]
             problems += _wrong_fields(permit, Permit, " of the permit") if permit is not None else ()
         if problems:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .._errors import Refused
 from .record import Record
-from .step import Run, changed_address
+from .step import Run, changed_address_message
 
 
 def refuse_by_record(run: Run, record: Record | None) -> None:
@@ -34,19 +34,19 @@ def refuse_by_record(run: Run, record: Record | None) -> None:
 def refuse_cluster(run: Run, cid: str, where: str) -> None:
     if run.expected_cid and cid != run.expected_cid:
         raise Refused(
-            f"{run.database}: {where} the cluster {cid}, {run.words.declaration} expects {run.expected_cid}. Nothing was changed."
+            f"{run.database}: {where} the cluster {cid}, {run.texts.declaration} expects {run.expected_cid}. Nothing was changed."
         )
 
 
 def _refuse_other_members(run: Run, record: Record) -> None:
-    gone = [name for name, m in record.members.items() if name not in run.declared and m.state != "absent"]
-    if gone:
+    undeclared = [name for name, m in record.members.items() if name not in run.declared and m.state != "absent"]
+    if undeclared:
         raise Refused(
-            f"{', '.join(gone)} is a recorded member of {run.database}, but {run.words.declaration} no longer has it. "
-            f"Members are not dropped by leaving them out: {run.words.add}. Nothing was changed."
+            f"{', '.join(undeclared)} is a recorded member of {run.database}, but {run.texts.declaration} no longer has it. "
+            f"Members are not dropped by leaving them out: {run.texts.add}. Nothing was changed."
         )
     for name, address in run.declared.items():
         member = record.members.get(name)
         # Whether one that is only expected, or held back, has ever joined is for the members to tell.
         if member and member.address != address and (member.state not in ("expected", "replacing")):
-            raise Refused(changed_address(run, name, member.address, address))
+            raise Refused(changed_address_message(run, name, member.address, address))

@@ -99,12 +99,12 @@ def hold_back(
     starting = decided.step.members if decided.step is not None and decided.step.action == "start" else ()
     for name, member in record.members.items():
         joins = member.state == "expected" and record.cid is not None and name in able_to_start
-        seen = observations.get(name)
+        o = observations.get(name)
         was = before.members.get(name) if before else None
         # Nobody could join before the cluster had an id, whatever the record said.
         could_join = before is not None and before.cid is not None and was is not None and was.state == "expected"
-        may_have_joined = could_join and (seen is None or seen.file_class in STARTABLE)
-        if joins and name not in starting and not may_have_joined and not (seen is not None and seen.running):
+        may_have_joined = could_join and (o is None or o.file_class in STARTABLE)
+        if joins and name not in starting and not may_have_joined and not (o is not None and o.running):
             record = record.with_member(name, state="replacing")
     unchanged = before is not None and record.replace(revision=before.revision) == before
     return None if unchanged and not decided.stale_copies else record
@@ -169,9 +169,9 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
             )
             # Its host answered, so reaching it is no remedy.
             remedy = (
-                f"Mount its disk, or accept the loss with {run.words.accept_lost_disk}."
+                f"Mount its disk, or accept the loss with {run.texts.accept_lost_disk}."
                 if o is not None and o.file_class == DISK_MISSING
-                else run.words.reach
+                else run.texts.reach
             )
             missing.append(f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {remedy}")
     return missing

@@ -24,42 +24,42 @@ def simulate(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> list[str]:
     """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
-    return play(run, observations, gate, history)[0]
+    return predict_rounds(run, observations, gate, history)[0]
 
 
-def play(
+def predict_rounds(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> tuple[list[str], dict[str, Observation]]:
     """The same, and the world after the last of these steps."""
-    world, reasons = dict(observations), list[str]()
+    predicted, reasons = dict(observations), list[str]()
     for _round in range(_ROUNDS):
         try:
-            decided = plan_round(run, world, gate, history)
+            decided = plan_round(run, predicted, gate, history)
         except OvnError as e:
             if not reasons:
                 raise
-            return [*reasons, str(e)], world  # this stops a later round, not the one that comes now
+            return [*reasons, str(e)], predicted  # this stops a later round, not the one that comes now
         if decided.record:
-            world = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in world.items()}
+            predicted = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in predicted.items()}
         if decided.refusal is not None:
             if not reasons:
                 raise decided.refusal
-            return [*reasons, str(decided.refusal)], world
+            return [*reasons, str(decided.refusal)], predicted
         if decided.step is None:
-            return reasons, world
+            return reasons, predicted
         reasons.append(decided.step.reason)
-        if decided.step.action == "wait" or _too_few(decided.step, world):
-            return reasons, world
-        world = _after(decided.step, world)
+        if decided.step.action == "wait" or _too_few(decided.step, predicted):
+            return reasons, predicted
+        predicted = _after(decided.step, predicted)
         gate = _open
-    return reasons, world
+    return reasons, predicted
 
 
-def _too_few(step: Step, world: t.Mapping[str, Observation]) -> bool:
+def _too_few(step: Step, predicted: t.Mapping[str, Observation]) -> bool:
     """Whether a recorded cluster has no quorum even after this start: then nobody knows what comes next."""
-    record = next((o.record for o in world.values() if o.record), None) or {}
+    record = next((o.record for o in predicted.values() if o.record), None) or {}
     members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
-    running = {name for name, o in world.items() if o.running} | set(step.members)
+    running = {name for name, o in predicted.items() if o.running} | set(step.members)
     return step.action == "start" and bool(record.get("cid")) and 2 * len(running.intersection(members)) <= len(members)
 
 
@@ -67,21 +67,23 @@ def _open(name: str, observations: t.Sequence[Observation], member: str | None) 
     return ""
 
 
-def _after(step: Step, world: dict[str, Observation]) -> dict[str, Observation]:
+def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observation]:
     if step.action == "kick":
-        gone = (step.sid or "")[:4]
-        return {name: _relisted(o, {k: v for k, v in o.listed.items() if k != gone}) for name, o in world.items()}
-    acted = {name: _acted(step, world[name], world) for name in step.members}
-    world = {**world, **acted}
-    running = [o for o in world.values() if o.connected]
+        removed = (step.sid or "")[:4]
+        return {
+            name: _relisted(o, {k: v for k, v in o.listed.items() if k != removed}) for name, o in predicted.items()
+        }
+    acted = {name: _acted(step, predicted[name], predicted) for name in step.members}
+    predicted = {**predicted, **acted}
+    running = [o for o in predicted.values() if o.connected]
     if step.action == "start" and running:
         listed = {k: v for o in running if o.leader for k, v in o.listed.items()}
         listed.update({o.sid[:4]: _address(o) for o in acted.values() if o.sid})
-        world = {name: _relisted(o, listed) for name, o in world.items()}
+        predicted = {name: _relisted(o, listed) for name, o in predicted.items()}
     if running and not any(o.leader for o in running):  # the others elect one
         first = running[0]
-        world[first.member] = dataclasses.replace(first, leader=True, listed=world[first.member].listed)
-    return world
+        predicted[first.member] = dataclasses.replace(first, leader=True, listed=predicted[first.member].listed)
+    return predicted
 
 
 def _relisted(o: Observation, listed: dict[str, str]) -> Observation:
@@ -92,7 +94,7 @@ def _address(o: Observation) -> str:
     return str(((o.record or {}).get("members") or {}).get(o.member, {}).get("address", ""))
 
 
-def _acted(step: Step, o: Observation, world: t.Mapping[str, Observation]) -> Observation:
+def _acted(step: Step, o: Observation, predicted: t.Mapping[str, Observation]) -> Observation:
     if step.action == "restart":
         # What a server said after a failed write is not true of the one that is started.
         if o.write_failed:
@@ -104,8 +106,8 @@ def _acted(step: Step, o: Observation, world: t.Mapping[str, Observation]) -> Ob
     member = (record.get("members") or {}).get(o.member, {})
     keeps_file = o.file_sid is not None and not (member.get("state") == "expected" and member.get("sid") == o.file_sid)
     sid = o.file_sid if keeps_file else str(uuid.uuid4())
-    cid = record.get("cid") or next((other.cid for other in world.values() if other.cid), None) or str(uuid.uuid4())
-    alone = not any(other.leader for other in world.values())
+    cid = record.get("cid") or next((other.cid for other in predicted.values() if other.cid), None) or str(uuid.uuid4())
+    alone = not any(other.leader for other in predicted.values())
     return dataclasses.replace(
         o,
         installed=True,

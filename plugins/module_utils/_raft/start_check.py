@@ -23,10 +23,11 @@ _SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin"
 
 
 class Space(t.NamedTuple):
-    """In bytes; None if it is not known."""
+    """In bytes; None if it is not known. `incomplete`: the file misses what its server has in memory since the disk was full."""
 
     file: int | None
     free: int | None
+    incomplete: bool = False
 
 
 def measure_space(database_file: str) -> Space:
@@ -99,7 +100,12 @@ def _address_problem(address: str) -> str:
 
 
 def find_space_problem(place: str, space: Space) -> str:
-    """Return why the file system of this place is too small for the next snapshot, empty if it is not, or if the sizes are not known."""
+    """Return why the file system of this place is or was too small for the database, empty if it is not, or if the sizes are not known."""
+    if space.incomplete:
+        return (
+            f"The database file of {place} misses what its server could not write to a full disk. Free space on it; some seconds later the launcher "
+            "has the file written again, and says so in its log."
+        )
     if space.file is None or space.free is None or space.free >= _FREE_FACTOR * space.file:
         return ""
     return (

@@ -88,7 +88,7 @@ class History:
 
 
 @dataclasses.dataclass(frozen=True)
-class Words:
+class MessageTexts:
     """How messages speak of members and options; the backends differ."""
 
     places: str = "central hosts"
@@ -105,7 +105,7 @@ class Words:
     accept_lost_disk: str = "ovn_central_accept_lost_disk=true"
 
 
-PODS = Words(
+PODS = MessageTexts(
     places="replicas",
     any_place="any volume or in the namespace",
     declaration="the specification",
@@ -138,7 +138,7 @@ class Run:
     allow_outage: bool = False
     allow_names: bool = False
     expected_cid: str | None = None
-    words: Words = Words()
+    texts: MessageTexts = MessageTexts()
     witnesses: tuple[str, ...] | None = ()
     new_cluster: bool = False
     accept_rollback: bool = False
@@ -146,9 +146,9 @@ class Run:
     wait_timeout: float = 120.0
 
 
-def unexamined(run: Run, seen: t.Sequence[Observation]) -> list[str]:
+def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:
     """Return the declared members of which nothing is known: nobody could look, or a tool failed (R28)."""
-    known = {o.member for o in seen if o.file_class != "unknown" or o.connected}
+    known = {o.member for o in observed if o.file_class != "unknown" or o.connected}
     return [name for name in run.declared if name not in known]
 
 
@@ -156,29 +156,29 @@ def next_revision(record: Record) -> Record:
     return record.replace(revision=record.revision + 1)
 
 
-def cluster_ids(seen: t.Sequence[Observation]) -> dict[str, list[str]]:
+def find_cluster_ids(observed: t.Sequence[Observation]) -> dict[str, list[str]]:
     """Cluster ids that members answer with or that their files name."""
     cids: dict[str, list[str]] = {}
-    for o in seen:
+    for o in observed:
         cid = o.cid or (o.file_cid if o.file_class not in ("joining", "retired-cid") else None)
         if cid:
             cids.setdefault(cid, []).append(o.member)
     return cids
 
 
-def changed_address(run: Run, member: str, recorded: str, declared: str) -> str:
+def changed_address_message(run: Run, member: str, recorded: str, declared: str) -> str:
     """The message for a member that is declared under another address than it has."""
     return (
-        f"{member} has the {run.database} address {recorded}, {run.words.declaration} says {declared}. "
+        f"{member} has the {run.database} address {recorded}, {run.texts.declaration} says {declared}. "
         "The address is part of a member's identity: change it back, then run again. Nothing was changed."
     )
 
 
-def undeclared_member(run: Run, member: str, address: str) -> str:
+def undeclared_member_message(run: Run, member: str, address: str) -> str:
     """The message for a server of the cluster that this run does not know of."""
     return (
-        f"{run.database} has a {member} at {address} that {run.words.declaration} does not name. "
-        f"{run.words.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
+        f"{run.database} has a {member} at {address} that {run.texts.declaration} does not name. "
+        f"{run.texts.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
     )
 
 
@@ -190,18 +190,18 @@ def split_message(run: Run, cids: t.Mapping[str, t.Sequence[str]]) -> str:
     )
 
 
-def refuse_missing_disks(run: Run, seen: t.Sequence[Observation]) -> None:
+def refuse_missing_disks(run: Run, observed: t.Sequence[Observation]) -> None:
     """`Refused` before a cluster is created beside a disk that may hold one (R32)."""
-    missing = [f"on {o.member} {o.file_reason.rstrip('.')}" for o in seen if o.file_class == DISK_MISSING]
+    missing = [f"on {o.member} {o.file_reason.rstrip('.')}" for o in observed if o.file_class == DISK_MISSING]
     if missing:
         raise Refused(
             f"{run.database} is not created, because a disk that held it is not mounted: {'; '.join(missing)}. Mount it, then run again, or accept the loss "
-            f"with {run.words.accept_lost_disk}. Nothing was created."
+            f"with {run.texts.accept_lost_disk}. Nothing was created."
         )
 
 
-def refuse_unusable_files(run: Run, seen: t.Sequence[Observation]) -> None:
-    for o in seen:
+def refuse_unusable_files(run: Run, observed: t.Sequence[Observation]) -> None:
+    for o in observed:
         if o.file_class in UNUSABLE:
             # The launcher sends people to the playbook, and this is what the playbook says.
             reason = o.file_reason.partition(" Run the playbook")[0] or o.file_class

@@ -16,21 +16,21 @@ from .answer import Answer
 from .view import freshness
 
 
-def not_joined(database: str, member: str, deadline: Deadline, last: str) -> TimedOut:
+def not_joined_error(database: str, member: str, deadline: Deadline, last: str) -> TimedOut:
     return TimedOut(
         f"The {database} member {member} did not join its cluster within {deadline.seconds:g} s: {last}. "
         "See that most of the members run, open the Raft port between them and compare the certificates, then run again."
     )
 
 
-def still_listed(database: str, server_id: str, deadline: Deadline) -> TimedOut:
+def still_listed_error(database: str, server_id: str, deadline: Deadline) -> TimedOut:
     return TimedOut(
         f"The {database} cluster still lists {server_id} {deadline.seconds:g} s after it was asked to remove it. "
         "Run again when the cluster is quiet."
     )
 
 
-def lists(database: str, leader: Answer, server_id: str, place: str) -> bool:
+def is_listed(database: str, leader: Answer, server_id: str, place: str) -> bool:
     """Whether the leader has the server in its list. Somebody else's list is no evidence, so the leadership must not have moved."""
     if leader.status is None:
         raise Unreachable(f"{place} does not answer. Run again.")
@@ -54,7 +54,7 @@ def check_unresponsive(database: str, leader: Answer, server_id: str) -> None:
             )
 
 
-def settled(answer: Answer) -> tuple[t.Any, ...]:
+def read_progress(answer: Answer) -> tuple[t.Any, ...]:
     """What a wait waits for: it changes when the member gets further."""
     return (
         answer.server and (answer.server.connected, answer.server.leader),

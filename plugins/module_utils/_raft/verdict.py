@@ -22,10 +22,10 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer
-from .each_member import EachMember
-from .findings import Reason, Word
+from .cluster_checks import ClusterChecks
+from .findings import Health, Reason
+from .member_checks import MemberChecks
 from .view import build_view
-from .whole_cluster import WholeCluster
 
 CERTIFICATE_DAYS = 14
 
@@ -33,7 +33,7 @@ CERTIFICATE_DAYS = 14
 class Verdict(t.NamedTuple):
     """`as_dict` has the names of the module's return values. `transient`: may look different a moment later, so ask again."""
 
-    verdict: Word
+    verdict: Health
     writable: bool
     reasons: tuple[Reason, ...]
     cluster_id: str | None = None
@@ -64,7 +64,7 @@ class Verdict(t.NamedTuple):
             "ghosts": list(self.ghosts),
         }
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The verdict in one line, problems first."""
         ordered = sorted(self.reasons, key=lambda reason: reason.severity == "warning")
         return f"{self.verdict}: {' '.join(reason.message for reason in ordered)}" if ordered else self.verdict
@@ -80,29 +80,29 @@ def assess(
 ) -> Verdict:
     """Judge one sample. `earlier` samples, a moment apart, tell a blocked write from a busy database."""
     view = build_view(answers, expected_cluster_id)
-    return _Judge(
+    return _Assessment(
         view, expected_members, [build_view(sample, expected_cluster_id) for sample in earlier], certificate_days
     ).verdict()
 
 
-class _Judge(WholeCluster, EachMember):
+class _Assessment(ClusterChecks, MemberChecks):
     """All checks in their order, and the verdict that they add up to."""
 
     def verdict(self) -> Verdict:
         view = self.view
-        word, writable = self._state()
+        health, writable = self._state()
         ghosts = self._ghosts()
         self._silence()
         self._each_member(ghosts)
         self._configuration(ghosts)
         self._surroundings()
-        if word == "healthy":
-            word = self._spoiled()
-        if self._diverged() and word not in ("split", "no_quorum"):
-            word = "diverged"
+        if health == "healthy":
+            health = self._lower_health()
+        if self._diverged() and health not in ("split", "no_quorum"):
+            health = "diverged"
         leader = view.leader
         return Verdict(
-            verdict=word,
+            verdict=health,
             writable=writable,
             reasons=tuple(dict.fromkeys(self.reasons)),
             cluster_id=view.cluster_id,
@@ -111,6 +111,6 @@ class _Judge(WholeCluster, EachMember):
             election_timer=view.election_timer,
             members=tuple(self._members(ghosts)),
             ghosts=tuple(self._ghost(server) for server in ghosts),
-            raw_read_only=word == "no_quorum" and bool(view.members),
+            raw_read_only=health == "no_quorum" and bool(view.members),
             transient=self.transient,
         )

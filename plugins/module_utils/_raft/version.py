@@ -19,7 +19,7 @@ else:  # Python 3.8 in a pod cannot evaluate it
 class Fault(t.NamedTuple):
     """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it."""
 
-    words: str
+    message: str
     fixed: tuple[Version, ...]
 
     def in_version(self, version: Version) -> bool:
@@ -44,4 +44,4 @@ FAULTS = (
 
 def faults(version: Version) -> list[str]:
     """What is known to be wrong with a version, in words."""
-    return [fault.words for fault in FAULTS if fault.in_version(version)]
+    return [fault.message for fault in FAULTS if fault.in_version(version)]

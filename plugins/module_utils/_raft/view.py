@@ -59,12 +59,12 @@ class View:
     @functools.cached_property
     def responding(self) -> list[Answer]:
         """Members of any Raft cluster that said something."""
-        return [answer for answer in self.answers if answer.spoke and clustered(answer)]
+        return [answer for answer in self.answers if answer.is_responding and clustered(answer)]
 
     @functools.cached_property
-    def silent(self) -> list[Answer]:
+    def unresponsive(self) -> list[Answer]:
         """Did not answer, or is not a Raft server of this database."""
-        return [answer for answer in self.answers if not (answer.spoke and clustered(answer))]
+        return [answer for answer in self.answers if not (answer.is_responding and clustered(answer))]
 
     @functools.cached_property
     def joining(self) -> list[Answer]:
@@ -135,7 +135,7 @@ class View:
         """A last message younger than this many milliseconds shows that a member is alive."""
         return freshness(self.election_timer)
 
-    def voice(self, server: ListedServer) -> Answer | None:
+    def find_answer(self, server: ListedServer) -> Answer | None:
         """The answer of a listed server; a list holds four digits, so the address has to fit as well where it is known."""
         for answer in self.responding:
             if (
@@ -148,7 +148,7 @@ class View:
 
     def entry(self, answer: Answer) -> ListedServer | None:
         """The line of the list that is this member."""
-        return next((server for server in self.listed if self.voice(server) is answer), None)
+        return next((server for server in self.listed if self.find_answer(server) is answer), None)
 
     def lag(self, server: ListedServer) -> int | None:
         """Log entries that the leader has and the member has not, None if nobody knows."""
@@ -158,29 +158,29 @@ class View:
             return 0
         return None if server.match_index is None else max(0, self.leader.status.log_next - 1 - server.match_index)
 
-    def heard(self, server: ListedServer) -> bool:
+    def is_heard(self, server: ListedServer) -> bool:
         """Whether the leader hears this member (or is it)."""
         return server.is_self or (server.last_message is not None and server.last_message < self.freshness)
 
-    def live(self, server: ListedServer) -> bool:
+    def is_participating(self, server: ListedServer) -> bool:
         """The leader hears it, and it says itself that it takes part in this cluster."""
-        voice = self.voice(server)
+        answer = self.find_answer(server)
         return (
             self.leader is not None
-            and self.heard(server)
-            and voice is not None
-            and voice.server is not None
-            and voice.server.connected
-            and voice.cluster_id == self.cluster_id
+            and self.is_heard(server)
+            and answer is not None
+            and answer.server is not None
+            and answer.server.connected
+            and answer.cluster_id == self.cluster_id
         )
 
     @functools.cached_property
-    def live_servers(self) -> list[ListedServer]:
-        return [server for server in self.listed if self.live(server)]
+    def participating_servers(self) -> list[ListedServer]:
+        return [server for server in self.listed if self.is_participating(server)]
 
     def name(self, server: ListedServer) -> str:
-        voice = self.voice(server)
-        return voice.member if voice else server.address
+        answer = self.find_answer(server)
+        return answer.member if answer else server.address
 
 
 def freshness(election_timer: int | None) -> int:

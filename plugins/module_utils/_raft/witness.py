@@ -43,13 +43,17 @@ def parse_witness(text: str) -> Witness:
     peers: dict[str, int] = {}
     stopped: dict[str, int] = {}
     for line in text.splitlines():
-        kind, *words = line.split() or [""]
+        kind, *fields = line.split() or [""]
         # `committed` and `stopped` name the term before the index.
         position = {"server": 1, "committed": 2, "stopped": 2, "peer": 1}.get(kind)
-        if position is None or len(words) <= position or not (words[position].isascii() and words[position].isdigit()):
+        if (
+            position is None
+            or len(fields) <= position
+            or not (fields[position].isascii() and fields[position].isdigit())
+        ):
             continue
         known = {"peer": peers, "stopped": stopped}.get(kind, servers)
-        known[words[0]] = max(int(words[position]), known.get(words[0], 0))
+        known[fields[0]] = max(int(fields[position]), known.get(fields[0], 0))
     return Witness(servers, peers, stopped)
 
 

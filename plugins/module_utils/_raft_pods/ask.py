@@ -14,15 +14,16 @@ import typing as t
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import OvnError, Refused
+from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.nodes import node_of, unresponsive_nodes
-from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import CONTAINER, is_database_container_running
 from .._ovsdb.wire import ask_all
-from .._raft.answer import Answer, silent
-from .._raft.ask import Asked, problem_of
+from .._raft.answer import Answer, failed_answer
+from .._raft.ask import AskResult, problem_of
 from .._raft.record import parse_record
-from .examine import examine_command, parse_seen
+from .examine import examine_command, parse_examination
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster
@@ -32,9 +33,9 @@ Pod = dict[str, t.Any]
 
 def ask_pods(
     cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
-) -> Asked:
-    """Everybody at the same time, `timeout` seconds each. Who did not answer in time in an `earlier` round is not asked again."""
-    owner = f"{name}-{database}"
+) -> AskResult:
+    """Everybody at the same time, `timeout` seconds each, but `COMMAND_SECONDS` at least. Who timed out in an `earlier` round is not asked again."""
+    owner, timeout = f"{name}-{database}", max(timeout, COMMAND_SECONDS)
     pods = list_pods(cluster, namespace, name, database)
     stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
     text = ((stored or {}).get("data") or {}).get("record.json")
@@ -47,50 +48,52 @@ def ask_pods(
             "Compare cluster and namespace with those of ovn_cluster."
         )
     command = examine_command("never")
-    gone = unresponsive_nodes(cluster)
-    timed_out = {a.member: a for a in earlier if not a.spoke and any(p.code == "timeout" for p in a.problems)}
+    unresponsive = unresponsive_nodes(cluster)
+    timed_out = {a.member: a for a in earlier if not a.is_responding and any(p.code == "timeout" for p in a.problems)}
 
     def one(member: str) -> Answer:
         if member not in pods:
-            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
-        node = gone.get(node_of(pods[member]))
+            return failed_answer(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
+        node = unresponsive.get(node_of(pods[member]))
         if node:
-            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}.")
+            return failed_answer(
+                member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}."
+            )
         if member in timed_out:
             return timed_out[member]
         if not is_database_container_running(pods[member]):
-            return silent(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
+            return failed_answer(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
-        return parse_seen(database, member, result, time.time()).answer
+        return parse_examination(database, member, result, time.time()).answer
 
     answers: list[Answer] = []
     for member, outcome in zip(names, ask_all(names, one, Deadline(timeout + 5))):
         if isinstance(outcome, OvnError):
             problem = problem_of(outcome)
-            outcome = silent(member, DATABASE_NAMES[database], problem.code, problem.message)
+            outcome = failed_answer(member, DATABASE_NAMES[database], problem.code, problem.message)
         answers.append(outcome)
-    told = _what_kubernetes_says(cluster, namespace, owner, pods, [a.member for a in answers if not a.spoke])
-    answers = [_with_words(answer, told.get(answer.member, "")) for answer in answers]
-    return Asked(answers, len(declared) or None, record.cid if record else None)
+    diagnoses = _diagnose_pods(cluster, namespace, owner, pods, [a.member for a in answers if not a.is_responding])
+    answers = [_with_diagnosis(answer, diagnoses.get(answer.member, "")) for answer in answers]
+    return AskResult(answers, len(declared) or None, record.cid if record else None)
 
 
-def _what_kubernetes_says(
+def _diagnose_pods(
     cluster: Cluster, namespace: str, owner: str, pods: t.Mapping[str, Pod], members: t.Sequence[str]
 ) -> dict[str, str]:
     """Why these pods do not run, the latest word about each."""
     if not members:
         return {}
     events = list_events(cluster, namespace)
-    told: dict[str, str] = {}
+    diagnoses: dict[str, str] = {}
     for member in members:
-        troubles = container_troubles(pods[member]) if member in pods else event_troubles(events, owner, [owner])
-        troubles += event_troubles(events, member, [member])
-        told[member] = troubles[0].rstrip(".") if troubles else ""
-    return told
+        diagnosis = diagnose_containers(pods[member]) if member in pods else diagnose_events(events, owner, [owner])
+        diagnosis += diagnose_events(events, member, [member])
+        diagnoses[member] = diagnosis[0].rstrip(".") if diagnosis else ""
+    return diagnoses
 
 
-def _with_words(answer: Answer, words: str) -> Answer:
-    if not words or not answer.problems:
+def _with_diagnosis(answer: Answer, diagnosis: str) -> Answer:
+    if not diagnosis or not answer.problems:
         return answer
     code, message = answer.problems[0]
-    return silent(answer.member, answer.database, code, f"{message} Kubernetes says: {words}.")
+    return failed_answer(answer.member, answer.database, code, f"{message} Kubernetes says: {diagnosis}.")

@@ -13,8 +13,9 @@ import typing as t
 from .._api.names import selector
 from .._deadline import Deadline
 from .._errors import OvnError
+from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.nodes import node_of, unresponsive_nodes
-from .._kubernetes.pod_diagnosis import container_troubles
+from .._kubernetes.pod_diagnosis import diagnose_containers
 from .._kubernetes.rollout_progress import is_terminating
 from .._northd.central_host import parse_northd_state, parse_version
 from .._ovsdb.wire import ask_all
@@ -66,20 +67,20 @@ def parse_northd(result: ExecResult) -> Northd:
     }
 
 
-def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float) -> dict[str, Northd]:
-    """By pod, everybody at the same time. Pods that are on their way out do not count."""
+def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float = 0.0) -> dict[str, Northd]:
+    """By pod, everybody at the same time, `timeout` seconds, but `COMMAND_SECONDS` at least. Pods that are on their way out do not count."""
     labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
     pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_terminating(pod)]
 
-    gone = unresponsive_nodes(cluster)
+    gone, timeout = unresponsive_nodes(cluster), max(timeout, COMMAND_SECONDS)
 
     def one(pod: dict[str, t.Any]) -> Northd:
         node = gone.get(node_of(pod))
         if node:
             return unreachable(node)
         if (pod.get("status") or {}).get("phase") != "Running":
-            troubles = "; ".join(container_troubles(pod)) or "it does not run"
-            return unreachable(f"Kubernetes says: {troubles}")
+            messages = "; ".join(diagnose_containers(pod)) or "it does not run"
+            return unreachable(f"Kubernetes says: {messages}")
         command = ["sh", "-c", _SCRIPT]
         return parse_northd(cluster.exec(namespace, pod["metadata"]["name"], CONTAINER, command, timeout=timeout))
 

@@ -21,25 +21,23 @@ from .._kubernetes.rollout_progress import CONTAINER
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
+from .._raft.patience import FINDS_OTHERS_IN_PODS_SECONDS
 from .._raft.plan import plan_round
 from .._raft.record import Record
 from .._raft.rounds import converge
-from .._raft.simulate import play
-from .._raft.step import Round, Run, Step, Unexamined, unexamined
+from .._raft.simulate import predict_rounds
+from .._raft.step import Round, Run, Step, Unexamined, find_unexamined
 from .observed import ObservedDatabase, RunContext
 from .record_store import RecordStore
 from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
-# Seconds after its start in which a server is expected to find the others: a cluster's DNS keeps "no such name" for up to 30 s, and so does the
-# server's own resolver; then there may be an election.
-_FINDS_OTHERS = 90.0
 _PAUSE = 2.0  # after a step that was refused for the moment
 
 
 class Scale(t.Protocol):
-    """Brings the StatefulSet to a number of pods. `seen` is the StatefulSet as it was observed: `Changed` if it is another one now."""
+    """Brings the StatefulSet to a number of pods. `statefulset` is as it was observed: `Changed` if it is another one now."""
 
-    def __call__(self, replicas: int, seen: t.Mapping[str, t.Any] | None) -> None: ...
+    def __call__(self, replicas: int, statefulset: t.Mapping[str, t.Any] | None) -> None: ...
 
 
 class DatabaseRollout(ObservedDatabase):
@@ -61,25 +59,25 @@ class DatabaseRollout(ObservedDatabase):
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.founding = False  # check mode: whether the run will create the cluster
-        self.gone: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
+        self.deleted: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
         self.deadline, self.wait_timeout = Deadline(0), 0.0
-        self._world: dict[str, Observation] = {}
+        self._predicted: dict[str, Observation] = {}
         self._starts_since: float | None = None  # since when servers that have just started are waited for
-        self._hindered = ""  # why a step was not taken when it was its turn
+        self._blocked_by = ""  # why a step was not taken when it was its turn
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
     def simulate(self) -> None:
         """Check mode: the whole ordered plan."""
-        seen, record = self.look(), self.store.read()
-        for name in self.gone & set(self.run.declared):
-            seen[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
-        self._world, recreated = self.seen, self.predict_pod_recreation(self.gone)
+        observations, record = self.read_members(), self.store.read()
+        for name in self.deleted & set(self.run.declared):
+            observations[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
+        self._predicted, recreated = self.observations, self.predict_pod_recreation(self.deleted)
         try:
-            decided = plan_round(self.run, seen, gate_reason)
+            decided = plan_round(self.run, observations, gate_reason)
         except Unexamined:
             coming = recreated | self.members_without_pods()
-            if set(unexamined(self.run, list(seen.values()))) - coming:
+            if set(find_unexamined(self.run, list(observations.values()))) - coming:
                 raise
             self.warnings.append(
                 f"What follows for {self.run.database} is known when {', '.join(sorted(coming))} runs."
@@ -87,15 +85,15 @@ class DatabaseRollout(ObservedDatabase):
             return
         self.founding = decided.founding
         self.warnings += decided.warnings
-        steps, self._world = play(self.run, self.seen, gate_reason)
+        steps, self._predicted = predict_rounds(self.run, self.observations, gate_reason)
         self.steps += steps
         if decided.record and not self.steps:
             self.steps.append(f"write the state record of {self.run.database}")
 
     @property
-    def will_be_whole(self) -> bool:
+    def is_predicted_complete(self) -> bool:
         """Check mode: whether every declared member takes part when the plan is carried out."""
-        return not self._apart(self._world)
+        return not self._not_participating(self._predicted)
 
     def roll_out(self, deadline: Deadline, wait_timeout: float) -> None:
         """One safe step after the other. A run that ends anywhere in here is finished by the next one. `wait_timeout` is that of the whole run."""
@@ -106,17 +104,17 @@ class DatabaseRollout(ObservedDatabase):
             # What was observed before the witness was given up is given up, too.
             if not self._forget_witness("accept what was lost"):
                 with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
-                    self._keep_witness(differs_meaningfully)
+                    self._update_witness(differs_meaningfully)
         except (Refused, TimedOut, Unreachable) as e:
-            raise self._explained(e) from e
+            raise self._with_diagnosis(e) from e
 
-    def _explained(self, error: OvnError) -> OvnError:
+    def _with_diagnosis(self, error: OvnError) -> OvnError:
         """The same, with what Kubernetes says about it. It says nothing about other runs."""
         if "holder" in error.details:
             return error
         known = str(error)
-        words = [self._hindered, "" if "Kubernetes says" in known else self._trouble()]
-        more = " ".join(word for word in words if word and word not in known)
+        messages = [self._blocked_by, "" if "Kubernetes says" in known else self._diagnose()]
+        more = " ".join(message for message in messages if message and message not in known)
         return type(error)(f"{known} {more}".rstrip(), **error.details)
 
     # --- the backend -----------------------------------------------------------------------------------------------------
@@ -124,8 +122,8 @@ class DatabaseRollout(ObservedDatabase):
     def observe(self) -> dict[str, Observation]:
         self.await_examined(self.deadline)  # each time: a command in a pod may fail once on a busy node
         for name in self._starting():
-            self.seen[name] = dataclasses.replace(self.seen[name], starting=True)
-        return self.seen
+            self.observations[name] = dataclasses.replace(self.observations[name], starting=True)
+        return self.observations
 
     def acquire(self, decided: Round) -> bool:
         step = decided.title
@@ -146,7 +144,7 @@ class DatabaseRollout(ObservedDatabase):
 
     def write_record(self, record: Record, step: Step | None) -> None:
         if step is not None and step.action == "start":
-            self._look_again(step)  # this record is what lets the member start
+            self._check_targets(step)  # this record is what lets the member start
         self.context.lease.check()
         self.store.write(record, self.election_timer)
         self.members.annotate_to_resync(record)
@@ -157,29 +155,29 @@ class DatabaseRollout(ObservedDatabase):
         try:
             self._execute(step, record)
         except Changed as e:
-            self._hindered = str(e)
+            self._blocked_by = str(e)
             time.sleep(min(_PAUSE, self.deadline.left()))
             raise
-        self._hindered = ""
+        self._blocked_by = ""
 
     def _execute(self, step: Step, record: Record) -> None:
         if step.action == "start":
             self._scale_up_for(step)
         elif step.action != "wait":
-            self._look_again(step)
+            self._check_targets(step)
         if step.action != "wait":
             # What a launcher remembers ends with its pod, and the next pod reads what is written now.
-            self._keep_witness(differs, holds_lease=True)
+            self._update_witness(differs, holds_lease=True)
             self._note(step.reason)
         self.members.execute(step, record, self.deadline)
 
-    def _keep_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
+    def _update_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
         """Write down how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
         record = self.store.read()
         if self.witness is None or record is None or not record.cid:
             return
-        now = observed_witness(record, self.seen.values(), self.remembered)
-        ours = known_members(record, self.seen.values())
+        now = observed_witness(record, self.observations.values(), self.remembered)
+        ours = known_members(record, self.observations.values())
         if holds_lease:
             self.context.lease.check()
 
@@ -205,10 +203,10 @@ class DatabaseRollout(ObservedDatabase):
         self.members.forget_witness(self.witness.read_text, self.deadline)
         return True
 
-    def _look_again(self, step: Step) -> None:
+    def _check_targets(self, step: Step) -> None:
         """`Changed` if a target of the step is no longer as it was when the step was planned."""
         before, self.pods = self.pods, self.members.pods()
-        now = self._look_at(list(step.expects))
+        now = self._observe_pods(list(step.expects))
         for name, expected in step.expects.items():
             if name not in now:
                 raise Changed(f"{name} cannot be examined any more: {self.unknown.get(name, 'it does not answer')}.")
@@ -219,15 +217,25 @@ class DatabaseRollout(ObservedDatabase):
         """Servers that run, have just started and do not take part yet; nobody, once that has lasted too long: they start again and again."""
         if not self.context.wait:
             return []
-        servers = [name for name in self._apart(self.seen) if name in self.seen and self.seen[name].running]
+        servers = [
+            name
+            for name in self._not_participating(self.observations)
+            if name in self.observations and self.observations[name].running
+        ]
         # Clocks of nodes may be ahead.
-        young = [name for name in servers if abs(self.context.now() - _started_at(self.pods[name])) < _FINDS_OTHERS]
+        young = [
+            name
+            for name in servers
+            if abs(self.context.now() - _started_at(self.pods[name])) < FINDS_OTHERS_IN_PODS_SECONDS
+        ]
         now = time.monotonic()
-        if not self._apart(self.seen):
+        if not self._not_participating(self.observations):
             self._starts_since = None
         elif young and self._starts_since is None:
             self._starts_since = now
-        return young if self._starts_since is not None and now - self._starts_since <= _FINDS_OTHERS else []
+        return (
+            young if self._starts_since is not None and now - self._starts_since <= FINDS_OTHERS_IN_PODS_SECONDS else []
+        )
 
     def _scale_up_for(self, step: Step) -> None:
         """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
@@ -250,7 +258,7 @@ def _started_at(pod: t.Mapping[str, t.Any]) -> float:
     return max((seconds(one.get("startedAt")) for one in running), default=0.0)
 
 
-def raise_together(failures: t.Sequence[BaseException]) -> None:
+def raise_combined(failures: t.Sequence[BaseException]) -> None:
     """What stopped one database and what stopped the other, in one error."""
     if not failures:
         return

@@ -65,15 +65,17 @@ def contents_command(seconds: float) -> list[str]:
 def parse_contents(result: ExecResult) -> Contents:
     """What the command said."""
     *lines, last = result.stdout.splitlines() or [""]
-    word, _blank, number = last.partition(" ")
-    if word == "@moved":
+    keyword, _blank, number = last.partition(" ")
+    if keyword == "@moved":
         return Contents(problem=f"it was written to in each of {ATTEMPTS} attempts to read it")
-    if word == "@large" and number.isdigit():
+    if keyword == "@large" and number.isdigit():
         return Contents(problem=f"its file has {int(number) // 1024**2} MiB, too much to be read inside of its pod")
     tables = dict(line.removesuffix(" -").rstrip().split(" ", 1) for line in lines if " " in line)
-    if result.code != 0 or "@failed" in result.stderr or word != "@index" or not number.isdigit() or not tables:
-        words = " ".join(result.stderr.split())[-200:]
-        return Contents(problem=f"the command in its pod failed with code {result.code}: {words or 'it said nothing'}")
+    if result.code != 0 or "@failed" in result.stderr or keyword != "@index" or not number.isdigit() or not tables:
+        message = " ".join(result.stderr.split())[-200:]
+        return Contents(
+            problem=f"the command in its pod failed with code {result.code}: {message or 'it said nothing'}"
+        )
     return Contents(int(number), tables)
 
 

@@ -12,7 +12,7 @@ import typing as t
 
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
-from .._kubernetes.pod_diagnosis import container_troubles, event_troubles
+from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
 
 _MOST = 5  # messages; more of them say the same
 
@@ -21,9 +21,9 @@ def describe(cluster: Cluster, namespace: str, owner: str, names: t.Collection[s
     """One text for an error message, empty if Kubernetes sees nothing wrong."""
     try:
         pods = [pod for pod in cluster.list("v1", "Pod", namespace) if pod["metadata"]["name"] in names]
-        troubles = [trouble for pod in pods for trouble in container_troubles(pod)]
-        troubles += event_troubles(cluster.list("v1", "Event", namespace), owner, names)
+        messages = [message for pod in pods for message in diagnose_containers(pod)]
+        messages += diagnose_events(cluster.list("v1", "Event", namespace), owner, names)
     except OvnError as e:
         return f"(cause unknown: {e})"
-    distinct = list(dict.fromkeys(text.rstrip(".") for text in troubles))
+    distinct = list(dict.fromkeys(text.rstrip(".") for text in messages))
     return f"Kubernetes says: {'; '.join(distinct[:_MOST])}." if distinct else ""

@@ -19,11 +19,12 @@ from .._databases import DATABASE_NAMES
 from .._errors import BadAnswer, OvnError
 from .._kubernetes.rollout_progress import is_outdated, is_terminating
 from .._ovsdb.server import SERVER_QUERY, databases_in
-from .._raft.answer import Answer, Problem, silent
+from .._raft.answer import Answer, Problem, failed_answer
 from .._raft.ask import answer_of_server, problem_of
 from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
+from .._raft.patience import LOADING_SECONDS
 from .._raft.start_check import Space, find_space_problem
 from .._raft.witness import Witness, number_or_none, parse_witness
 
@@ -31,8 +32,7 @@ if t.TYPE_CHECKING:
     from .._kubernetes.client import ExecResult
 
 LAUNCHER = "/scripts/ovn-raft-launcher"
-# Reading a large database takes minutes, and a restart would start that again.
-_LOADING_SECONDS = 600
+EXAMINE_SECONDS = 25.0  # the command asks several times, each with its own limit
 
 # Each part begins with @NAME CODE, and its lines with a blank: nothing that a program says can pass for a part of its own.
 # Two samples of a leader, as the gates want them.
@@ -77,7 +77,10 @@ presence() {
 }
 local_witness() { cat "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}" 2>/dev/null || :; }
 witnesses() { local_witness; cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :; }
-space() { stat -f -c 'free=%a*%S' "${OVN_DB_FILE%/*}" && stat -L -c 'file=%s' "$OVN_DB_FILE"; }
+space() {
+    [ ! -e "$OVN_STATE_DIR/incomplete" ] || echo incomplete=yes
+    stat -f -c 'free=%a*%S' "${OVN_DB_FILE%/*}" && stat -L -c 'file=%s' "$OVN_DB_FILE"
+}
 schemas() {
     ovsdb-client -t 3 get-schema-version "unix:$OVN_RUN_DIR/$stem.sock" "$database" && ovsdb-tool schema-version "${OVN_SCHEMA:-$schema}"
 }
@@ -123,10 +126,10 @@ class ParsedExamination(t.NamedTuple):
 
     @property
     def running(self) -> bool:
-        return self.answer.spoke or self.loading
+        return self.answer.is_responding or self.loading
 
 
-def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.0) -> ParsedExamination:
+def parse_examination(database: str, member: str, result: ExecResult, taken: float = 0.0) -> ParsedExamination:
     """`taken` is the time of the command, seconds since 1970."""
     parts = _parts(result)
     answer = _answer(DATABASE_NAMES[database], member, parts, taken)
@@ -144,13 +147,13 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
     if "end" not in parts:
         problem = "the command was cut off"
     age = parts["process"][-1] if "process" in parts else None
-    loading = not answer.spoke and age is not None and age.code == 0
-    if loading and age is not None and _number(age.text) >= _LOADING_SECONDS:
+    loading = not answer.is_responding and age is not None and age.code == 0
+    if loading and age is not None and _number(age.text) >= LOADING_SECONDS:
         loading = False
         problem = f"its server runs, but does not answer since {age.text.strip()} s. It hangs: look at its log, then delete the pod {member}"
     words = parts["launcher"][-1].text.strip() if "launcher" in parts else ""
     state, _newline, reason = words.partition("\n")
-    waiting = reason if state in ("ask", "refuse", "idle") and not answer.spoke else ""
+    waiting = reason if state in ("ask", "refuse", "idle") and not answer.is_responding else ""
     if waiting:
         answer = dataclasses.replace(
             answer, problems=(Problem("unreachable", f"No server runs in the pod: {waiting}"),)
@@ -168,7 +171,7 @@ def parse_seen(database: str, member: str, result: ExecResult, taken: float = 0.
     )
 
 
-def parse_examination(
+def parse_observation(
     database: str,
     member: str,
     result: ExecResult | None,
@@ -184,56 +187,59 @@ def parse_examination(
     """
     if result is None or is_terminating(pod):
         return None
-    seen = parse_seen(database, member, result, taken)
-    if seen.problem:
+    parsed = parse_examination(database, member, result, taken)
+    if parsed.problem:
         return None
-    answer, server, status = seen.answer, seen.answer.server, seen.answer.status
+    answer, server, status = parsed.answer, parsed.answer.server, parsed.answer.status
     connected = bool(server and server.connected)
     cid, sid = answer.cluster_id, answer.server_id
     if server is not None:
         cid, sid = server.cluster_id or cid, server.server_id or sid
-    file_sid = sid if connected else seen.file["sid"] or None
+    file_sid = sid if connected else parsed.file["sid"] or None
     running_index = status.log_next - 1 if status is not None and status.log_next > 0 else None
     return Observation(
         member,
-        file_class=seen.file["class"],
-        file_cid=cid if connected else seen.file["cid"] or None,
+        file_class=parsed.file["class"],
+        file_cid=cid if connected else parsed.file["cid"] or None,
         file_sid=file_sid,
-        file_reason=seen.file["reason"],
+        file_reason=parsed.file["reason"],
         record=record,
-        running=seen.running,
+        running=parsed.running,
         connected=connected,
         leader=bool(server and server.leader),
         cid=cid,
         sid=sid,
-        last_term=None if running_index is not None else number_or_none(seen.file.get("last_term")),
-        last_index=running_index if running_index is not None else number_or_none(seen.file.get("last_index")),
-        witness_index=seen.witness.index_of(sid or file_sid),
-        witnesses=seen.witness.by_short_sid(),
-        start_problem=find_space_problem(f"pod {member}", seen.space),
-        file_bytes=seen.space.file,
-        free_bytes=seen.space.free,
+        last_term=None if running_index is not None else number_or_none(parsed.file.get("last_term")),
+        last_index=running_index if running_index is not None else number_or_none(parsed.file.get("last_index")),
+        witness_index=parsed.witness.index_of(sid or file_sid),
+        witnesses=parsed.witness.by_short_sid(),
+        # A server that has given up completes no file: only a restart helps it.
+        start_problem=find_space_problem(
+            f"pod {member}", parsed.space._replace(incomplete=connected and parsed.space.incomplete)
+        ),
+        file_bytes=parsed.space.file,
+        free_bytes=parsed.space.free,
         listed={listed.sid: listed.address for listed in status.servers} if status else {},
-        restart_reason="its pod template has changed" if seen.running and is_outdated(pod, update_revision) else "",
+        restart_reason="its pod template has changed" if parsed.running and is_outdated(pod, update_revision) else "",
         answer=answer.as_dict(),
     )
 
 
-def unknown_because(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
-    """Why `parse_examination` did not tell what the member is."""
+def explain_unknown(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
+    """Why `parse_observation` did not tell what the member is."""
     if is_terminating(pod):
         return "its pod is on its way out"
-    return parse_seen(database, member, result).problem
+    return parse_examination(database, member, result).problem
 
 
-def schemas_in(result: ExecResult) -> Schemas:
+def parse_schemas(result: ExecResult) -> Schemas:
     """Of the database that the server has, and of the image."""
     told = _parts(result).get("schema", [_Part(1, "", "")])[-1]
     versions = told.text.split()
     return Schemas(*versions) if told.code == 0 and len(versions) == 2 else Schemas(None, None)
 
 
-def local_witness_in(result: ExecResult) -> ClusterWitness:
+def parse_local_witness(result: ExecResult) -> ClusterWitness:
     """Return what the launcher itself remembers, without what Kubernetes has told it."""
     return parse_cluster_witness(_parts(result).get("local_witness", [_Part(1, "", "")])[-1].text)
 
@@ -266,11 +272,11 @@ def _number(text: str) -> int:
 
 
 def _space(text: str) -> Space:
-    """Of the lines `free=BLOCKS*BYTES` and `file=BYTES`; the second is missing if there is no file."""
+    """Of the lines `incomplete=yes`, `free=BLOCKS*BYTES` and `file=BYTES`; the first is there if it is so, the last if there is a file."""
     told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     blocks, _times, size = told.get("free", "").partition("*")
     known = blocks.isdigit() and size.isdigit()
-    return Space(number_or_none(told.get("file")), int(blocks) * int(size) if known else None)
+    return Space(number_or_none(told.get("file")), int(blocks) * int(size) if known else None, "incomplete" in told)
 
 
 def _revision(text: str) -> int | None:
@@ -283,7 +289,7 @@ def _revision(text: str) -> int | None:
 def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: float) -> Answer:
     problems: list[Problem] = []
     found: dict[str, t.Any] = {}
-    for name, told in (("status", _told_by_control), ("server", _told_by_socket)):
+    for name, told in (("status", _parse_control_part), ("server", _parse_server_part)):
         if name not in parts:
             continue
         try:
@@ -297,11 +303,11 @@ def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: fl
     if version.code == 0:
         found["version"] = version.text
     if not found and not parts:
-        return silent(member, database, "bad_answer", f"Pod {member} said nothing of its database.")
+        return failed_answer(member, database, "bad_answer", f"Pod {member} said nothing of its database.")
     return Answer(member, database, **found, problems=tuple(problems), taken=taken)
 
 
-def _told_by_control(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
+def _parse_control_part(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
     last = samples[-1]
     if last.code != 0:
         return {"problems": (_refusal(member, database, last, "control socket"),)}
@@ -309,7 +315,7 @@ def _told_by_control(member: str, database: str, samples: list[_Part]) -> dict[s
     return {"cluster_status": last.text, "earlier_status": samples[0].text if len(samples) > 1 else None}
 
 
-def _told_by_socket(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
+def _parse_server_part(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
     told = samples[-1]
     if told.code != 0:
         return {"problems": (_refusal(member, database, told, "database socket"),)}

@@ -27,18 +27,18 @@ Pod = dict[str, t.Any]
 # The kubelet brings a new record within a second of the annotation, but may have been asked before it knew of the record.
 _RESYNC_AGAIN = 5.0
 # The launcher looks every 3 s. Longer than this, it will not change its mind.
-_PATIENCE = 10.0
+_WAITING_SECONDS = 10.0
 # A pod that waits with an old record: with a new pod it gets the new one.
-_RECYCLE = 20.0
+_RECREATE_SECONDS = 20.0
 
 
-class Helper(t.Protocol):
+class PodActions(t.Protocol):
     """Who takes steps on the pods of a database, as far as a wait needs it."""
 
     cluster: Cluster
     namespace: str
 
-    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]: ...
+    def examine(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]: ...
 
     def outdated(self, pods: t.Mapping[str, Pod]) -> t.Collection[str]: ...
 
@@ -47,69 +47,71 @@ class Helper(t.Protocol):
     def annotate_to_resync_one(self, member: str, value: str) -> None: ...
 
 
-class Wait:
+class JoinWait:
     """Waits for one member to take part, and helps where only a poke or a new pod helps."""
 
-    def __init__(self, members: Helper, member: str, record: Record, deadline: Deadline) -> None:
+    def __init__(self, members: PodActions, member: str, record: Record, deadline: Deadline) -> None:
         self.members, self.member, self.record, self.deadline = members, member, record, deadline
         self.last = "it has no pod"
         self.uid = ""
         self.since = time.monotonic()  # of this pod
         self.resynced = self.since
         self.resyncs = 0
-        self.idle: float | None = None  # since when the launcher waits although it sees this record
+        self.waiting_since: float | None = None  # since when the launcher waits although it sees this record
 
-    def over(self, pod: Pod | None, seen: ParsedExamination | None) -> bool:
+    def has_joined(self, pod: Pod | None, parsed: ParsedExamination | None) -> bool:
         """Whether it takes part. A pod that leaves is not deleted once more: whoever begins again each time never sees that it does not end."""
         if pod is None:
             self.last = "it has no pod"
             return False
         now = time.monotonic()
         if pod["metadata"]["uid"] != self.uid:
-            self.uid, self.since, self.idle = pod["metadata"]["uid"], now, None
-        if seen is None:
+            self.uid, self.since, self.waiting_since = pod["metadata"]["uid"], now, None
+        if parsed is None:
             self.last = "its pod does not run yet"
             # One that crashed now and then starts again by itself, and may serve then.
             if is_stuck(pod) and self.members.outdated({self.member: pod}):
                 self.members.check_lease()
                 delete_stuck_pod(self.members.cluster, pod)
             return False
-        if seen.answer.server is not None and seen.answer.server.connected:
+        if parsed.answer.server is not None and parsed.answer.server.connected:
             return True
-        if seen.running:
-            status = seen.answer.status
+        if parsed.running:
+            status = parsed.answer.status
             self.last = f'its status is "{status.status}"' if status else "its server reads the file"
-            self.idle = None
-        elif (seen.revision or 0) < self.record.revision:
+            self.waiting_since = None
+        elif (parsed.revision or 0) < self.record.revision:
             self.last = f"its pod does not see revision {self.record.revision} of the record yet"
             if not is_terminating(pod):
-                self._bring_record(now)
+                self._resync_record(now)
         else:
-            self.last = (seen.file.get("reason") or seen.waiting or seen.problem or "its launcher waits").rstrip(".")
-            self._lose_patience(now, seen)
+            self.last = (parsed.file.get("reason") or parsed.waiting or parsed.problem or "its launcher waits").rstrip(
+                "."
+            )
+            self._refuse_if_waiting(now, parsed)
         return False
 
-    def _bring_record(self, now: float) -> None:
-        if now - self.since > _RECYCLE:
-            self._recycle()
+    def _resync_record(self, now: float) -> None:
+        if now - self.since > _RECREATE_SECONDS:
+            self._recreate_pod()
         elif now - self.resynced > _RESYNC_AGAIN:
             self.resynced, self.resyncs = now, self.resyncs + 1
             self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.resyncs}")
 
-    def _lose_patience(self, now: float, seen: ParsedExamination) -> None:
+    def _refuse_if_waiting(self, now: float, parsed: ParsedExamination) -> None:
         """No server, although the launcher has seen what the record says: it has a reason."""
-        waits = seen.waiting or (seen.file.get("reason") if seen.decision in ("ask", "refuse", "idle") else "")
+        waits = parsed.waiting or (parsed.file.get("reason") if parsed.decision in ("ask", "refuse", "idle") else "")
         if not waits:
-            self.idle = None
+            self.waiting_since = None
             return
-        self.idle = self.idle or now
-        if now - self.idle > _PATIENCE:
+        self.waiting_since = self.waiting_since or now
+        if now - self.waiting_since > _WAITING_SECONDS:
             raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
 
-    def _recycle(self) -> None:
+    def _recreate_pod(self) -> None:
         """No server runs in it, so a new pod costs nothing. That is asked once more: while the others were asked, the record may have come."""
-        seen = self.members.see([self.member], self.deadline).get(self.member)
-        if seen is None or seen.running or (seen.revision or 0) >= self.record.revision:
+        parsed = self.members.examine([self.member], self.deadline).get(self.member)
+        if parsed is None or parsed.running or (parsed.revision or 0) >= self.record.revision:
             return
         self.members.check_lease()
         with contextlib.suppress(Conflict):  # there is a new one already

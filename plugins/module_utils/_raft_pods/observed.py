@@ -20,18 +20,24 @@ from .._kubernetes.client import Cluster, ExecResult
 from .._kubernetes.lease import RunLease
 from .._kubernetes.rollout_progress import is_database_container_running, is_outdated, update_revision
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started, is_stuck
-from .._raft.answer import Answer, silent
+from .._raft.answer import Answer, failed_answer
 from .._raft.cluster_witness import ClusterWitness
 from .._raft.observation import Observation
 from .._raft.step import Run
 from .._raft.verdict import Verdict, assess
 from .._raft.view import majority
 from .diagnosis import describe
-from .examine import EXAMINE, local_witness_in, parse_examination, schemas_in, unknown_because
+from .examine import (
+    EXAMINE,
+    EXAMINE_SECONDS,
+    explain_unknown,
+    parse_local_witness,
+    parse_observation,
+    parse_schemas,
+)
 from .record_store import RecordStore
 from .steps import PodMembers
 
-_EXEC_SECONDS = 25  # the command asks several times, each with its own limit
 _EXAMINED_SECONDS = 60  # for a pod that runs, or that nobody needs; one that hangs longer is told as unknown
 # A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
 _AGAIN_SECONDS = 3
@@ -79,10 +85,10 @@ class ObservedDatabase:
         )
         self.pods: dict[str, dict[str, t.Any]] = {}
         self.set: dict[str, t.Any] | None = None
-        self.seen: dict[str, Observation] = {}
+        self.observations: dict[str, Observation] = {}
         self.remembered: dict[str, ClusterWitness] = {}  # what launchers remember of their own servers, by member
-        self._away: dict[str, float] = {}  # since when members cannot be examined
-        self._met: set[str] = (
+        self._unexamined_since: dict[str, float] = {}  # since when members cannot be examined
+        self._awaited: set[str] = (
             set()
         )  # members that were away at an earlier look: what their pods wait for now began in this run
         self.stuck: dict[str, str] = {}  # member whose pod has to be recreated, and why, as observed last
@@ -106,14 +112,14 @@ class ObservedDatabase:
         """Nothing of it was ever recorded."""
         return self.store.read() is None
 
-    def look(self) -> dict[str, Observation]:
+    def read_members(self) -> dict[str, Observation]:
         """Every member at the same time. Who could not be examined is missing, never "absent"."""
         self.unknown, self.schemas = {}, Schemas(None, None)
         self.pods, self.set = self.members.pods(), self.stateful_set()
-        self.seen = self._look_at(list(self.run.declared))
-        return self.seen
+        self.observations = self._observe_pods(list(self.run.declared))
+        return self.observations
 
-    def _look_at(self, names: t.Sequence[str]) -> dict[str, Observation]:
+    def _observe_pods(self, names: t.Sequence[str]) -> dict[str, Observation]:
         cluster, namespace, pods = self.context.cluster, self.context.namespace, self.pods
         revision = update_revision(self.set)
         claims: set[str] | None = None
@@ -132,16 +138,16 @@ class ObservedDatabase:
                 if isinstance(result, OvnError):
                     self.unknown[name] = str(result)
                     continue
-                told = schemas_in(result)
+                schemas = parse_schemas(result)
                 # A pod of the image before tells what that one brings.
-                if told.database is not None and not is_outdated(pods[name], revision):
-                    self.schemas = told
-                parsed = parse_examination(self.run.database, name, result, pods[name], revision, as_dict)
+                if schemas.database is not None and not is_outdated(pods[name], revision):
+                    self.schemas = schemas
+                parsed = parse_observation(self.run.database, name, result, pods[name], revision, as_dict)
                 if parsed is not None:
-                    observed[name] = self._with_due_restart(parsed)
-                    self.remembered[name] = local_witness_in(result)
+                    observed[name] = self._with_restart_reason(parsed)
+                    self.remembered[name] = parse_local_witness(result)
                 else:
-                    self.unknown[name] = unknown_because(self.run.database, name, result, pods[name])
+                    self.unknown[name] = explain_unknown(self.run.database, name, result, pods[name])
                 continue
             # A claim may hold the member's file, whatever the record says of it: only its launcher can tell (R26).
             self.unknown[name] = "it has a claim, but no pod"
@@ -154,14 +160,14 @@ class ObservedDatabase:
     def _examine(self, pod: str) -> ExecResult | OvnError:
         try:
             return self.context.cluster.exec(
-                self.context.namespace, pod, "database", list(EXAMINE), timeout=_EXEC_SECONDS
+                self.context.namespace, pod, "database", list(EXAMINE), timeout=EXAMINE_SECONDS
             )
         except OvnError as e:
             if e.details.get("http_status") in (401, 403):
                 raise  # asking again helps nobody
             return e
 
-    def _with_due_restart(self, o: Observation) -> Observation:
+    def _with_restart_reason(self, o: Observation) -> Observation:
         if self.template_changed and o.running and not o.restart_reason:
             return dataclasses.replace(o, restart_reason="its pod template has changed")
         return o
@@ -170,52 +176,52 @@ class ObservedDatabase:
         """What all members say together, as ovn_raft_status would put it."""
         answers = []
         for name in self.run.declared:
-            o = self.seen.get(name)
+            o = self.observations.get(name)
             answers.append(
                 Answer.from_dict(o.answer)
                 if o is not None and o.answer
-                else silent(name, self.run.database, "unreachable", f"Pod {name} does not run.")
+                else failed_answer(name, self.run.database, "unreachable", f"Pod {name} does not run.")
             )
         record = self.store.read()
         return assess(answers, len(self.run.declared), record.cid if record else None)
 
-    def absentees(self) -> str:
+    def describe_missing_members(self) -> str:
         """Who does not take part although nothing can be done about it now, and why; empty if all do."""
-        away = self._apart(self.seen)
+        away = self._not_participating(self.observations)
         if not away:
             return ""
-        return f"{self.run.database}: {', '.join(away)} does not take part. {self._trouble()} Run again when its pod runs.".replace(
+        return f"{self.run.database}: {', '.join(away)} does not take part. {self._diagnose()} Run again when its pod runs.".replace(
             "  ", " "
         )
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Every declared member has its pod and takes part: nothing else is going on."""
-        return not self._apart(self.seen) and self.replicas == len(self.run.declared)
+        return not self._not_participating(self.observations) and self.replicas == len(self.run.declared)
 
-    def _apart(self, world: t.Mapping[str, Observation]) -> list[str]:
+    def _not_participating(self, observations: t.Mapping[str, Observation]) -> list[str]:
         """Declared members that do not take part in this world."""
-        return [name for name in self.run.declared if not (name in world and world[name].connected)]
+        return [name for name in self.run.declared if not (name in observations and observations[name].connected)]
 
     @property
     def leader(self) -> Observation | None:
-        return next((o for o in self.seen.values() if o.leader and o.connected), None)
+        return next((o for o in self.observations.values() if o.leader and o.connected), None)
 
     def await_examined(self, deadline: Deadline) -> None:
         """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
-        wanted = list(self.run.declared)[: self.replicas]
+        desired = list(self.run.declared)[: self.replicas]
         while True:
-            self.look()
+            self.read_members()
             now, waiting = time.monotonic(), self._waiting()
-            self._away = {name: self._away.get(name, now) for name in waiting}
-            self.members.waited.forget(set(wanted) - set(waiting))
+            self._unexamined_since = {name: self._unexamined_since.get(name, now) for name in waiting}
+            self.members.waited.forget(set(desired) - set(waiting))
             if not waiting:
                 self.stuck = {}
                 return
             self.stuck = self._stuck(waiting)
-            self._met.update(waiting)
+            self._awaited.update(waiting)
             # A stuck pod runs only after it was recreated, which is for the rounds to decide.
-            coming = [] if self.stuck else self._coming(waiting, now)
+            coming = [] if self.stuck else self._awaitable(waiting, now)
             if not coming or deadline.expired:
                 return
             self.members.wait_for_pods(coming, deadline.within(5))
@@ -225,36 +231,36 @@ class ObservedDatabase:
         named = list(self.run.declared)[: self.replicas]
         return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
 
-    def predict_pod_recreation(self, gone: t.Collection[str]) -> set[str]:
-        """Check mode: members whose pods a run recreates before anything else, but for those whose pods are `gone` by then."""
-        stuck = self._stuck([name for name in self._waiting() if name not in gone])
+    def predict_pod_recreation(self, deleted: t.Collection[str]) -> set[str]:
+        """Check mode: members whose pods a run recreates before anything else, but for those whose pods are `deleted` by then."""
+        stuck = self._stuck([name for name in self._waiting() if name not in deleted])
         for name, why in stuck.items():
             self._note_recreation(name, why)
         return set(stuck)
 
     def _waiting(self) -> list[str]:
         """Members that the StatefulSet wants and that cannot be examined."""
-        wanted = list(self.run.declared)[: self.replicas]
-        return [name for name in wanted if name not in self.seen or not self.seen[name].installed]
+        desired = list(self.run.declared)[: self.replicas]
+        return [name for name in desired if name not in self.observations or not self.observations[name].installed]
 
     @property
     def _serves(self) -> bool:
-        connected = [o for o in self.seen.values() if o.connected]
+        connected = [o for o in self.observations.values() if o.connected]
         return self.leader is not None and len(connected) >= majority(len(self.run.declared))
 
-    def _coming(self, waiting: t.Sequence[str], now: float) -> list[str]:
+    def _awaitable(self, waiting: t.Sequence[str], now: float) -> list[str]:
         """Those who are worth waiting for."""
-        away = {name: now - self._away[name] for name in waiting}
+        away = {name: now - self._unexamined_since[name] for name in waiting}
         running = [name for name in waiting if name in self.pods and is_database_container_running(self.pods[name])]
         limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
         coming = [name for name in running if away[name] < limit]
         unneeded = {name for name in waiting if not self._is_needed(name)}
-        idle = [
+        not_running = [
             name for name in waiting if name not in running and (name not in unneeded or away[name] < _EXAMINED_SECONDS)
         ]
-        if idle and self.context.wait:
-            for name, outlook in self.members.outlooks(idle, self.pods, unneeded).items():
-                if not outlook.unrecoverable:
+        if not_running and self.context.wait:
+            for name, startup in self.members.assess_startups(not_running, self.pods, unneeded).items():
+                if not startup.unrecoverable:
                     coming.append(name)
         return coming
 
@@ -274,37 +280,40 @@ class ObservedDatabase:
         self.context.lease.acquire_or_renew(f"recreate {', '.join(self.stuck)}")
         for name, why in self.stuck.items():
             if delete_stuck_pod(self.context.cluster, self.pods[name]):
-                self._away[name] = time.monotonic()
+                self._unexamined_since[name] = time.monotonic()
                 self._note_recreation(name, why)
         self.members.wait_for_pods(list(self.stuck), deadline.within(5))
         return True
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
         """Pods to recreate, and why. No controller replaces them by itself."""
-        idle = {name: self.pods[name] for name in waiting if name in self.pods and is_stuck(self.pods[name])}
-        outdated = idle if self.template_changed else self.members.outdated(idle)
-        due = {
+        not_running = {name: self.pods[name] for name in waiting if name in self.pods and is_stuck(self.pods[name])}
+        outdated = not_running if self.template_changed else self.members.outdated(not_running)
+        stuck = {
             name: f"its template has changed, and {'it ended at once each time' if has_started(pod) else 'it never started'}"
             for name, pod in outdated.items()
         }
-        pausing = [name for name, pod in idle.items() if backs_off(pod) and not has_started(pod)]
+        pausing = [name for name, pod in not_running.items() if backs_off(pod) and not has_started(pod)]
         for name in pausing:
             # The image may be there by now, and nobody waits for a kubelet that pauses.
-            if self.context.wait and name not in self._met and self._is_needed(name):
-                due.setdefault(name, "its image is pulled again at once, and it never started")
-        return due
+            if self.context.wait and name not in self._awaited and self._is_needed(name):
+                stuck.setdefault(name, "its image is pulled again at once, and it never started")
+        return stuck
 
     def _note_recreation(self, name: str, why: str) -> None:
         self._note(f"recreate the pod {name}: {why}")
 
-    def _note(self, words: str) -> None:
-        if words not in self.steps:
-            self.steps.append(words)
+    def _note(self, message: str) -> None:
+        if message not in self.steps:
+            self.steps.append(message)
 
-    def _trouble(self) -> str:
-        said = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
+    def _diagnose(self) -> str:
+        diagnosis = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
         return " ".join(
-            [*(f"{name}: {why.rstrip('.')}." for name, why in self.unknown.items() if name not in self.seen), said]
+            [
+                *(f"{name}: {why.rstrip('.')}." for name, why in self.unknown.items() if name not in self.observations),
+                diagnosis,
+            ]
         ).strip()
 
 

@@ -14,7 +14,7 @@ import typing as t
 from .._databases import DATABASE_NAMES, STEMS
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.pod_startup import PodStartup, outlook
+from .._kubernetes.pod_startup import PodStartup, assess_startup
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import (
     CONTAINER,
@@ -28,9 +28,9 @@ from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.record import Record
 from .._raft.step import Step
-from .._raft.step_errors import check_unresponsive, lists, not_joined, settled, still_listed
-from .examine import ParsedExamination, examine_command, parse_seen
-from .joining import Wait
+from .._raft.step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
+from .examine import EXAMINE_SECONDS, ParsedExamination, examine_command, parse_examination
+from .joining import JoinWait
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster, ExecResult
@@ -38,11 +38,10 @@ if t.TYPE_CHECKING:
 Pod = dict[str, t.Any]
 
 RECORD_ANNOTATION = "ovn.c5c3.io/record"
-_EXEC_SECONDS = 25.0  # the command asks several times, each with its own limit
-_LOOKS_EVERY = 1.0
+_POLL_SECONDS = 1.0
 _WAIT_SECONDS = 2.0
 # Who makes pods and who judges them had the time to do so once.
-_FIRST_LOOK = 5.0
+_FIRST_CHECK_SECONDS = 5.0
 
 
 # A kubelet shows a changed ConfigMap within seconds if the pod is patched, else within about a minute.
@@ -68,7 +67,7 @@ class PodMembers:
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
         self.now, self.check_lease = now, check_lease
         self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
-        self._looked = 0.0
+        self._checked = 0.0
 
     def execute(self, step: Step, record: Record, deadline: Deadline) -> None:
         if step.action == "start":
@@ -87,14 +86,14 @@ class PodMembers:
     def pods(self) -> dict[str, Pod]:
         return list_pods(self.cluster, self.namespace, self.name, self.database)
 
-    def see(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]:
+    def examine(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]:
         """What the pods say, all asked at once; those that cannot be asked are missing."""
-        limit = min(_EXEC_SECONDS, max(5.0, deadline.left()))
+        limit = min(EXAMINE_SECONDS, max(5.0, deadline.left()))
         command = examine_command("silent")
 
         def one(member: str) -> ParsedExamination:
             result = self.cluster.exec(self.namespace, member, CONTAINER, command, timeout=limit)
-            return parse_seen(self.database, member, result, time.time())
+            return parse_examination(self.database, member, result, time.time())
 
         outcomes = zip(members, ask_all(list(members), one))
         return {member: outcome for member, outcome in outcomes if not isinstance(outcome, OvnError)}
@@ -110,7 +109,7 @@ class PodMembers:
             ):
                 return
 
-    def outlooks(
+    def assess_startups(
         self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
     ) -> dict[str, PodStartup]:
         """Of pods that do not run."""
@@ -119,7 +118,9 @@ class PodMembers:
         owner = f"{self.name}-{self.database}"
         now, waited = self.now(), self.waited
         return {
-            m: outlook(m, owner, pods.get(m), events, now, waited.since(m, pods.get(m)), needed=m not in unneeded)
+            m: assess_startup(
+                m, owner, pods.get(m), events, now, waited.since(m, pods.get(m)), needed=m not in unneeded
+            )
             for m in members
         }
 
@@ -127,16 +128,16 @@ class PodMembers:
         """An error if one of these, which are waited for, will not come by itself."""
         self.waited.look(members, pods)
         now = time.monotonic()
-        idle = [
+        stopped = [
             member
             for member in members
-            if self.waited.lasts(member) > _FIRST_LOOK
+            if self.waited.lasts(member) > _FIRST_CHECK_SECONDS
             and not (member in pods and is_database_container_running(pods[member]))
         ]
-        if not idle or now - self._looked < _FIRST_LOOK:
+        if not stopped or now - self._checked < _FIRST_CHECK_SECONDS:
             return
-        self._looked = now
-        for member, seen in self.outlooks(idle, pods).items():
+        self._checked = now
+        for member, seen in self.assess_startups(stopped, pods).items():
             if seen.unrecoverable:
                 raise Refused(
                     f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
@@ -174,16 +175,16 @@ class PodMembers:
             since.add(kept())  # the observer goes on writing
             pods = [member for member, pod in self.pods().items() if is_database_container_running(pod)]
             texts = ask_all(pods, self._forget)
-            silent = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
+            failed = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
             outdated = {m for m, text in zip(pods, texts) if isinstance(text, str) and text and text not in since}
-            late = sorted(silent | outdated)
+            late = sorted(failed | outdated)
             if not late or deadline.expired:
                 return
             if attempt % 5 == 0:
                 for member in late:
                     self.annotate_to_resync_one(member, f"witness.{attempt}")
             attempt += 1
-            time.sleep(min(_LOOKS_EVERY, deadline.left()))
+            time.sleep(min(_POLL_SECONDS, deadline.left()))
 
     def _forget(self, member: str) -> str:
         """Return what the pod sees of the ConfigMap, nothing if it does not mount it."""
@@ -193,21 +194,21 @@ class PodMembers:
 
     def _start(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
         """Until all of them take part. Their pods may not exist yet: the StatefulSet makes them."""
-        waits = {member: Wait(self, member, record, deadline) for member in members}
+        waits = {member: JoinWait(self, member, record, deadline) for member in members}
         while waits:
             pods = self.pods()
-            seen = self.see(
+            seen = self.examine(
                 [member for member in waits if member in pods and is_database_container_running(pods[member])], deadline
             )
             for member in list(waits):
-                if waits[member].over(pods.get(member), seen.get(member)):
+                if waits[member].has_joined(pods.get(member), seen.get(member)):
                     del waits[member]
             self._refuse_unrecoverable(waits, pods)
             if waits and deadline.expired:
                 member, wait = next(iter(waits.items()))
-                raise not_joined(self.database, member, deadline, wait.last)
+                raise not_joined_error(self.database, member, deadline, wait.last)
             if waits:
-                time.sleep(min(_LOOKS_EVERY, deadline.left()))
+                time.sleep(min(_POLL_SECONDS, deadline.left()))
 
     def _stop(self, members: t.Sequence[str], deadline: Deadline) -> None:
         """With new pods, whose launchers wait: the record says that these members are replaced."""
@@ -229,7 +230,7 @@ class PodMembers:
         for member in members:
             self._await_successor(member, pods[member]["metadata"]["uid"], deadline)
         self._start(members, record, deadline)
-        for member, found in self.see(members, deadline).items():
+        for member, found in self.examine(members, deadline).items():
             wanted = record.members[member].sid
             if wanted and found.answer.server_id not in (None, wanted):
                 raise Refused(
@@ -282,11 +283,11 @@ class PodMembers:
             )
         while self._lists(self._answer(leader), server_id):
             if deadline.expired:
-                raise still_listed(self.database, server_id, deadline)
+                raise still_listed_error(self.database, server_id, deadline)
             time.sleep(0.2)
 
     def _lists(self, answer: Answer, server_id: str) -> bool:
-        return lists(self.database, answer, server_id, f"Pod {answer.member}")
+        return is_listed(self.database, answer, server_id, f"Pod {answer.member}")
 
     def _answer(self, leader: str) -> Answer:
         name = DATABASE_NAMES[self.database]
@@ -303,7 +304,7 @@ class PodMembers:
         """Until one of them says something else than now."""
 
         def now() -> dict[str, t.Any]:
-            return {member: settled(seen.answer) for member, seen in self.see(members, deadline).items()}
+            return {member: read_progress(seen.answer) for member, seen in self.examine(members, deadline).items()}
 
         before = now()
         while not deadline.expired and now() == before:

@@ -77,7 +77,7 @@ def observed_witness(
         sid = o.sid or o.file_sid
         if sid in sids and o.member in remembered and sid in remembered[o.member].members:
             members[sid] = remembered[o.member].members[sid]
-        status = o.said.status if o.said else None
+        status = o.reported_answer.status if o.reported_answer else None
         if status is not None and status.cluster_id == record.cid:
             members.update(
                 merge_cluster_witness(

@@ -17,7 +17,7 @@ from .installation import Host, Installation
 def report_certificates(
     installation: Installation, reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
-    mine = ReportFindings()
+    section = ReportFindings()
     minimum = installation.certificate_days
     served: list[tuple[int, str, str]] = []
     asked = 0
@@ -30,52 +30,58 @@ def report_certificates(
             elif certificate["days_left"] is not None:
                 served.append((certificate["days_left"], name, certificate["endpoint"]))
                 if certificate["days_left"] < minimum:
-                    mine.warnings.append(
+                    section.warnings.append(
                         f"The certificate that {name} serves at {certificate['endpoint']} ends in {certificate['days_left']} days: renew it."
                     )
         if broken:
             others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
-            mine.problems.append(f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}")
-    chassis, silent_count = _chassis_certificates(installation.chassis_certificates, minimum, mine)
-    findings.problems += mine.problems
-    findings.warnings += mine.warnings
+            section.problems.append(
+                f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}"
+            )
+    chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
+    findings.problems += section.problems
+    findings.warnings += section.warnings
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
     # Where nobody was asked, nobody was meant to be: c5c3.ovn.status, or no TLS.
-    unseen = f"; {silent_count} chassis not looked at" if chassis and silent_count else ""
+    unseen = f"; {unasked_count} chassis not looked at" if chassis and unasked_count else ""
     if days is not None:
         whose = f"{name} at {endpoint}" if endpoint else f"chassis {name}"
-        lines.append(format_line("Certificates", mine.state(), f"{days} days left, earliest expiry: {whose}{unseen}"))
-    elif asked or mine.problems or mine.warnings:
-        lines.append(format_line("Certificates", mine.state("no TLS"), ""))
+        lines.append(
+            format_line("Certificates", section.state(), f"{days} days left, earliest expiry: {whose}{unseen}")
+        )
+    elif asked or section.problems or section.warnings:
+        lines.append(format_line("Certificates", section.state("no TLS"), ""))
     return {"days_left": days, "host": name, "endpoint": endpoint, "chassis": chassis}
 
 
 def _chassis_certificates(
-    results: t.Mapping[str, Result | None], minimum: int, mine: ReportFindings
+    results: t.Mapping[str, Result | None], minimum: int, section: ReportFindings
 ) -> tuple[dict[str, int], int]:
     """Days left on each machine of a chassis, and how many could not be asked. The latter is no fault of a certificate."""
     found: dict[str, int] = {}
-    silent_count = 0
+    unasked_count = 0
     for name, result in results.items():
         if result is None or result.get("unreachable") or result.get("skipped") or result.get("timedout"):
-            silent_count += 1
+            unasked_count += 1
         elif "in_service" not in result:
             cause = cause_of(result) or "the task gave no result"
-            mine.warnings.append(f"The certificate of chassis {name} cannot be looked at: {cause}.")
+            section.warnings.append(f"The certificate of chassis {name} cannot be looked at: {cause}.")
         elif (days_left := result["days_left"]) is None:
-            mine.problems.append(f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it.")
+            section.problems.append(f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it.")
         else:
             found[name] = days_left
             if days_left < 0:
-                mine.problems.append(f"The certificate of chassis {name} has ended: run c5c3.ovn.hypervisors for it.")
+                section.problems.append(
+                    f"The certificate of chassis {name} has ended: run c5c3.ovn.hypervisors for it."
+                )
             elif not result["in_service"]:
-                mine.problems.append(
+                section.problems.append(
                     f"The certificate of chassis {name} is not valid yet, or its key is missing or another one: "
                     "look at the clock there, then run c5c3.ovn.hypervisors for it."
                 )
             elif days_left < minimum:
-                mine.warnings.append(
+                section.warnings.append(
                     f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it."
                 )
-    return found, silent_count
+    return found, unasked_count

@@ -21,64 +21,64 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     expected = installation.chassis
     local = [entry for entry in heartbeat.get("chassis") or [] if not entry["remote"]]
     known = {entry["name"]: entry for entry in local}
-    wanted = dict(expected) if expected is not None else {name: name for name in known}
-    alive = [name for name in wanted if name in known and known[name]["alive"]]
+    declared = dict(expected) if expected is not None else {name: name for name in known}
+    alive = [name for name in declared if name in known and known[name]["alive"]]
     missing = (
-        [name for name in wanted if name not in known or not known[name]["registered"]]
+        [name for name in declared if name not in known or not known[name]["registered"]]
         if known or heartbeat.get("nb_cfg") is not None
         else []
     )
-    late = [name for name in wanted if name in known and known[name]["registered"] and known[name]["alive"] is False]
-    unexpected = sorted(known.keys() - wanted.keys())
-    mine = ReportFindings()
-    for name, cause in installation.silent_clusters.items():
-        mine.problems.append(f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
+    late = [name for name in declared if name in known and known[name]["registered"] and known[name]["alive"] is False]
+    unexpected = sorted(known.keys() - declared.keys())
+    section = ReportFindings()
+    for name, cause in installation.unresponsive_clusters.items():
+        section.problems.append(f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
     for name, places in sorted(installation.twice.items()):
-        mine.problems.append(
+        section.problems.append(
             f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Give one of them another one."
         )
     for name in missing:
-        machine = "" if wanted[name] == name else f" ({wanted[name]})"
-        mine.problems.append(
+        machine = "" if declared[name] == name else f" ({declared[name]})"
+        section.problems.append(
             f"Chassis {name}{machine} is not registered in the Southbound database: look at ovn-controller there."
         )
     for name in late:
-        mine.problems.append(
+        section.problems.append(
             f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, its last answer was {known[name]['nb_cfg']}: "
             "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off."
         )
     for name in unexpected:
-        words = "is alive" if known[name]["alive"] else "does not answer"
-        mine.warnings.append(f"Chassis {name} {words}, but is not in the inventory.")
+        details = "is alive" if known[name]["alive"] else "does not answer"
+        section.warnings.append(f"Chassis {name} {details}, but is not in the inventory.")
     by_ip: dict[str, set[str]] = {}
     for entry in local:
         for encapsulation in entry["encapsulations"]:
             by_ip.setdefault(encapsulation["ip"], set()).add(entry["name"])
     for ip, names in sorted(by_ip.items()):
         if len(names) > 1:
-            mine.problems.append(
+            section.problems.append(
                 f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: tunnels to it go astray."
             )
-    findings.problems += mine.problems
-    findings.warnings += mine.warnings
+    findings.problems += section.problems
+    findings.warnings += section.warnings
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
         lines.append(
             format_line(
                 "Chassis",
-                mine.state("healthy" if heartbeat["probed"] else "not asked"),
-                f"{len(alive)}/{len(wanted)} {asked}" if wanted else "none",
+                section.state("healthy" if heartbeat["probed"] else "not asked"),
+                f"{len(alive)}/{len(declared)} {asked}" if declared else "none",
             )
         )
-        lines.extend(_chassis_lines(wanted, known, unexpected, heartbeat["probed"]))
+        lines.extend(_chassis_lines(declared, known, unexpected, heartbeat["probed"]))
     elif installation.inside_only is not None:
         lines.append(_reported_by_observer(installation.inside_only, findings))
     else:
         lines.append(
-            format_line("Chassis", "unknown", f"{len(wanted)} in the inventory" if expected is not None else "")
+            format_line("Chassis", "unknown", f"{len(declared)} in the inventory" if expected is not None else "")
         )
     return {
-        "expected": sorted(wanted) if expected is not None else None,
+        "expected": sorted(declared) if expected is not None else None,
         "alive": sorted(alive),
         "late": sorted(late),
         "missing": sorted(missing),
@@ -92,30 +92,30 @@ def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
     state, message = condition.get("status"), condition.get("message") or "Nobody has looked at the chassis yet."
     if state == "False" and condition.get("reason") != "NoChassis":
         findings.problems.append(f"The OVNCluster says of its chassis: {message}")
-    words = {"True": "healthy", "False": "none" if condition.get("reason") == "NoChassis" else "problem"}
-    return format_line("Chassis", words.get(str(state), "unknown"), f"the OVNCluster says: {message}")
+    details = {"True": "healthy", "False": "none" if condition.get("reason") == "NoChassis" else "problem"}
+    return format_line("Chassis", details.get(str(state), "unknown"), f"the OVNCluster says: {message}")
 
 
 def _chassis_lines(
-    wanted: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str], probed: bool
+    declared: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str], probed: bool
 ) -> list[str]:
     """The bad ones first; in a large installation, the rest is only counted."""
     rows: list[tuple[int, str, str, str]] = []
-    for name in {**wanted, **dict.fromkeys(unexpected, "")}:
+    for name in {**declared, **dict.fromkeys(unexpected, "")}:
         entry = known.get(name)
         if entry is None or not entry["registered"]:
             rows.append((0, name, "missing", ""))
             continue
-        words = [f"{encapsulation['type']} {encapsulation['ip']}" for encapsulation in entry["encapsulations"]]
-        words += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
-        words += ["gateway"] if entry["gateway"] else []
-        words += ["not in the inventory"] if name in unexpected else []
+        details = [f"{encapsulation['type']} {encapsulation['ip']}" for encapsulation in entry["encapsulations"]]
+        details += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
+        details += ["gateway"] if entry["gateway"] else []
+        details += ["not in the inventory"] if name in unexpected else []
         good = "alive" if probed else "answered"
         state = "unknown" if entry["alive"] is None else good if entry["alive"] else "late"
         rank = 1 if state == "late" else 2 if name in unexpected else 3
-        rows.append((rank, name, state, ", ".join(words)))
+        rows.append((rank, name, state, ", ".join(details)))
     rows.sort()
-    shown, more = rows[:_CHASSIS_LINES], len(rows) - _CHASSIS_LINES
-    width = max([13, *(len(name) + 2 for _rank, name, _state, _text in shown)])
-    lines = [format_line(f"  {name}", state, text, width) for _rank, name, state, text in shown]
+    listed, more = rows[:_CHASSIS_LINES], len(rows) - _CHASSIS_LINES
+    width = max([13, *(len(name) + 2 for _rank, name, _state, _text in listed)])
+    lines = [format_line(f"  {name}", state, text, width) for _rank, name, state, text in listed]
     return [*lines, f"  and {more} more"] if more > 0 else lines

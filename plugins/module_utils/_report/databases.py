@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.status import pod_of
 from .._databases import DATABASE_NAMES, TITLES
-from .._raft.answer import Answer, silent
+from .._raft.answer import Answer, failed_answer
 from .._raft.contents import Contents
 from .._raft.verdict import Verdict, assess
 from .findings import ReportFindings, Result, cause_of, format_line
@@ -29,7 +29,9 @@ def assess_database(installation: Installation, database: str) -> Verdict:
         if result and "answers" in result:
             answers += [Answer.from_dict(answer) for answer in result["answers"]]
         else:
-            answers.append(silent(member, name, "unreachable", f"{cause_of(result) or 'the host was not asked'}."))
+            answers.append(
+                failed_answer(member, name, "unreachable", f"{cause_of(result) or 'the host was not asked'}.")
+            )
     read: dict[str, Contents] = {}
     for host in installation.central.values():
         read.update(contents_in(host.contents.get(database)))
@@ -79,7 +81,7 @@ def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation:
 
 def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
     taking_part = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
-    words = [
+    details = [
         # A pod is what people look for; a leader that is only heard of has an address, which begins with its name.
         f"leader {pod_of(verdict.leader) if pods else verdict.leader}" if verdict.leader else "no leader",
         f"{taking_part}/{declared} members",
@@ -87,7 +89,7 @@ def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
         f"timer {verdict.election_timer} ms" if verdict.election_timer is not None else "",
         f"cluster {verdict.cluster_id[:8]}" if verdict.cluster_id else "",
     ]
-    return ", ".join(word for word in words if word)
+    return ", ".join(detail for detail in details if detail)
 
 
 def report_addresses(installation: Installation, findings: ReportFindings, lines: list[str]) -> list[str]:

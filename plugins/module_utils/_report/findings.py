@@ -26,8 +26,8 @@ class ReportFindings:
         return "problem" if self.problems else "warning" if self.warnings else good
 
 
-def format_line(label: str, state: str, words: str, width: int = 13) -> str:
-    return f"{label:<{width}} {state:<11} {words}".rstrip()
+def format_line(label: str, state: str, details: str, width: int = 13) -> str:
+    return f"{label:<{width}} {state:<11} {details}".rstrip()
 
 
 def cause_of(result: Result | None) -> str:

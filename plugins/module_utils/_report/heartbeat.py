@@ -31,8 +31,8 @@ def report_heartbeat(installation: Installation, findings: ReportFindings, lines
         findings.problems.append(heartbeat["reason"])
         lines.append(format_line("Heartbeat", "problem", f"number {number} was not answered by northd"))
     elif sb_ms is None:
-        words = f"the last one was number {number}, northd answered it" if number else "there was none so far"
-        lines.append(format_line("Heartbeat", "not sent", words))
+        details = f"the last one was number {number}, northd answered it" if number else "there was none so far"
+        lines.append(format_line("Heartbeat", "not sent", details))
     else:
         chassis = f"all chassis {_ms(hv_ms)}" if hv_ms is not None else "not all chassis answered"
         state = "healthy" if hv_ms is not None or not heartbeat["probed"] else "problem"

@@ -50,7 +50,7 @@ class Installation:
     """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say.
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
-    `silent_clusters` are hypervisor clusters that could not tell their chassis, and why.
+    `unresponsive_clusters` are hypervisor clusters that could not tell their chassis, and why.
     `twice` are system ids that several have, with the names of these in the inventory.
     `addresses` has what all endpoints of both databases serve to the host `asked_from`; None: nobody asked.
     `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
@@ -61,7 +61,7 @@ class Installation:
     heartbeat: Result | None = None
     chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
-    silent_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unresponsive_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     inside_only: Result | None = None
     twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()

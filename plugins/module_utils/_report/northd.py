@@ -18,30 +18,30 @@ from .installation import Host
 def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     """Exactly one works, the others wait for its lock."""
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
-    mine = ReportFindings()
+    section = ReportFindings()
     for host_name, host in reached.items():
         for name, northd in host.northds(host_name):
             state = northd.get("state", "unreachable")
             found[state].append(name)
             if state == "paused":
-                mine.problems.append(
+                section.problems.append(
                     f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
                 )
             elif state == "unreachable":
                 cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
-                mine.problems.append(f"northd on {name} does not answer: {cause}.")
-            mine.problems += [
+                section.problems.append(f"northd on {name} does not answer: {cause}.")
+            section.problems += [
                 f"northd on {name} is not connected to the {title} database."
                 for database, title in TITLES.items()
                 if northd.get(f"{database}_connected") is False
             ]
     if len(found["active"]) > 1:
-        mine.problems.append(
+        section.problems.append(
             f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
         )
     elif not found["active"]:
-        mine.problems.append("No northd is active: network changes do not reach the chassis.")
-    findings.problems += mine.problems
-    words = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
-    lines.append(format_line("northd", mine.state(), words or "nobody asked"))
+        section.problems.append("No northd is active: network changes do not reach the chassis.")
+    findings.problems += section.problems
+    details = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
+    lines.append(format_line("northd", section.state(), details or "nobody asked"))
     return found

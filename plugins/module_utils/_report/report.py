@@ -64,18 +64,18 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
 
 def _headline(problems: list[str], warnings: list[str]) -> str:
     counted = [
-        f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
-        for found, word in ((problems, "problem"), (warnings, "warning"))
+        f"{len(found)} {label}{'s' if len(found) > 1 else ''}"
+        for found, label in ((problems, "problem"), (warnings, "warning"))
         if found
     ]
     return f"OVN {'has ' if problems else 'is healthy'}{', ' if counted and not problems else ''}{', '.join(counted)}"
 
 
-def _listed(word: str, findings: list[str]) -> list[str]:
-    shown = findings if len(findings) <= _FINDING_LINES + 1 else findings[:_FINDING_LINES]
-    lines = [f"{word}: {finding}" for finding in shown]
-    more = len(findings) - len(shown)
-    return [*lines, f"{word}: {more} more, see ovn_verify_report"] if more else lines
+def _listed(label: str, findings: list[str]) -> list[str]:
+    listed = findings if len(findings) <= _FINDING_LINES + 1 else findings[:_FINDING_LINES]
+    lines = [f"{label}: {finding}" for finding in listed]
+    more = len(findings) - len(listed)
+    return [*lines, f"{label}: {more} more, see ovn_verify_report"] if more else lines
 
 
 def report_neutron(installation: Installation, lines: list[str]) -> dict[str, str]:

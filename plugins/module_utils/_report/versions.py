@@ -19,14 +19,14 @@ from .installation import Host
 def report_versions(
     reached: t.Mapping[str, Host], heartbeat: Result | None, findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
-    mine = ReportFindings()
+    section = ReportFindings()
     northd: dict[str, list[str]] = {}
     servers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
     for name, host in reached.items():
         info = host.info or {}
-        for place, told in host.northds(name):
-            _add(northd, told.get("version"), place)
+        for place, answer in host.northds(name):
+            _add(northd, answer.get("version"), place)
         for database, answer in (info.get("databases") or {}).items():
             _add(servers, answer["version"], name)
             _add(schemas[database], answer["schema_version"], name)
@@ -42,13 +42,15 @@ def report_versions(
     for what, found in named:
         if len(found) > 1:
             where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
-            mine.warnings.append(f"{what} is not the same everywhere: {where}.")
+            section.warnings.append(f"{what} is not the same everywhere: {where}.")
     internal = str((heartbeat or {}).get("northd_version") or "")
     writer = internal.partition("-")[0]
     if writer and northd and writer not in northd:
-        mine.warnings.append(f"northd {writer} wrote the Southbound database, but none of the central hosts runs it.")
-    findings.warnings += mine.warnings
-    words = [
+        section.warnings.append(
+            f"northd {writer} wrote the Southbound database, but none of the central hosts runs it."
+        )
+    findings.warnings += section.warnings
+    details = [
         f"OVN {', '.join(sorted(northd))}" if northd else "",
         f"ovsdb-server {', '.join(sorted(servers))}" if servers else "",
         *(f"{TITLES[database]} schema {', '.join(sorted(found))}" for database, found in schemas.items() if found),
@@ -56,8 +58,8 @@ def report_versions(
     lines.append(
         format_line(
             "Versions",
-            mine.state("equal") if northd or servers else "unknown",
-            ", ".join(word for word in words if word),
+            section.state("equal") if northd or servers else "unknown",
+            ", ".join(detail for detail in details if detail),
         )
     )
     return {

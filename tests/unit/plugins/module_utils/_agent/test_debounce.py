@@ -4,7 +4,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.debounce import ActiveNorthd, Judge, leading_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.lag import Sample, at_one_time
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.lag import Sample, align_indexes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
 if t.TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_a_change_of_northd_is_waited_for() -> None:
 
 
 def indexes(answers: list[Answer], samples: dict[str, list[Sample]]) -> list[int | None]:
-    return [answer.server.log_index if answer.server else None for answer in at_one_time(answers, samples)]
+    return [answer.server.log_index if answer.server else None for answer in align_indexes(answers, samples)]
 
 
 def test_a_member_that_was_asked_before_the_leader_does_not_lag(say: Say) -> None:
@@ -82,7 +82,7 @@ def test_a_member_that_stands_still_lags_by_what_the_leader_had_before(say: Say)
         "ovn-northbound-1": [Sample(0, 100), Sample(5, 100)],
     }
     assert indexes(answers, samples) == [900, 600, None]
-    assert "lagging" in [reason.code for reason in assess(at_one_time(answers, samples), 3).reasons]
+    assert "lagging" in [reason.code for reason in assess(align_indexes(answers, samples), 3).reasons]
 
 
 def test_a_joiner_stays_one(say: Say) -> None:

@@ -4,9 +4,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema import CLUSTER_SPEC
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, ClusterSpec, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 
@@ -180,12 +180,10 @@ def test_defaults() -> None:
         assert daemons.node_selector == {"node-role.kubernetes.io/hypervisor": ""}
     assert (spec.ovs.datapath_type, spec.ovs.underlay) == ("system", None)
     assert (spec.encapsulation.type, spec.encapsulation.interface, spec.encapsulation.cidr) == ("geneve", None, None)
-    assert (spec.tls.enabled, spec.tls.secret) == (True, "ovn-tls")
+    assert (spec.tls.enabled, spec.tls_secret) == (True, "ovn-tls")
     assert spec.gateway.node_selector == {}
-    assert [(s.name, s.port) for s in (spec.neutron_integration.northbound, spec.neutron_integration.southbound)] == [
-        ("ovn-nb", 6641),
-        ("ovn-sb", 6642),
-    ]
+    services = [spec.neutron_integration.service(database) for database in DATABASES]
+    assert [(service.name, service.port) for service in services] == [("ovn-nb", 6641), ("ovn-sb", 6642)]
 
 
 def test_what_the_api_server_completed_means_the_same() -> None:

@@ -7,7 +7,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import Storage, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.database_spec import Storage
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     kept_words,

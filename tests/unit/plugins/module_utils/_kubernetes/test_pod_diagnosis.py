@@ -7,9 +7,9 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_diagnosis import (
-    container_troubles,
+    diagnose_containers,
+    diagnose_events,
     ends_at_once,
-    event_troubles,
 )
 
 
@@ -43,7 +43,7 @@ def pod(name: str, **status: t.Any) -> dict[str, t.Any]:
     ids=["nothing known", "no node", "has a node", "no image", "is being made", "runs"],
 )
 def test_container_troubles(status: dict[str, t.Any], expected: list[str]) -> None:
-    assert container_troubles(pod("db-0", **status)) == expected
+    assert diagnose_containers(pod("db-0", **status)) == expected
 
 
 def event(kind: str, name: str, reason: str, message: str, time: str, severity: str = "Warning") -> dict[str, t.Any]:
@@ -70,7 +70,7 @@ def test_the_newest_warning_about_each_object_counts() -> None:
         event("Pod", "ovn-northbound-0", "Scheduled", "fine", "2026-01-01T00:00:05Z", severity="Normal"),
         event("Pod", "another-0", "FailedMount", "not ours", "2026-01-01T00:00:06Z"),
     ]
-    assert event_troubles(events, "ovn-northbound", ["ovn-northbound-0", "ovn-northbound-1"]) == [
+    assert diagnose_events(events, "ovn-northbound", ["ovn-northbound-0", "ovn-northbound-1"]) == [
         "PersistentVolumeClaim data-ovn-northbound-0: no class",
         "StatefulSet ovn-northbound: exceeded quota",
     ]

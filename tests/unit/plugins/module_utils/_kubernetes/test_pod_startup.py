@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_startup import outlook
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_startup import assess_startup
 
 Object = dict[str, t.Any]
 NAME, OWNER = "ovn-northbound-1", "ovn-northbound"
@@ -250,6 +250,6 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.about for case in CASES])
 def test_outlook(case: Case) -> None:
     since = None if case.since is None else START + case.since
-    found = outlook(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
+    found = assess_startup(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
     assert found.unrecoverable is case.unrecoverable
     assert (case.words in found.words) if case.words else found.words == ""

@@ -7,12 +7,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, failed_answer
 
 CID = "a0b739a1-2c38-479b-9e0d-605e9da30330"
 OTHER_CID = "b1c739a1-2c38-479b-9e0d-605e9da30331"
 DATABASE = "OVN_Southbound"
-SILENT = silent("", DATABASE, "unreachable", "unix:/run/ovn/ovnsb_db.ctl is not reachable: Connection refused.")
+SILENT = failed_answer("", DATABASE, "unreachable", "unix:/run/ovn/ovnsb_db.ctl is not reachable: Connection refused.")
 
 
 def sid(number: int) -> str:

@@ -376,6 +376,6 @@ def test_a_member_whose_disk_is_away_is_reported_with_what_to_do() -> None:
     assert message.startswith(
         "northbound on c3 takes no part in its cluster: The file lay on file system 1. Mount its disk, or"
     )
-    assert RUN.words.reach not in message
+    assert RUN.texts.reach not in message
     (unreachable,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"))})
-    assert unreachable.endswith(RUN.words.reach)
+    assert unreachable.endswith(RUN.texts.reach)

@@ -49,7 +49,7 @@ def test_a_stale_pid_file_whose_number_is_somebody_elses_is_no_hanging_server(tm
 def test_a_server_that_does_not_answer_loads_its_file_or_hangs(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, loading: bool
 ) -> None:
-    monkeypatch.setattr(host, "_LOADING_SECONDS", 600.0 if loading else 0.0)
+    monkeypatch.setattr(host, "LOADING_SECONDS", 600.0 if loading else 0.0)
     program = [sys.executable, "-c", "print(flush=True); input()", "/db/nb.db"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -105,7 +105,7 @@ def test_a_launcher_that_fails_says_nothing_about_the_file(
     looked = member(tmp_path)
     looked.run = lambda command, environment: told
     seen = looked.observe()
-    assert (seen.file_class, seen.lost) == ("unknown", False)
+    assert (seen.file_class, seen.is_lost) == ("unknown", False)
     assert words in seen.file_reason
 
 
@@ -129,5 +129,5 @@ def test_what_the_launcher_and_the_witness_say_of_the_log(tmp_path: pathlib.Path
     said = f"class=outdated-copy\ncid=\nsid={sid}\nreason=old\nlast_term=3\nlast_index=9\n"
     looked.run = lambda command, environment: (0, said, "")
     seen = looked.observe()
-    assert (seen.lost, seen.last_term, seen.last_index, seen.witness_index) == (True, 3, 9, 13)
+    assert (seen.is_lost, seen.last_term, seen.last_index, seen.witness_index) == (True, 3, 9, 13)
     assert seen.witnesses == {"abcd": 13, "ef01": 7}

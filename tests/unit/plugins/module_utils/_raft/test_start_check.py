@@ -103,6 +103,11 @@ def test_a_compaction_needs_twice_the_file(free: int, fits: bool) -> None:
     assert fits or "compaction of the database needs 2048 MiB" in problem
 
 
+def test_a_file_that_misses_what_its_server_has_in_memory() -> None:
+    problem = find_start_problem({"OVN_DB_FILE": "/db/nb.db"}, ROOM._replace(incomplete=True))
+    assert "/db/nb.db misses what its server could not write" in problem
+
+
 def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert "ovsdb-server is not installed" in find_start_problem({}, ROOM)

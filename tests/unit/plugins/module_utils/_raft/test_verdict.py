@@ -567,5 +567,5 @@ def test_ghosts_are_described(paper: t.Any) -> None:
 def test_real_statuses(version: str, name: str, expected: str) -> None:
     text = (CAPTURES / version / f"{name}.txt").read_text()
     verdict = assess([Answer("m1", parse_cluster_status(text).name, cluster_status=text)])
-    assert verdict.verdict == expected, verdict.words()
+    assert verdict.verdict == expected, verdict.describe()
     assert bool(verdict.ghosts) is (name == "leader-with-ghost")

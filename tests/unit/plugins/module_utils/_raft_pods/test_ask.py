@@ -12,7 +12,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.ask import Asked
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.ask import AskResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.ask import ask_pods
 
@@ -59,7 +59,7 @@ def asked_pods(cluster: FakeCluster) -> list[str]:
     return sorted(call.name for call in cluster.asked("exec"))
 
 
-def ask(cluster: FakeCluster, earlier: t.Sequence[Answer] = ()) -> Asked:
+def ask(cluster: FakeCluster, earlier: t.Sequence[Answer] = ()) -> AskResult:
     return ask_pods(cluster, "ovn-system", "ovn", "southbound", 3, earlier)
 
 
@@ -79,7 +79,7 @@ def test_a_pod_that_does_not_run_is_told_in_the_words_of_kubernetes() -> None:
 
 def test_a_pod_that_does_not_answer_is_told() -> None:
     asked = ask(cluster_with(dict.fromkeys(NAMES, "leader"), hangs=NAMES[1]))
-    assert [answer.spoke for answer in asked.answers] == [True, False, True]
+    assert [answer.is_responding for answer in asked.answers] == [True, False, True]
     assert asked.answers[1].problems[0] == ("timeout", "Cannot exec in ovn-southbound-1: no answer within 3 s.")
 
 
@@ -105,7 +105,7 @@ def test_pods_on_a_node_that_has_gone(ready: str, asked: bool) -> None:
     cluster = cluster_with(dict.fromkeys(NAMES, "leader"), *nodes)
     answers = ask(cluster).answers
     assert (NAMES[1] in asked_pods(cluster)) is asked
-    assert answers[1].spoke is asked
+    assert answers[1].is_responding is asked
     if not asked:
         assert answers[1].problems[0].message == (
             f"Pod {NAMES[1]} cannot be asked: node node-{NAMES[1]} has not reported since an unknown time."
@@ -115,7 +115,7 @@ def test_pods_on_a_node_that_has_gone(ready: str, asked: bool) -> None:
 def test_who_may_not_list_nodes_asks_every_pod() -> None:
     cluster = cluster_with(dict.fromkeys(NAMES, "leader"))
     cluster.always("list", Refused("Cannot list Node: forbidden."), kind="Node")
-    assert all(answer.spoke for answer in ask(cluster).answers)
+    assert all(answer.is_responding for answer in ask(cluster).answers)
 
 
 def test_a_pod_that_does_not_exist_is_told_with_the_events_of_its_owner() -> None:
@@ -130,7 +130,7 @@ def test_a_pod_that_does_not_exist_is_told_with_the_events_of_its_owner() -> Non
         "involvedObject": about,
     }
     asked = ask(cluster_with({NAMES[0]: "leader"}, event))
-    assert [answer.spoke for answer in asked.answers] == [True, False, False]
+    assert [answer.is_responding for answer in asked.answers] == [True, False, False]
     assert asked.answers[1].problems[0].message == (
         "Pod ovn-southbound-1 does not exist. Kubernetes says: StatefulSet ovn-southbound: exceeded quota."
     )

@@ -77,11 +77,18 @@ def test_every_pod_is_in_the_answer_but_those_that_leave() -> None:
         pod("a-databases", labels={**LABELS, "app.kubernetes.io/component": "northbound"}),
     )
     cluster.answers = {"works": ExecResult(0, ACTIVE, ""), "hangs": TimedOut("it hangs")}
-    answers = ask_northds(cluster, "ovn-system", "ovn", 3)
-    assert {call.body["timeout"] for call in cluster.asked("exec")} == {3}
+    answers = ask_northds(cluster, "ovn-system", "ovn", 12.5)
+    assert {call.body["timeout"] for call in cluster.asked("exec")} == {12.5}
     assert {name: (answer["state"], answer["reason"]) for name, answer in answers.items()} == {
         "hangs": ("unreachable", "it hangs"),
         "on-a-node-that-has-gone": ("unreachable", "node gone has not reported since 2026-01-01T00:00:00Z"),
         "pending": ("unreachable", "Kubernetes says: it does not run"),
         "works": ("active", ""),
     }
+
+
+def test_a_command_in_a_pod_gets_ten_seconds_at_least() -> None:
+    cluster = FakeCluster(pod("works"))
+    cluster.answers = {"works": ExecResult(0, ACTIVE, "")}
+    ask_northds(cluster, "ovn-system", "ovn", 3)
+    assert {call.body["timeout"] for call in cluster.asked("exec")} == {10.0}

@@ -111,14 +111,14 @@ CREATION = record(m0="expected", m1="expected", m2="expected").replace(cid=None)
 
 
 def test_who_cannot_be_examined_is_unknown_and_who_never_was_is_not_installed() -> None:
-    seen = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record()).look()
+    seen = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record()).read_members()
     assert list(seen) == [NAMES[2]]  # a pod that does not answer, and a claim without a pod: both may hold data
     assert not seen[NAMES[2]].installed
 
 
 def test_why_a_member_is_unknown_is_kept() -> None:
     one = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record())
-    one.look()
+    one.read_members()
     assert one.unknown[NAMES[0]] == "no node"
     assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
 
@@ -126,7 +126,7 @@ def test_why_a_member_is_unknown_is_kept() -> None:
 def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_member() -> None:
     """It may have joined just before the run was killed that would have recorded it."""
     one = rollout(cluster_with(claim(NAMES[1])), record(m1="expected"))
-    assert NAMES[1] not in one.look()
+    assert NAMES[1] not in one.read_members()
     assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
 
 
@@ -178,7 +178,7 @@ def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
     one = rollout(cluster_with(), record(), 3)
     one.context.wait = wait
     monkeypatch.setattr(one.context, "now", lambda: NOW)
-    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
+    one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
     one.pods = {NAMES[2]: started(ago)}
     monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
     assert one.observe()[NAMES[2]].starting is starts
@@ -193,7 +193,7 @@ def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkey
     monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
     starting = []
     for _look in range(12):
-        one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
+        one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
         starting.append(one.observe()[NAMES[2]].starting)
         clock[0] += 10
     assert starting == [True] * 10 + [False] * 2
@@ -220,9 +220,9 @@ def test_a_target_is_looked_at_once_more_before_a_step(
     found = up(NAMES[1], **(changes or {}))
     cluster = FakeCluster(pod(NAMES[1], uid=uid))
     cluster.answers = {NAMES[1]: Unreachable("no node") if changes is None else ExecResult(0, "", "")}
-    monkeypatch.setattr(observed, "parse_examination", lambda *_: found)
+    monkeypatch.setattr(observed, "parse_observation", lambda *_: found)
     one = rollout(cluster, record(), 3)
-    one.seen = {NAMES[1]: up(NAMES[1])}
+    one.observations = {NAMES[1]: up(NAMES[1])}
     one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
     taken: list[Step] = []
     monkeypatch.setattr(one.members, "execute", lambda step, *_: taken.append(step))
@@ -273,10 +273,10 @@ def test_who_takes_part_when_the_plan_is_carried_out(
 ) -> None:
     monkeypatch.setattr(backend, "gate_reason", lambda *_: "")
     one = rollout(cluster_with(), record(), 3)
-    one.seen = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
-    monkeypatch.setattr(one, "look", lambda: one.seen)
+    one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
+    monkeypatch.setattr(one, "read_members", lambda: one.observations)
     one.simulate()
-    assert one.will_be_whole is whole
+    assert one.is_predicted_complete is whole
 
 
 def idle_pod(revision: str) -> dict[str, t.Any]:
@@ -306,20 +306,20 @@ def test_a_pod_that_will_be_recreated_is_predicted(
     """In a first run that was cut off: what else follows depends on what it finds."""
     one = rollout(cluster_with(STATEFUL_SET), BEGUN, 1)
     one.template_changed, one.pods = changed, {NAMES[0]: idle_pod(revision)}
-    one.seen = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
-    monkeypatch.setattr(one, "look", lambda: one.seen)
+    one.observations = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
+    monkeypatch.setattr(one, "read_members", lambda: one.observations)
     with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
         one.simulate()
     assert one.steps == steps
     assert one.warnings == [f"What follows for northbound is known when {NAMES[0]} runs."] * len(steps)
     one.steps.clear()
-    one.gone = {NAMES[0]}
+    one.deleted = {NAMES[0]}
     with contextlib.suppress(Refused):
         one.simulate()
     assert not any("recreate" in step for step in one.steps)  # it goes with its claim
-    one.gone.clear()
+    one.deleted.clear()
     for name in NAMES[:2]:
-        one.seen.pop(name, None)  # nothing helps this one
+        one.observations.pop(name, None)  # nothing helps this one
     with pytest.raises(Refused, match="could not be examined"):
         one.simulate()
 

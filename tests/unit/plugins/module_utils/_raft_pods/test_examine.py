@@ -14,7 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import (
     examine_command,
     parse_examination,
-    parse_seen,
+    parse_observation,
 )
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "pods"
@@ -30,7 +30,7 @@ def pod(revision: str = "r1", **metadata: t.Any) -> dict[str, t.Any]:
 
 
 def examine(name: str, **changes: t.Any) -> Observation:
-    found = parse_examination("northbound", "m1", captured(name), changes.get("pod", pod()), "r1", RECORD)
+    found = parse_observation("northbound", "m1", captured(name), changes.get("pod", pod()), "r1", RECORD)
     assert found is not None
     return found
 
@@ -75,7 +75,7 @@ def test_the_reason_of_a_refusal_is_the_launchers() -> None:
 
 
 def test_a_server_that_hangs_is_unknown() -> None:
-    assert parse_examination("northbound", "m1", captured("hanging"), pod(), "r1", None) is None
+    assert parse_observation("northbound", "m1", captured("hanging"), pod(), "r1", None) is None
 
 
 @pytest.mark.parametrize("code", [1, 124, 127, 137])
@@ -84,9 +84,9 @@ def test_a_launcher_that_fails_says_nothing_about_the_file(code: int) -> None:
     before, _file, rest = whole.stdout.partition("@file 0\n")
     after = rest[rest.index("@witness") :]
     failed = whole._replace(stdout=f"{before}@file {code}\n {after}")
-    found = parse_examination("northbound", "m1", failed, pod(), "r1", None)
+    found = parse_observation("northbound", "m1", failed, pod(), "r1", None)
     assert found is not None
-    assert (found.file_class, found.lost, found.running) == ("unknown", False, False)
+    assert (found.file_class, found.is_lost, found.running) == ("unknown", False, False)
     assert f"(code {code})" in found.file_reason
 
 
@@ -106,19 +106,30 @@ def test_a_member_that_takes_part_is_the_witness_of_itself() -> None:
 def test_a_file_system_that_is_too_small_for_a_snapshot_hinders_a_start() -> None:
     whole = captured("leader")
     small = whole._replace(stdout=re.sub(r"free=\d+\*\d+", "free=2*4096", whole.stdout))
-    found = parse_examination("northbound", "m1", small, pod(), "r1", None)
+    found = parse_observation("northbound", "m1", small, pod(), "r1", None)
     assert found is not None
     assert "has 8 KiB free" in found.start_problem
 
 
+@pytest.mark.parametrize(("capture", "told"), [("leader", True), ("without-quorum", False)])
+def test_a_file_that_misses_what_its_server_has_in_memory(capture: str, told: bool) -> None:
+    """A server that has given up completes no file any more: that must not keep anybody from restarting it."""
+    whole = captured(capture)
+    part = "@space 0\n incomplete=yes\n free=1000000*4096\n file=10000\n"
+    marked = whole._replace(stdout=re.sub(r"(?ms)^@space .*?(?=^@)", "", whole.stdout).replace("@end", f"{part}@end"))
+    found = parse_observation("northbound", "m1", marked, pod(), "r1", None)
+    assert found is not None
+    assert ("misses what its server could not write" in found.start_problem) == told
+
+
 def test_a_hanging_server_is_told() -> None:
-    assert "does not answer since 90" in parse_seen("northbound", "m1", captured("hanging")).problem
+    assert "does not answer since 90" in parse_examination("northbound", "m1", captured("hanging")).problem
 
 
 def test_a_pod_that_cannot_be_asked_or_ends_is_unknown() -> None:
-    assert parse_examination("northbound", "m1", None, pod(), "r1", None) is None
+    assert parse_observation("northbound", "m1", None, pod(), "r1", None) is None
     ending = pod(deletionTimestamp="2026-01-01T00:00:00Z")
-    assert parse_examination("northbound", "m1", captured("leader"), ending, "r1", None) is None
+    assert parse_observation("northbound", "m1", captured("leader"), ending, "r1", None) is None
 
 
 @pytest.mark.parametrize(
@@ -133,7 +144,7 @@ def test_a_pod_that_cannot_be_asked_or_ends_is_unknown() -> None:
 def test_a_restart_is_due_when_a_new_pod_would_be_another_one(
     capture: str, revision: str, update: str, reason: str
 ) -> None:
-    found = parse_examination("northbound", "m1", captured(capture), pod(revision), update, None)
+    found = parse_observation("northbound", "m1", captured(capture), pod(revision), update, None)
     assert found is not None
     assert found.restart_reason == reason
 
@@ -141,7 +152,7 @@ def test_a_restart_is_due_when_a_new_pod_would_be_another_one(
 @pytest.mark.parametrize("cut", [0, 40, 400, 1500, 2200, -30])
 def test_half_an_answer_is_none(cut: int) -> None:
     whole = captured("leader")
-    assert parse_examination("northbound", "m1", whole._replace(stdout=whole.stdout[:cut]), pod(), "r1", None) is None
+    assert parse_observation("northbound", "m1", whole._replace(stdout=whole.stdout[:cut]), pod(), "r1", None) is None
 
 
 def test_no_line_of_a_program_passes_for_a_part() -> None:
@@ -149,7 +160,7 @@ def test_no_line_of_a_program_passes_for_a_part() -> None:
     lines = " Disconnections: 0\n @file 0\n class=standalone\n"
     forged = whole._replace(stdout=whole.stdout.replace(" Disconnections: 0\n", lines))
     assert forged != whole
-    found = parse_examination("northbound", "m1", forged, pod(), "r1", None)
+    found = parse_observation("northbound", "m1", forged, pod(), "r1", None)
     assert found is not None
     assert found.file_class == "member"
 
@@ -164,7 +175,7 @@ def test_no_line_of_a_program_passes_for_a_part() -> None:
     ],
 )
 def test_why_a_member_says_nothing(capture: str, codes: list[str], words: str) -> None:
-    problems = parse_seen("northbound", "m1", captured(capture)).answer.problems
+    problems = parse_examination("northbound", "m1", captured(capture)).answer.problems
     assert [problem.code for problem in problems] == codes
     assert words in "".join(problem.message for problem in problems)
 
@@ -173,12 +184,12 @@ def test_a_server_without_the_cluster_is_told_so() -> None:
     said = ExecResult(
         0, "@status 2\n \n", '@status\n"cluster/status" is not a valid command\novs-appctl: server error\n'
     )
-    assert [p.code for p in parse_seen("northbound", "m1", said).answer.problems] == ["no_database"]
+    assert [p.code for p in parse_examination("northbound", "m1", said).answer.problems] == ["no_database"]
 
 
 def test_the_record_that_the_pod_sees() -> None:
-    assert parse_seen("northbound", "m1", captured("leader")).revision == 5
-    assert parse_seen("northbound", "m1", captured("before-the-launcher")).revision is None
+    assert parse_examination("northbound", "m1", captured("leader")).revision == 5
+    assert parse_examination("northbound", "m1", captured("before-the-launcher")).revision is None
 
 
 def test_the_file_is_examined_when_wanted() -> None:

@@ -43,11 +43,11 @@ def told(running: bool, revision: int | None) -> t.Any:
 OLD_RECORD = told(False, 1)
 
 
-def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
+def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.JoinWait:
     """`again`: what the member says when it is asked once more, None if it does not answer."""
     members = PodMembers(cluster, "x", "ovn", "northbound")
-    t.cast(t.Any, members).see = lambda *_: {} if again is None else {NAME: again}
-    return joining.Wait(members, NAME, t.cast(t.Any, types.SimpleNamespace(revision=2)), Deadline(5))
+    t.cast(t.Any, members).examine = lambda *_: {} if again is None else {NAME: again}
+    return joining.JoinWait(members, NAME, t.cast(t.Any, types.SimpleNamespace(revision=2)), Deadline(5))
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.Wait:
     ],
 )
 def test_what_is_recreated(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_RECYCLE", -1)
+    monkeypatch.setattr(joining, "_RECREATE_SECONDS", -1)
     cluster = cluster_with()
-    assert not wait_for(cluster).over(there, seen)
+    assert not wait_for(cluster).has_joined(there, seen)
     assert [call.name for call in cluster.deleted] == [NAME] * deletions
 
 
@@ -89,7 +89,7 @@ def test_what_is_recreated(there: Object, seen: t.Any, deletions: int, monkeypat
 )
 def test_a_pod_that_never_started_is_deleted_as_it_was_seen(uid: str, version: str, deletions: int) -> None:
     cluster = cluster_with(uid, version)
-    assert not wait_for(cluster).over(pod(), None)
+    assert not wait_for(cluster).has_joined(pod(), None)
     assert [call.name for call in cluster.deleted] == [NAME] * deletions
 
 
@@ -102,7 +102,7 @@ def test_a_pod_that_waits_with_an_old_record_is_asked_once_more(
     again: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first answer may be as old as the slowest member took."""
-    monkeypatch.setattr(joining, "_RECYCLE", -1)
+    monkeypatch.setattr(joining, "_RECREATE_SECONDS", -1)
     cluster = cluster_with()
-    assert not wait_for(cluster, again).over(pod("r2"), OLD_RECORD)
+    assert not wait_for(cluster, again).has_joined(pod("r2"), OLD_RECORD)
     assert [call.name for call in cluster.deleted] == [NAME] * deletions

@@ -42,9 +42,9 @@ def test_the_image_is_that_of_new_pods(
     revisions: tuple[str, str], schemas: Schemas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pods = {f"ovn-northbound-{n}": pod(f"ovn-northbound-{n}", revision) for n, revision in enumerate(revisions)}
-    monkeypatch.setattr(observed, "schemas_in", lambda said: NEW if "new" in str(pods[said.stdout]) else OLD)
-    monkeypatch.setattr(observed, "parse_examination", lambda *_: None)
-    monkeypatch.setattr(observed, "unknown_because", lambda *_: "")
+    monkeypatch.setattr(observed, "parse_schemas", lambda said: NEW if "new" in str(pods[said.stdout]) else OLD)
+    monkeypatch.setattr(observed, "parse_observation", lambda *_: None)
+    monkeypatch.setattr(observed, "explain_unknown", lambda *_: "")
     cluster = FakeCluster(*pods.values())
     cluster.answers = {name: ExecResult(0, name, "") for name in pods}
     context = types.SimpleNamespace(cluster=cluster, namespace="x", name="ovn", now=lambda: 0.0)
@@ -53,7 +53,7 @@ def test_the_image_is_that_of_new_pods(
     there: Object = {"status": {"updateRevision": "new"}}
     database = observed.ObservedDatabase(*t.cast(t.Any, (context, run, store, 2, lambda: there)))
     database.schemas = OLD  # as an earlier look saw it
-    database.look()
+    database.read_members()
     assert database.schemas == schemas
 
 
@@ -138,17 +138,17 @@ class World:
         if self.listed is not None and there is None:  # its StatefulSet makes the next one
             there = self.cluster.put(successor(self.listed))
         self.database.pods = {} if there is None else {AWAY: there}
-        self.database.seen = {
+        self.database.observations = {
             name: Observation(name, running=True, connected=number < self.serving, leader=self.serving > number == 0)
             for number, name in enumerate(NAMES[:2])
         }
-        return self.database.seen
+        return self.database.observations
 
     def run(self, monkeypatch: pytest.MonkeyPatch) -> float:
         """For how long it waits, in seconds. It may do so for five minutes."""
         start = self.time
         monkeypatch.setattr(time, "monotonic", lambda: self.time)
-        monkeypatch.setattr(self.database, "look", self.observe)
+        monkeypatch.setattr(self.database, "read_members", self.observe)
         monkeypatch.setattr(self.database.members, "wait_for_pods", self.pass_time)
         deadline = Deadline(300)
         self.database.await_examined(deadline)

@@ -17,7 +17,7 @@ from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
 
 
-class EachMember(VerdictFindings):
+class MemberChecks(VerdictFindings):
     """Reasons that spoil `healthy` or only warn, and what is told of each member."""
 
     def _ghosts(self) -> list[ListedServer]:
@@ -25,14 +25,14 @@ class EachMember(VerdictFindings):
         view = self.view
         if view.leader is None or view.leader.status is None:
             return []
-        nobodys = [server for server in view.listed if view.voice(server) is None and not view.heard(server)]
+        nobodys = [server for server in view.listed if view.find_answer(server) is None and not view.is_heard(server)]
         addresses = duplicates(server.address for server in view.listed)
         taken = {answer.status.address for answer in view.responding if answer.status is not None}
         complete = (
             self.expected is not None
-            and not view.silent
+            and not view.unresponsive
             and len(view.listed) - len(nobodys) >= self.expected
-            and all(view.voice(server) for server in view.listed if server not in nobodys)
+            and all(view.find_answer(server) for server in view.listed if server not in nobodys)
         )
         return [server for server in nobodys if server.address in addresses or server.address in taken or complete]
 
@@ -45,7 +45,7 @@ class EachMember(VerdictFindings):
         }
 
     def _silence(self) -> None:
-        for answer in self.view.silent:
+        for answer in self.view.unresponsive:
             renamed = [name for name, cid in answer.other_databases.items() if cid and cid == self.view.cluster_id]
             if renamed:
                 self.problem(
@@ -55,7 +55,7 @@ class EachMember(VerdictFindings):
                     "Remove it from the cluster and let it join again with the right name.",
                 )
                 continue
-            if answer.spoke:
+            if answer.is_responding:
                 model = answer.server.model if answer.server else "unknown"
                 self.problem(
                     "not_clustered",
@@ -67,7 +67,7 @@ class EachMember(VerdictFindings):
                 if problem.code == "timeout":
                     message += f" If {answer.member} stays unresponsive, look at its log and its disk, then restart it: its file stays as it is."
                 self.problem(problem.code, answer.member, message)
-            if not answer.problems and not answer.spoke:
+            if not answer.problems and not answer.is_responding:
                 self.problem(
                     "unreachable",
                     answer.member,
@@ -100,8 +100,8 @@ class EachMember(VerdictFindings):
                 view.leader is None
                 or view.leader.status is None
                 or server in ghosts
-                or view.voice(server) is not None
-                or view.heard(server)
+                or view.find_answer(server) is not None
+                or view.is_heard(server)
             ):
                 continue
             age = "never" if server.last_message is None else f"{server.last_message / 1000:g} s ago"
@@ -118,9 +118,9 @@ class EachMember(VerdictFindings):
         if status is not None and status.status == "leaving cluster":
             self.problem("leaving", name, f"{name} is leaving the cluster.")
         elif not connected(answer):
-            words = status.status if status else "not connected"
-            message = f"{name} does not take part in the cluster (status: {words})."
-            if words == "failed":
+            state = status.status if status else "not connected"
+            message = f"{name} does not take part in the cluster (status: {state})."
+            if state == "failed":
                 message += " It could not write its database file, and does not try again. Free space on its disk, then run c5c3.ovn.central: that restarts it."
             elif any(problem.code == "no_database" for problem in answer.problems):
                 message += (
@@ -135,8 +135,10 @@ class EachMember(VerdictFindings):
                 f"{name} ({(answer.server_id or '')[:4]}) is not in the leader's list: it was removed while it was down. "
                 "Move its file aside and let it join again.",
             )
-        judged = entry is not None and view.leader is not None and view.leader.status is not None and connected(answer)
-        if judged and entry is not None and not view.heard(entry):
+        is_comparable = (
+            entry is not None and view.leader is not None and view.leader.status is not None and connected(answer)
+        )
+        if is_comparable and entry is not None and not view.is_heard(entry):
             age = "never" if entry.last_message is None else f"{entry.last_message / 1000:g} s ago"
             self.problem(
                 "unheard",
@@ -204,10 +206,10 @@ class EachMember(VerdictFindings):
             )
         self._changes(leader)
         for server in status.servers:
-            if server.is_self or not view.heard(server):
+            if server.is_self or not view.is_heard(server):
                 continue
             incoming, outgoing = status.linked(server.sid)
-            if incoming != outgoing and (view.voice(server) is not None or not view.silent):
+            if incoming != outgoing and (view.find_answer(server) is not None or not view.unresponsive):
                 way = "from" if outgoing else "to"
                 self.warning(
                     "one_way",
@@ -218,9 +220,9 @@ class EachMember(VerdictFindings):
         unasked = [
             server.address
             for server in status.servers
-            if view.voice(server) is None and view.heard(server) and server not in ghosts
+            if view.find_answer(server) is None and view.is_heard(server) and server not in ghosts
         ]
-        if unasked and not self.view.silent:
+        if unasked and not self.view.unresponsive:
             self.warning(
                 "partial_view",
                 None,
@@ -294,26 +296,26 @@ class EachMember(VerdictFindings):
 
     def _members(self, ghosts: list[ListedServer]) -> t.Iterator[dict[str, t.Any]]:
         view = self.view
-        told: list[Answer] = []
+        reported: list[Answer] = []
         for server in view.listed:
             if server in ghosts:
                 continue
-            answer = view.voice(server) or self._silent_at(server)
+            answer = view.find_answer(server) or self._find_unresponsive(server)
             if answer is not None:
-                told.append(answer)
+                reported.append(answer)
             yield self._described(answer, server)
         for answer in view.answers:
-            if answer not in told:
+            if answer not in reported:
                 yield self._described(answer, None)
 
-    def _silent_at(self, server: ListedServer) -> Answer | None:
+    def _find_unresponsive(self, server: ListedServer) -> Answer | None:
         """The silent place that must be this member: same host, or nobody else is left on either side."""
         view = self.view
-        for answer in view.silent:
+        for answer in view.unresponsive:
             if host_of(answer.member) == host_of(server.address):
                 return answer
-        unheard = [other for other in view.listed if view.voice(other) is None]
-        return view.silent[0] if len(view.silent) == 1 and unheard == [server] else None
+        unheard = [other for other in view.listed if view.find_answer(other) is None]
+        return view.unresponsive[0] if len(view.unresponsive) == 1 and unheard == [server] else None
 
     def _described(self, answer: Answer | None, server: ListedServer | None) -> dict[str, t.Any]:
         view = self.view
@@ -327,11 +329,11 @@ class EachMember(VerdictFindings):
             "address": status.address if status else server.address if server else None,
             "server_id": (answer.server_id if answer else None) or (server.sid if server else None),
             "cluster_id": answer.cluster_id if answer else None,
-            "reachable": bool(answer and answer.spoke),
+            "reachable": bool(answer and answer.is_responding),
             "listed": server is not None if view.listed else None,
             "role": status.role if status else (None if row is None else "leader" if row.leader else "follower"),
             "status": status.status if status else None,
-            "connected": connected(answer) if answer and answer.spoke else None,
+            "connected": connected(answer) if answer and answer.is_responding else None,
             "term": status.term if status else None,
             "leader": status.leader_sid if status else None,
             "vote": status.vote if status else None,

@@ -13,21 +13,21 @@ import typing as t
 from .._databases import OVSDB_ELECTION_TIMER
 from .answer import Answer, host_of
 from .contents import compare
-from .findings import VerdictFindings, Word
+from .findings import Health, VerdictFindings
 from .parse import ListedServer
 from .view import connected, joined, majority
 
-_TABLES_SHOWN = 8
+_TABLES_NAMED = 8
 
 
-class WholeCluster(VerdictFindings):
+class ClusterChecks(VerdictFindings):
     """From who answers and who leads to a first word of the verdict."""
 
-    def _state(self) -> tuple[Word, bool]:
+    def _state(self) -> tuple[Health, bool]:
         """`healthy` here means: nothing is wrong with leader and majority."""
         view = self.view
         if not view.responding:
-            if not view.silent:
+            if not view.unresponsive:
                 self.problem("unreachable", None, "Nobody was asked.")
             return "unreachable", False
         if self._two_clusters() or self._two_leaders():
@@ -80,14 +80,14 @@ class WholeCluster(VerdictFindings):
         leader, *others = self.view.claims
         for answer in others:
             if leader.status is not None and answer.status is not None:
-                words = f"still calls itself leader of term {answer.status.term}; {leader.member} leads term {leader.status.term}"
+                claim = f"still calls itself leader of term {answer.status.term}; {leader.member} leads term {leader.status.term}"
             else:
-                words = f"and {leader.member} both call themselves leader; without the terms nobody can tell which is the old one"
-            self.problem("stale_leader", answer.member, f"{answer.member} {words}. Ask again in a moment.")
+                claim = f"and {leader.member} both call themselves leader; without the terms nobody can tell which is the old one"
+            self.problem("stale_leader", answer.member, f"{answer.member} {claim}. Ask again in a moment.")
 
-    def _led(self, leader: Answer) -> tuple[Word, bool]:
+    def _led(self, leader: Answer) -> tuple[Health, bool]:
         if leader.status is None:
-            return self._led_unseen(leader)
+            return self._led_without_list(leader)
         listed = leader.status.servers
         needed = majority(len(listed))
         supporting = [server for server in listed if self._supports(server)]
@@ -101,7 +101,9 @@ class WholeCluster(VerdictFindings):
             )
             return "no_quorum", False
         # Those that did not answer are believed for one election timer only: look again if they are needed.
-        self.transient |= sum(1 for server in supporting if self.view.voice(server)) < needed and bool(self.view.silent)
+        self.transient |= sum(1 for server in supporting if self.view.find_answer(server)) < needed and bool(
+            self.view.unresponsive
+        )
         if self._blocked():
             return "no_quorum", False
         return "healthy", True
@@ -109,21 +111,21 @@ class WholeCluster(VerdictFindings):
     def _supports(self, server: ListedServer) -> bool:
         """Whether this member is behind the leader."""
         view = self.view
-        if not view.heard(server):
+        if not view.is_heard(server):
             return False
-        voice = view.voice(server)
-        if voice is not None:
-            return server.is_self or connected(voice)
-        if self._asked_in_vain(server):
+        answer = view.find_answer(server)
+        if answer is not None:
+            return server.is_self or connected(answer)
+        if self._is_asked_without_answer(server):
             return (server.last_message or 0) < (view.election_timer or OVSDB_ELECTION_TIMER)
         return True
 
-    def _asked_in_vain(self, server: ListedServer) -> bool:
+    def _is_asked_without_answer(self, server: ListedServer) -> bool:
         """A silent place of that address, or any silent place without an address that could be this member."""
         hosts = {host_of(entry.address) for entry in self.view.listed}
         return any(
             host_of(answer.member) == host_of(server.address) or host_of(answer.member) not in hosts
-            for answer in self.view.silent
+            for answer in self.view.unresponsive
         )
 
     def _blocked(self) -> bool:
@@ -146,7 +148,7 @@ class WholeCluster(VerdictFindings):
         self.warning("uncommitted", None, f"{status.not_committed} log entries are not committed yet.")
         return False
 
-    def _led_unseen(self, leader: Answer) -> tuple[Word, bool]:
+    def _led_without_list(self, leader: Answer) -> tuple[Health, bool]:
         """Only `_Server` of the leader: no list, so the members themselves have to be many enough."""
         view = self.view
         taking_part = [answer for answer in view.members if connected(answer)]
@@ -170,7 +172,7 @@ class WholeCluster(VerdictFindings):
             )
         return "healthy", True
 
-    def _leaderless(self) -> tuple[Word, bool]:
+    def _leaderless(self) -> tuple[Health, bool]:
         view = self.view
         taking_part = [answer for answer in view.members if connected(answer)]
         total = self._size()
@@ -224,7 +226,7 @@ class WholeCluster(VerdictFindings):
             server = status.listed(status.leader_sid)
             if (
                 server is not None
-                and view.voice(server) is None
+                and view.find_answer(server) is None
                 and server.last_message is not None
                 and server.last_message < status.election_timer
             ):
@@ -262,7 +264,7 @@ class WholeCluster(VerdictFindings):
             )
         return bool(found.differences)
 
-    def _spoiled(self) -> Word:
+    def _lower_health(self) -> Health:
         """What is left of healthy. A cluster that only waits for joiners is forming."""
         codes = {reason.code for reason in self.reasons if reason.severity == "problem"}
         if not codes:
@@ -273,8 +275,8 @@ class WholeCluster(VerdictFindings):
 
 
 def _some(names: t.Sequence[str]) -> str:
-    more = len(names) - _TABLES_SHOWN
-    return f"{', '.join(names[:_TABLES_SHOWN])}{f' and {more} more tables' if more > 0 else ''}"
+    more = len(names) - _TABLES_NAMED
+    return f"{', '.join(names[:_TABLES_NAMED])}{f' and {more} more tables' if more > 0 else ''}"
 
 
 def _names(answers: t.Sequence[Answer]) -> str:

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, silent
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, failed_answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
 
@@ -22,7 +22,7 @@ def test_a_joiner_under_a_wrong_name_is_told(paper: t.Any) -> None:
 def test_a_closed_client_port_of_a_member_that_answers_locally_is_its_problem(paper: t.Any) -> None:
     answers = [
         *paper.Raft(3).answers(),
-        silent("192.0.2.2", paper.database, "unreachable", "tcp:192.0.2.2:6642 is not reachable: refused."),
+        failed_answer("192.0.2.2", paper.database, "unreachable", "tcp:192.0.2.2:6642 is not reachable: refused."),
     ]
     verdict = assess(answers, 3)
     assert verdict.verdict == "degraded"

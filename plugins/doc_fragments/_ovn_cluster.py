@@ -1,0 +1,24 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""PRIVATE to the collection: may change at any time."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    # Modules that ask the pods of a control plane in place of a host.
+    DOCUMENTATION = r"""
+options:
+  cluster:
+    description:
+      - Name of an OVNCluster in Kubernetes whose pods are asked, V(ovn) unless it was given another one. The options of the connection to
+        Kubernetes, such as O(kubeconfig) and O(context), are of use with this option only.
+      - Nothing is asked on the managed host then.
+    type: str
+  namespace:
+    description: Namespace of O(cluster).
+    type: str
+    default: ovn-system
+"""

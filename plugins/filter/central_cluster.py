@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: central_cluster
+short_description: Desired state of a control plane in Kubernetes
+version_added: "0.1.0"
+description:
+  - Returns the specification of the C(OVNCluster) that the options of the role P(c5c3.ovn.ovn_central#role) mean.
+options:
+  _input:
+    description: The options by their names without C(ovn_central_). An option that is absent, V(null) or empty has the role's default.
+    type: dict
+    required: true
+  host:
+    description: The host that stands for the cluster. Positional.
+    type: str
+    required: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Show the specification
+  ansible.builtin.debug:
+    msg: "{{ ({'members': ['cluster1'], 'replicas': 3} | c5c3.ovn.central_cluster('cluster1')).spec }}"
+"""
+
+RETURN = r"""
+_value:
+  description: C(spec), as M(c5c3.ovn.ovn_cluster) takes it, and C(problem), a text that says why the options do not fit Kubernetes, or empty.
+  type: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ..module_utils._errors import InvalidInput
+from ..module_utils._roles.central import ClusterOptions, cluster_problem, cluster_spec
+
+
+def central_cluster(given: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
+    try:
+        options = ClusterOptions.from_options(given)
+    except InvalidInput as e:
+        raise AnsibleFilterError(str(e)) from e
+    return {"spec": cluster_spec(options), "problem": cluster_problem(options, host)}
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"central_cluster": central_cluster}

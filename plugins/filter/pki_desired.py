@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: pki_desired
+short_description: What the role ovn_pki brings about for one host
+version_added: "0.1.0"
+description:
+  - Computes from options, inventory and groups which certificate a host gets, and in Kubernetes which Secret holds it.
+  - An option that is an empty text counts as absent.
+options:
+  _input:
+    description: Options of the role P(c5c3.ovn.ovn_pki#role) and shared variables, as the running task sees them.
+    type: dict
+    required: true
+  hostvars:
+    description: C(hostvars). Positional.
+    type: dict
+    required: true
+  groups:
+    description: C(groups). Positional.
+    type: dict
+    required: true
+  host:
+    description: The host, usually C(inventory_hostname). Positional.
+    type: str
+    required: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Show which names the certificate of this host has
+  ansible.builtin.debug:
+    msg: "{{ ({} | c5c3.ovn.pki_desired(hostvars, groups, inventory_hostname)).subject_alt_names }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(certificate) (V(central) or V(chassis)), C(common_name), C(subject_alt_names) and C(files) (C(private_key), C(certificate), C(ca_certificate));
+      C(renew_on_issuer_change), C(remove_authorities) and C(new_ca) say what may change.
+    - For Kubernetes C(cluster_name) and C(secret) (C(kubeconfig), C(context), C(namespace), C(name), and C(place) for messages).
+  type: dict
+  sample: {"certificate": "chassis", "common_name": "compute1", "subject_alt_names": ["compute1", "192.0.2.21"]}
+"""
+
+import typing as t
+
+from ..module_utils._roles.pki import desired
+from ..module_utils._roles.variables import Groups, Hostvars, Variables
+
+
+def pki_desired(options: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
+    return desired(options, hostvars, groups, host)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"pki_desired": pki_desired}

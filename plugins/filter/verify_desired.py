@@ -1,0 +1,60 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: verify_desired
+short_description: How the role ovn_verify asks an installation
+version_added: "0.1.0"
+description:
+  - Computes from options, inventory and the answers of central hosts which endpoints and files are used to ask, and from where.
+  - An option that is an empty text counts as absent.
+options:
+  _input:
+    description: Options of the role P(c5c3.ovn.ovn_verify#role) and shared variables, as the running task sees them.
+    type: dict
+    required: true
+  hostvars:
+    description: C(hostvars). Positional.
+    type: dict
+    required: true
+  host:
+    description: The host, usually C(inventory_hostname). Positional.
+    type: str
+    required: true
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Show which endpoints Neutron gets
+  ansible.builtin.debug:
+    msg: "{{ ({'ovn_verify_central': groups['ovn_central']} | c5c3.ovn.verify_desired(hostvars, inventory_hostname)).northbound_endpoints }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(files) (C(private_key), C(certificate), C(ca_certificate); none without TLS), C(own_endpoints) (listeners of this machine) and C(tls_secret).
+    - C(asked_from) (the central host on which heartbeat and addresses begin), C(northbound_endpoints) and C(southbound_endpoints).
+    - Of a control plane in Kubernetes C(cluster) (its host), C(cluster_place) (C(kubeconfig), C(context), C(namespace), and C(name) of its Secret),
+      C(exposed) (its ports can be reached from outside), C(ports), and C(heartbeat_problem) (why no heartbeat can be sent).
+  type: dict
+  sample: {"asked_from": "central1", "northbound_endpoints": ["ssl:192.0.2.11:6641"], "southbound_endpoints": ["ssl:192.0.2.11:16642"]}
+"""
+
+import typing as t
+
+from ..module_utils._roles.variables import Hostvars, Variables
+from ..module_utils._roles.verify import desired
+
+
+def verify_desired(options: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
+    return desired(options, hostvars, host)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"verify_desired": verify_desired}

@@ -1,0 +1,151 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What `OVNCluster.spec` says of each database.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._database.settings import TIMER_MAXIMUM, TIMER_MINIMUM
+from .._databases import TITLES, Database
+from .._kubernetes.quantity import PATTERN
+from . import pod_fields
+from .declaration import Metadata, declare, part
+from .fields import listing, mapping, number, rule, text
+from .names import MOST_MEMBERS
+from .pod_fields import Resources, StringMap
+from .rules import DIFFERENT_PORTS, NO_SHRINK, ODD, ONE_PORT_EACH, PORTS_NEED_TYPE
+
+
+@dataclass(frozen=True)
+class Storage:
+    size: str = field(
+        metadata=declare(
+            text(
+                "Size of each volume, for example 10Gi.",
+                default="10Gi",
+                pattern=PATTERN,
+                maxLength=32,
+                **{"x-kubernetes-validations": [rule("quantity(self).compareTo(quantity(oldSelf)) >= 0", NO_SHRINK)]},
+            ),
+            pod_fields.quantity,
+        )
+    )
+    storage_class: str | None = field(
+        metadata=declare(
+            text(
+                "Name of the storage class; the cluster's default if not given. Volumes that exist keep theirs: a run refuses to move them.",
+                minLength=1,
+                maxLength=253,
+            )
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Service:
+    """How members are reached from outside. `node_ports` has none or one port for each member."""
+
+    type: t.Literal["ClusterIP", "NodePort", "LoadBalancer"] = field(
+        metadata=declare(
+            text("ClusterIP for not at all.", enum=["ClusterIP", "NodePort", "LoadBalancer"], default="ClusterIP")
+        )
+    )
+    annotations: StringMap = field(
+        metadata=declare(mapping("Annotations of the members' Services, for example for a load balancer."))
+    )
+    node_ports: tuple[int, ...] = field(
+        metadata=declare(
+            listing(
+                "Node port of each member; chosen by Kubernetes if not given.",
+                {"type": "integer", "minimum": 1, "maximum": 65535},
+                MOST_MEMBERS,
+                **{"x-kubernetes-list-type": "atomic"},
+            )
+        )
+    )
+
+    @property
+    def exposed(self) -> bool:
+        return self.type != "ClusterIP"
+
+
+@dataclass(frozen=True)
+class DatabaseSpec:
+    """`election_timer` and `inactivity_probe` in milliseconds."""
+
+    replicas: int = field(
+        metadata=declare(
+            {
+                "type": "integer",
+                "description": "Members of the Raft cluster: 1, 3 or 5. Members are added one by one; a smaller number is refused by the run.",
+                "default": 3,
+                "minimum": 1,
+                "maximum": MOST_MEMBERS,
+                "x-kubernetes-validations": [rule("self in [1, 3, 5]", ODD)],
+            }
+        )
+    )
+    storage: Storage = field(
+        metadata=part(
+            Storage, "One volume for each member. Volumes stay when members or the OVNCluster go.", given=True
+        )
+    )
+    resources: Resources = field(metadata=pod_fields.resources("a member"))
+    election_timer: int = field(
+        metadata=declare(
+            number(
+                "Time without a sign of the leader after which a member starts an election, in milliseconds.",
+                TIMER_MINIMUM,
+                TIMER_MAXIMUM,
+                default=5000,
+            )
+        )
+    )
+    inactivity_probe: int = field(
+        metadata=declare(
+            number(
+                "Time without a sign of a client before it is probed, in milliseconds; 0 for never.",
+                0,
+                2**31 - 1,
+                default=30000,
+            )
+        )
+    )
+    service: Service = field(
+        metadata=part(
+            Service,
+            "How clients outside this Kubernetes cluster reach the members: each has a Service of its own.",
+            rule(
+                "self.type != 'ClusterIP' || !has(self.nodePorts) || size(self.nodePorts) == 0",
+                PORTS_NEED_TYPE,
+                ".nodePorts",
+            ),
+            rule(
+                "!has(self.nodePorts) || self.nodePorts.all(p, self.nodePorts.exists_one(q, p == q))",
+                DIFFERENT_PORTS,
+                ".nodePorts",
+            ),
+            given=True,
+        )
+    )
+    node_selector: StringMap = field(metadata=pod_fields.node_selector("may run members"))
+    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the members"))
+
+
+def database_part(database: Database) -> Metadata:
+    return part(
+        DatabaseSpec,
+        f"The {TITLES[database]} database.",
+        rule(
+            "!has(self.service.nodePorts) || size(self.service.nodePorts) == 0 || size(self.service.nodePorts) == self.replicas",
+            ONE_PORT_EACH,
+            ".service.nodePorts",
+        ),
+        given=True,
+    )

@@ -1,0 +1,107 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Classes whose fields carry their schema: `schema_of` makes the schema of a class for the API server, `read` an object of it from a completed value.
+So a field of a specification is declared once:
+
+    @dataclass(frozen=True)
+    class Storage:
+        size: str = field(metadata=declare(text("Size of each volume.", default="10Gi")))
+        storage_class: str | None = field(metadata=declare(text("Name of the storage class.")))
+
+Nothing evaluates the annotations; `tests/unit/plugins/module_utils/_api/test_declaration.py` compares them with the schemas.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import typing as t
+
+from .fields import Schema, record
+
+Metadata = dict[str, t.Any]
+Reader = t.Callable[[t.Any, str], t.Any]  # (value, its path for messages) -> what the attribute holds
+
+
+class Declared(t.Protocol):
+    """Any dataclass."""
+
+    __dataclass_fields__: t.ClassVar[dict[str, dataclasses.Field[t.Any]]]
+
+
+D = t.TypeVar("D", bound=Declared)
+
+
+def declare(schema: Schema, read: Reader | None = None, *, required: bool = False) -> Metadata:
+    """One field; its name in the schema is that of the attribute in camelCase. `read` makes more of the value than what the schema says.
+
+    If nobody gives it and it has no default, the attribute is an empty mapping or an empty tuple where the schema has a map or a list, else None.
+    """
+    is_list = schema["type"] == "array"
+    absent: t.Any = () if is_list else {} if "additionalProperties" in schema else None
+    return {
+        "schema": schema,
+        "read": read or (_as_tuple if is_list else _as_it_is),
+        "absent": absent,
+        "required": required,
+    }
+
+
+def part(kind: type[Declared], description: str, *rules: Schema, given: bool = False) -> Metadata:
+    """A group of fields. If nobody gives it, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
+    return {**declare(schema_of(kind, description, *rules, given=given), reader(kind)), "absent": {}}
+
+
+def optional_part(kind: type[Declared], description: str, *rules: Schema) -> Metadata:
+    """A group of fields; None if nobody gives it."""
+    return declare(schema_of(kind, description, *rules), reader(kind))
+
+
+def schema_of(kind: type[Declared], description: str, *rules: Schema, given: bool = False) -> Schema:
+    """The record of all fields of the class, in their order; `rules` and `given` as in `fields.record`."""
+    declared = {key_of(own.name): own.metadata for own in _fields(kind)}
+    required = [key for key, metadata in declared.items() if metadata["required"]]
+    properties = {key: metadata["schema"] for key, metadata in declared.items()}
+    return record(description, properties, *rules, given=given, **({"required": required} if required else {}))
+
+
+def read(kind: type[D], value: t.Mapping[str, t.Any], path: str, **others: t.Any) -> D:
+    """An object of the class from what `validation.complete` returned for its schema; `others` are the attributes without one."""
+    attributes = {}
+    for own in _fields(kind):
+        content = value.get(key_of(own.name), own.metadata["absent"])
+        attributes[own.name] = (
+            content if content is None else own.metadata["read"](content, f"{path}.{key_of(own.name)}")
+        )
+    return kind(**others, **attributes)
+
+
+def reader(kind: type[Declared]) -> Reader:
+    """For a field that holds one object of the class."""
+    return functools.partial(read, kind)
+
+
+def list_reader(kind: type[Declared]) -> Reader:
+    """For a field that holds a list of objects of the class."""
+    return lambda values, path: tuple(read(kind, value, f"{path}[{index}]") for index, value in enumerate(values))
+
+
+def key_of(attribute: str) -> str:
+    """The name in the schema: `storage_class` is `storageClass`."""
+    return re.sub("_([a-z])", lambda found: found[1].upper(), attribute)
+
+
+def _fields(kind: type[Declared]) -> list[dataclasses.Field[t.Any]]:
+    return [own for own in dataclasses.fields(kind) if own.metadata]
+
+
+def _as_it_is(value: t.Any, path: str) -> t.Any:
+    return value
+
+
+def _as_tuple(value: t.Any, path: str) -> t.Any:
+    return tuple(value)

@@ -1,0 +1,148 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What `OVNCluster.spec` says of the hypervisors, and the fields of `OVNChassis.spec`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._chassis.external_ids import DATAPATH_TYPES, ENCAPSULATIONS
+from . import pod_fields
+from .declaration import Metadata, declare, list_reader, optional_part, schema_of
+from .fields import DEVICE, HYPERVISOR, NETWORK, PHYSICAL_NETWORK, Schema, listing, record, rule, text
+from .pod_fields import Resources, StringMap
+
+
+@dataclass(frozen=True)
+class Controller:
+    node_selector: StringMap = field(metadata=pod_fields.node_selector("are hypervisors", default={HYPERVISOR: ""}))
+    resources: Resources = field(metadata=pod_fields.resources("ovn-controller"))
+    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods"))
+
+
+@dataclass(frozen=True)
+class Underlay:
+    bridge: str = field(metadata=declare(text("Name of the bridge.", pattern=DEVICE, maxLength=15), required=True))
+    interface: str = field(
+        metadata=declare(text("Name of the network device.", pattern=DEVICE, maxLength=15), required=True)
+    )
+
+
+@dataclass(frozen=True)
+class OpenVSwitch(Controller):
+    resources: Resources = field(metadata=pod_fields.resources("Open vSwitch"))
+    datapath_type: t.Literal["system", "netdev"] = field(
+        metadata=declare(
+            text(
+                "Datapath in the kernel (system) or in user space (netdev).",
+                enum=list(DATAPATH_TYPES),
+                default="system",
+            )
+        )
+    )
+    underlay: Underlay | None = field(
+        metadata=optional_part(
+            Underlay,
+            "Bridge that takes over the network device of the tunnels and its addresses. For the datapath netdev alone, which needs one.",
+        )
+    )
+
+
+def _encapsulation_type() -> Schema:
+    return text("Protocol of the tunnels.", enum=list(ENCAPSULATIONS), default="geneve")
+
+
+@dataclass(frozen=True)
+class Encapsulation:
+    """Neither `interface` nor `cidr`: the internal address of each node."""
+
+    type: t.Literal["geneve", "vxlan"] = field(metadata=declare(_encapsulation_type()))
+    interface: str | None = field(
+        metadata=declare(text("The tunnels end at the address of this network device.", pattern=DEVICE, maxLength=15))
+    )
+    cidr: str | None = field(
+        metadata=declare(text("The tunnels end at the node's address in this network.", pattern=NETWORK, maxLength=49))
+    )
+
+
+@dataclass(frozen=True)
+class BridgeMapping:
+    physical_network: str = field(
+        metadata=declare(
+            text("Name of the network, as in Neutron.", pattern=PHYSICAL_NETWORK, maxLength=255), required=True
+        )
+    )
+    bridge: str = field(
+        metadata=declare(
+            text("Bridge of Open vSwitch; created if it does not exist.", pattern=DEVICE, maxLength=15), required=True
+        )
+    )
+    ports: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "Network devices of the node that become ports of the bridge.",
+                {"type": "string", "pattern": DEVICE, "maxLength": 15},
+                **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
+
+
+def bridge_mappings(description: str) -> Metadata:
+    return declare(_bridge_mappings(description), list_reader(BridgeMapping))
+
+
+def _bridge_mappings(description: str) -> Schema:
+    return listing(
+        description,
+        schema_of(BridgeMapping, "One physical network."),
+        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["physicalNetwork"]},
+    )
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """An empty selector: no gateways."""
+
+    node_selector: StringMap = field(metadata=pod_fields.node_selector("are gateways; without any label no node is"))
+
+
+CHASSIS_SPEC = record(
+    "One chassis: what its Node, the OVNCluster and this resource make of it.",
+    {
+        "hostname": text(
+            "Name of the host.",
+            minLength=1,
+            maxLength=253,
+            **{"x-kubernetes-validations": [rule("self == oldSelf", "the host name of a chassis cannot be changed")]},
+        ),
+        "systemId": text(
+            "Name of the chassis in the Southbound database.",
+            pattern=r"^[^\s,@]+$",
+            maxLength=253,
+            **{
+                "x-kubernetes-validations": [
+                    rule(
+                        "self == oldSelf",
+                        "the system id of a chassis cannot be changed: ovn-controller does not survive it",
+                    )
+                ]
+            },
+        ),
+        "bridgeMappings": _bridge_mappings("Physical networks that this hypervisor reaches."),
+        "encapsulation": record(
+            "Where the tunnels of this hypervisor end.",
+            {
+                "type": _encapsulation_type(),
+                "ip": text("Address of the node.", pattern=r"^[0-9A-Fa-f:.]+$", maxLength=45),
+            },
+            required=["ip"],
+        ),
+    },
+    required=["hostname", "systemId", "encapsulation"],
+)

@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Fields that several pods have: image, resources, where they run.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._errors import InvalidInput
+from .._kubernetes.quantity import PATTERN, canonical_quantity
+from .declaration import Metadata, declare, part
+from .fields import Schema, listing, mapping, record, text
+
+StringMap = t.Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Image:
+    """Which image it is by default says the class of each; see `repository` and `tag`."""
+
+    repository: str
+    tag: str
+    digest: str | None = field(
+        metadata=declare(
+            text(
+                "Digest, for an image that can never change under its name.",
+                pattern="^sha256:[0-9a-f]{64}$",
+                maxLength=71,
+            )
+        )
+    )
+    pull_policy: str = field(
+        metadata=declare(
+            text("When a node pulls the image.", enum=["IfNotPresent", "Always", "Never"], default="IfNotPresent")
+        )
+    )
+
+    @property
+    def reference(self) -> str:
+        """What a container asks for; a digest says more than a tag."""
+        return f"{self.repository}@{self.digest}" if self.digest else f"{self.repository}:{self.tag}"
+
+
+def repository(default: str) -> Metadata:
+    return declare(text("Registry and name.", default=default, minLength=1, maxLength=255))
+
+
+def tag(default: str) -> Metadata:
+    return declare(
+        text("Tag. Not used if there is a digest.", default=default, pattern=r"^[\w][\w.-]{0,127}$", maxLength=128)
+    )
+
+
+def quantity(value: str, path: str) -> str:
+    """As the API server gives it back; `InvalidInput` names the path of what is none."""
+    try:
+        return canonical_quantity(value)
+    except ValueError as e:
+        raise InvalidInput(f"{path}: {e}.") from e
+
+
+def _quantities(description: str) -> Metadata:
+    schema: Schema = {
+        "type": "object",
+        "additionalProperties": {
+            "x-kubernetes-int-or-string": True,
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": PATTERN,
+        },
+        "maxProperties": 16,
+        "description": description,
+    }
+    return declare(schema, lambda value, path: {key: quantity(text, f"{path}[{key}]") for key, text in value.items()})
+
+
+@dataclass(frozen=True)
+class Resources:
+    requests: StringMap = field(metadata=_quantities("What is kept free for it."))
+    limits: StringMap = field(
+        metadata=_quantities("What it never exceeds. Leave room for memory: many clients come back at once.")
+    )
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As in a container; empty if nothing is said."""
+        both = {"requests": dict(self.requests), "limits": dict(self.limits)}
+        return {key: value for key, value in both.items() if value}
+
+
+def resources(of: str) -> Metadata:
+    return part(Resources, f"Resources of {of}, as in a container.")
+
+
+def node_selector(of: str, **more: t.Any) -> Metadata:
+    return declare(mapping(f"Labels of the nodes that {of}.", **more))
+
+
+def tolerations(of: str) -> Metadata:
+    item = record(
+        "One toleration.",
+        {
+            "key": text("Key of the taint; none with the operator Exists for all.", maxLength=317),
+            "operator": text("How the value is compared.", enum=["Equal", "Exists"]),
+            "value": text("Value of the taint.", maxLength=63),
+            "effect": text("Effect of the taint; none for all.", enum=["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+            "tolerationSeconds": {
+                "type": "integer",
+                "description": "Seconds after which a pod is evicted by NoExecute.",
+            },
+        },
+    )
+    return declare(listing(f"Taints of nodes that {of} accept.", item, 32))

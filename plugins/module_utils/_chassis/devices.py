@@ -1,0 +1,39 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Network devices that a chassis names as ports but does not have, for ovn_chassis and for the agent on a node.
+"""
+
+from __future__ import annotations
+
+import socket
+import typing as t
+
+from .._errors import OvnError, Refused
+
+
+def refuse_missing_devices(new_ports: t.Mapping[str, str], place: str, next_step: str) -> None:
+    """A typing error in a port name would otherwise be a bridge without uplink. `new_ports`: port to bridge; `place` is "host" or "node"."""
+    missing = _missing_devices(new_ports)
+    if missing:
+        places = ", ".join(f"{port} (for bridge {new_ports[port]})" for port in missing)
+        raise Refused(f"No such network device on this {place}: {places}. Nothing was written. {next_step}")
+
+
+def refuse_port_errors(errors: t.Mapping[str, str], bridges: t.Container[str], allow_missing_ports: bool) -> None:
+    """A bridge that does not work is always a failure, a port that is not there yet only if it should be. `errors` by bridge or port."""
+    fatal = {name: error for name, error in errors.items() if name in bridges or not allow_missing_ports}
+    if fatal:
+        words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
+        raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
+
+
+def _missing_devices(names: t.Iterable[str]) -> list[str]:
+    """The names that no network device of this host (of this process' network namespace) has."""
+    try:
+        present = {name for _index, name in socket.if_nameindex()}
+    except OSError as e:
+        raise OvnError(f"The network devices of this host cannot be listed: {e.strerror}.") from e
+    return [name for name in names if name not in present]

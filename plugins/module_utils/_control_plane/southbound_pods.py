@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The Southbound database whose members are pods, for whoever asks any of them: each question is a command in a pod.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from .._chassis.lookup import first_answer
+from .._databases import STEMS
+from .._deadline import Deadline
+from .._errors import Unreachable
+from .._kubernetes.client import Cluster
+from .._kubernetes.pods import list_pods
+from .._kubernetes.rollout_progress import is_database_container_running
+from .._ovsdb.rows import Caller
+from .pod_database import PodConnection
+
+_ANSWER = t.TypeVar("_ANSWER")
+_SOCKET = f"/run/ovn/{STEMS['southbound']}.sock"
+
+
+class SouthboundPods:
+    """The pods of the Southbound database of the OVNCluster `name` that run now; at least one."""
+
+    def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
+        self.cluster, self.namespace = cluster, namespace
+        pods = list_pods(cluster, namespace, name, "southbound")
+        self.pods = sorted(pod for pod, found in pods.items() if is_database_container_running(found))
+        if not self.pods:
+            raise Unreachable(
+                f"No pod of the Southbound database of the OVNCluster {name} in namespace {namespace} runs. "
+                "Look at it with c5c3.ovn.status, then run again."
+            )
+
+    def ask(self, question: t.Callable[[Caller], _ANSWER], deadline: Deadline) -> _ANSWER:
+        """Return what the first pod answers that answers at all; no further pod is asked after `deadline`."""
+        questions = (
+            functools.partial(self._ask_one, question, pod)
+            for pod in self.pods
+            if pod == self.pods[0] or not deadline.expired
+        )
+        return first_answer(questions)
+
+    def _ask_one(self, question: t.Callable[[Caller], _ANSWER], pod: str) -> _ANSWER:
+        return question(PodConnection(self.cluster, self.namespace, pod, _SOCKET))

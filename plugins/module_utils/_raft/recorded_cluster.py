@@ -1,0 +1,245 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+A cluster that is on record, as one round sees it: what its members say of each other, and the record that the round will write. Facts only; nothing
+is decided here. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
+from .parse import ClusterStatus
+from .record import Member, Record
+from .step import Run, find_unexamined
+from .view import freshness, majority
+
+# Files that the launcher neither starts nor moves aside by itself. It gives one up when the record names its server id as given up.
+NEVER_STARTS = frozenset({"dead-join", "broken", "joining-outdated", "unidentifiable", "outdated-copy", "other-disk"})
+WRITE_FAILED = "after a failed write a server takes part again only when it is restarted"
+
+
+class RecordedCluster:
+    """`observations` are by member, with what the others know of it; `as_observed` has those as they were made. `record` changes during a round."""
+
+    def __init__(self, run: Run, record: Record, observed: list[Observation]) -> None:
+        self.run, self.record, self.database = run, record, run.database
+        self.leader = newest_leader(observed)
+        self.listed = self.leader.listed if self.leader is not None else {}
+        self.failed = {o.member for o in observed if o.write_failed and not o.is_lost}
+        self.as_observed = {o.member: o for o in observed}
+        self.observations = {o.member: self._with_file_class(o) for o in observed}
+        self.missing = find_unexamined(run, observed)
+        self.is_contested = len([o for o in observed if o.leader and o.connected]) > 1
+        self.warnings: list[str] = []
+
+    def _with_file_class(self, o: Observation) -> Observation:
+        """What the others know of this member, added to what its own host says."""
+        if o.member in self.failed:  # one that would not come back waits; the others do not wait for it
+            return dataclasses.replace(o, restart_reason="" if o.start_problem else WRITE_FAILED)
+        return dataclasses.replace(o, file_class="outdated-copy") if self.has_outdated_copy(o) else o
+
+    def has_outdated_copy(self, o: Observation) -> bool:
+        """Whether a file is an old copy of this member, from before it joined again under its present server id (R8).
+
+        The launcher has compared cluster and address, so it is no file of another member; and the leader does not list its id any more.
+        """
+        return self.has_foreign_sid(o) and self.is_unlisted(o.file_sid)
+
+    def has_foreign_sid(self, o: Observation) -> bool:
+        """Whether the file of a stopped member has a server id that is neither its own in the record nor anybody else's."""
+        member = self.record.members.get(o.member)
+        others = {sid for x in self.as_observed.values() if x is not o for sid in (x.sid, x.file_sid)}
+        return (
+            o.file_class == "foreign-sid"
+            and not o.running
+            and o.file_sid is not None
+            and member is not None
+            and member.state in ("confirmed", "replacing")
+            and member.sid != o.file_sid
+            and o.file_sid not in others | self.sids_of_others(o)
+        )
+
+    def is_awaiting_leader(self, o: Observation) -> bool:
+        """Whether only a leader can tell what its file is, and the other members can still elect one. Refused now, it would keep them from it."""
+        others = [x for x in self.as_observed.values() if x is not o and (x.running or self.can_start_from_file(x))]
+        return self.leader is None and self.has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
+
+    def has_never_joined(self, name: str, member: Member) -> bool:
+        """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
+        o = self.observations.get(name)
+        # One that is held back for now is `replacing` without an id.
+        if o is None or member.state not in ("expected", "replacing"):
+            return False
+        if o.connected:
+            return self.is_listed_as_declared(o)
+        if member.sid is not None and (self.leader is None or not self.is_unlisted(member.sid)):
+            return False
+        sid = o.sid or o.file_sid
+        is_joiner = (
+            o.file_class in ("joining", "joining-outdated") and self.leader is not None and self.is_unlisted(sid)
+        )
+        is_blank = not o.running and (
+            o.file_class in ("none", "empty") or (o.file_class in NEVER_STARTS and self.is_unlisted(o.file_sid))
+        )
+        return (is_blank or is_joiner or self.is_failed_join(o)) and member.address not in self.listed.values()
+
+    def is_failed_join(self, o: Observation) -> bool:
+        """Whether it was to join under an address that nobody declares any more. The leader lists neither its id nor its address."""
+        member = self.record.members.get(o.member)
+        return (
+            o.file_class == "foreign-address"
+            and not o.connected
+            and self.leader is not None
+            and (o.file_sid is None or self.is_unlisted(o.file_sid))
+            and (
+                member is None
+                or (
+                    member.state in ("expected", "replacing")
+                    and (member.sid == o.file_sid or self.is_unlisted(member.sid))
+                )
+            )
+        )
+
+    def has_joined_again(self, o: Observation) -> bool:
+        """Whether a member lost its disk and joined under another id: its copy of the record was older and still expected it.
+
+        The leader lists that id under the member's own address, so it is no copy of another member; the old id is a ghost from now on.
+        """
+        member = self.record.members.get(o.member)
+        return (
+            member is not None
+            and member.state in ("confirmed", "replacing")
+            and o.connected
+            and o.sid != member.sid
+            and self.listed_address(o.sid) == member.address
+            and all(other.sid != member.sid for other in self.observations.values())
+        )
+
+    def is_recorded_elsewhere(self, o: Observation) -> bool:
+        return o.file_class == "foreign-address" and self.is_listed_as_declared(o)
+
+    def is_listed_as_declared(self, o: Observation) -> bool:
+        """Whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
+        return o.connected and self.listed_address(o.sid) == self.run.declared[o.member]
+
+    def has_joined_while_held_back(self, o: Observation, member: Member) -> bool:
+        """Without a leader only the file tells that a member joined before the record held it back; it starts from there."""
+        return (
+            self.leader is None
+            and member.state == "replacing"
+            and not o.running
+            and o.file_class == "member"
+            and o.file_sid != member.sid
+        )
+
+    def has_older_record(self, o: Observation) -> bool:
+        """Whether only an older copy of the record on its host calls its server id foreign. It is written again."""
+        member = self.record.members.get(o.member)
+        return (
+            o.file_class == "foreign-sid"
+            and member is not None
+            and member.sid == (o.sid or o.file_sid)
+            and o.recorded != self.record
+        )
+
+    def can_be_confirmed(self, o: Observation, member: Member) -> bool:
+        """Whether a member that is expected or being replaced takes part already, so that it only has to be confirmed.
+
+        The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
+        """
+        if member.state not in ("expected", "replacing"):
+            return False
+        sid = o.sid if o.running else o.file_sid
+        listed = self.leader is not None and not self.is_unlisted(sid) and sid is not None
+        if o.is_lost:  # a member all the same, whose file was removed before anybody noted that it had joined
+            return member.state == "expected" and member.sid != sid and o.connected and listed
+        if o.connected and sid != member.sid:
+            return member.state == "expected" or listed
+        if o.running:
+            return o.connected and listed
+        return o.file_class == "member" and listed and (sid == member.sid or self.listed_address(sid) == member.address)
+
+    def listed_address(self, sid: str | None) -> str | None:
+        """The address under which the leader lists this server, None if it does not."""
+        return self.listed.get(sid[:4]) if sid else None
+
+    def is_unlisted(self, sid: str | None) -> bool:
+        """The leader says that `sid` is no member. Without a leader nothing is known."""
+        return self.leader is not None and (sid is None or sid[:4] not in self.listed)
+
+    def can_start_from_file(self, o: Observation) -> bool:
+        member = self.record.members.get(o.member)
+        if member is None:  # declared since the record was written
+            return False
+        given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
+        return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
+
+    def may_vote(self, name: str, member: Member) -> bool:
+        """Whether it is on record as a member, or its file is one's: a run may have ended before it noted the join."""
+        if member.sid and member.state not in ("expected", "absent"):
+            return True
+        o = self.observations.get(name)
+        return o is not None and o.file_class == "member" and member.state == "expected" and o.file_sid != member.sid
+
+    def is_dispensable(self, o: Observation) -> bool:
+        """Whether the others are a majority of the leader's list."""
+        others = [
+            x for x in self.observations.values() if x is not o and x.connected and x.sid and x.sid[:4] in self.listed
+        ]
+        return len(others) >= majority(len(self.listed))
+
+    def old_sid(self, o: Observation, member: Member) -> str | None:
+        """The server id that has to leave the list before this member joins again, None if there is none.
+
+        A record that was lost, or a file that was copied from another member, leaves the right one to be found by its address.
+        """
+        others = self.sids_of_others(o)
+        if member.sid and member.sid not in others and not self.is_unlisted(member.sid):
+            return member.sid
+        taken = {sid[:4] for sid in others} | {x.sid[:4] for x in self.observations.values() if x is not o and x.sid}
+        return next(
+            (short for short, address in self.listed.items() if address == member.address and short not in taken), None
+        )
+
+    def sids_of_others(self, o: Observation) -> set[str]:
+        """Return the server ids that the record gives to other members, those excepted that are given up."""
+        members = self.record.members.items()
+        return {m.sid for name, m in members if name != o.member and m.state != "expected" and m.sid}
+
+    def leader_status(self) -> ClusterStatus | None:
+        return status_of(self.leader) if self.leader is not None else None
+
+    def heard_sids(self) -> set[str]:
+        """Server ids, four digits, that the leader has heard of lately."""
+        status = self.leader_status()
+        limit = freshness(status.election_timer) if status else 0
+        return {
+            s.sid for s in (status.servers if status else ()) if s.last_message is not None and s.last_message < limit
+        }
+
+    def lag(self, o: Observation) -> int:
+        """Log entries that the leader has and this member has not; as many as possible where nobody knows."""
+        status = self.leader_status()
+        listed = next((s for s in status.servers if o.sid and s.sid == o.sid[:4]), None) if status else None
+        if status is None or listed is None or listed.match_index is None:
+            return 0 if o.leader else 1 << 62
+        return max(0, status.log_next - 1 - listed.match_index)
+
+
+def status_of(o: Observation) -> ClusterStatus | None:
+    """Return what `cluster/status` said on this member, None if it said nothing."""
+    return o.reported_answer.status if o.reported_answer else None
+
+
+def describe_lost(o: Observation) -> str:
+    """A member that does not run, with what is known of its file."""
+    if o.file_class == "outdated-copy" and o.last_index is not None:
+        return f"{o.member} (an old copy: its log ends at entry {o.last_index} of term {o.last_term}, the member had entry {o.witness_index} or a later term)"
+    if o.file_class == DISK_MISSING:
+        return f"{o.member} ({o.file_reason.rstrip('.')})"
+    known = f", log entry {o.last_index}" if o.last_index is not None else ""
+    return f"{o.member} ({o.file_class}{known})"

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Members that have to join again, and server ids that are nobody's any more: stop, remove from the list, let join. Pure.
+"""
+
+from __future__ import annotations
+
+from .._errors import Refused
+from .observation import DISK_MISSING, Observation
+from .record import NO_SID, Member
+from .recorded_cluster import NEVER_STARTS, RecordedCluster
+from .step import Step
+from .step_gates import StepGates
+
+
+class Replacement:
+    """Needs a leader. `pending_stop` is the stop of a running member without a file: it waits for the others, so it comes last."""
+
+    def __init__(self, cluster: RecordedCluster, steps: StepGates) -> None:
+        self.cluster, self.steps = cluster, steps
+        self.pending_stop: Step | None = None
+
+    def _kick(self, sid: str, what: str) -> Step | None:
+        """The removal of a server id that is nobody's any more; None if another member lives under it, which then is no reason to wait."""
+        if self.cluster.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        if any(o.connected and o.sid and o.sid[: len(sid)] == sid for o in self.cluster.observations.values()):
+            return None
+        step = Step("kick", (self.cluster.leader.member,), f"remove {what} from {self.cluster.database}", sid=sid)
+        if sid[:4] in self.cluster.heard_sids():
+            return Step("wait", step.members, f"{step.reason}: the leader has heard it a moment ago")
+        return self.steps.gated("may_remove", sid, step)
+
+    def replace(self) -> Step | None:
+        """A member whose disk is lost, or that the cluster no longer lists: its old server id is removed before it joins again.
+
+        It stays in the record with its old id and as `expected`: that tells the launcher which file is given up.
+        """
+        if self.cluster.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        where = f"{self.cluster.database} on"
+        for o in self.cluster.observations.values():
+            if o.member in self.cluster.missing or o.file_class == DISK_MISSING:
+                continue
+            member = self.cluster.record.members[o.member]
+            if (
+                member.state == "expected"
+                and not o.running
+                and (o.file_class in NEVER_STARTS or self.cluster.is_failed_join(o))
+            ):
+                step = self._give_up_file(o, member)
+                if step:
+                    return step
+            member = self._note_outcast(o, member)
+            zombie = (
+                member.state == "confirmed" and o.running and not o.connected and self.cluster.is_unlisted(member.sid)
+            )
+            if not (member.state == "replacing" or (member.state == "confirmed" and (o.is_lost or zombie))):
+                continue
+            if o.running and o.connected and not self.cluster.is_dispensable(o):
+                if any(m.state == "expected" for m in self.cluster.record.members.values()):
+                    self.cluster.warnings.append(
+                        f"{where} {o.member}: its file is gone, and the server goes on in memory until others have taken its data over. "
+                        "Do not stop it before."
+                    )
+                    continue
+                if len(self.cluster.leader.listed) == 1:
+                    raise Refused(
+                        f"{self.cluster.database} on {o.member}: its file is gone, and the only copy of the data is in the memory of the running server. "
+                        "Nothing was changed. Let the server write it again with ovsdb-server/compact (ovs-appctl), then run again."
+                    )
+            step = Step("stop", (o.member,), f"stop {where} {o.member}: it has to join again")
+            unsettled = self.steps.unsettled() if zombie and not o.is_lost else ""
+            if unsettled:
+                self.pending_stop = self.pending_stop or Step("wait", step.members, f"{step.reason}: {unsettled}")
+                continue
+            self.cluster.record = self.cluster.record.with_member(o.member, state="replacing")
+            old_sid = self.cluster.old_sid(o, member)
+            listed = not self.cluster.is_unlisted(old_sid)
+            if o.running:
+                stop = self.steps.gated("may_stop", o.member, step) if listed else step
+                if stop.action == "stop":
+                    return stop
+                self.pending_stop = self.pending_stop or stop
+                continue  # other members can be replaced meanwhile, and may be what it waits for
+            if listed and old_sid:
+                kick = self._kick(old_sid, f"the lost member {o.member} ({old_sid})")
+                if kick is None:
+                    raise Refused(
+                        f"{self.cluster.database}: the server {old_sid} of {o.member} answers on another host: its disk was moved or copied there. "
+                        "Nothing was changed. Put the disk back, or stop that server and move its file away, then run again."
+                    )
+                return kick
+            # What never starts has to be named as given up, or the launcher waits for the run.
+            given_up = (o.file_sid or member.sid or NO_SID) if o.file_class in NEVER_STARTS else member.sid
+            self.cluster.record = self.cluster.record.with_member(o.member, state="expected", sid=given_up)
+        return None
+
+    def _note_outcast(self, o: Observation, member: Member) -> Member:
+        """Return the member, as `replacing` if it is expected and runs, but was a member once and is none any more (R26).
+
+        A joiner has no list with itself in it.
+        """
+        is_outcast = (
+            member.state == "expected"
+            and o.running
+            and not o.connected
+            and (
+                o.file_class == "left"
+                or (o.file_class == "member" and o.sid is not None and self.cluster.is_unlisted(o.sid))
+            )
+            and not self.steps.unsettled()
+        )
+        if is_outcast:
+            self.cluster.record = self.cluster.record.with_member(
+                o.member, state="replacing", sid=o.sid or o.file_sid or member.sid
+            )
+        return self.cluster.record.members[o.member]
+
+    def _give_up_file(self, o: Observation, member: Member) -> Step | None:
+        """A file that never starts. The launcher moves it aside once the record names its server id."""
+        if self.cluster.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        is_copy = o.file_sid in self.cluster.sids_of_others(o)
+        if o.file_sid and not is_copy and not self.cluster.is_unlisted(o.file_sid):
+            kick = self._kick(o.file_sid, f"{o.file_sid}, the cut-off join of {o.member},")
+            if kick is not None:
+                return kick
+        self.cluster.record = self.cluster.record.with_member(o.member, sid=o.file_sid or member.sid or NO_SID)
+        return None
+
+    def remove_ghost(self) -> Step | None:
+        """A server id in the leader's list that nobody has: left behind when a member was re-created without being removed first."""
+        if self.cluster.leader is None:
+            raise AssertionError("only asked for when there is a leader")
+        if self.cluster.missing:
+            return None
+        owned = {sid[:4] for o in self.cluster.observations.values() for sid in (o.sid, o.file_sid) if sid}
+        owned |= {m.sid[:4] for m in self.cluster.record.members.values() if m.sid}
+        anonymous = any(
+            o.sid is None
+            and (o.running or (o.file_class == DISK_MISSING and self.cluster.record.members[o.member].sid is None))
+            for o in self.cluster.observations.values()
+        )
+        heard = self.cluster.heard_sids()
+        for short, address in sorted(self.cluster.leader.listed.items()):
+            if short not in owned and not anonymous and short not in heard:
+                return self._kick(short, f"the ghost {short} at {address}")
+        return None

@@ -1,0 +1,122 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of one Raft cluster for ovn_raft_status: members are asked, several times where one look may mislead, until the verdict is the awaited one.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._databases import DATABASE_NAMES, Database
+from .._deadline import Deadline
+from .._errors import TimedOut
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.tls_files import TlsFiles
+from .answer import Answer
+from .ask import AskResult, add_contents, ask
+from .verdict import Verdict, assess
+
+# What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
+_SAMPLES = 3
+_SAMPLE_PAUSE = 0.3
+
+
+class Source(t.NamedTuple):
+    """Where the members are: `ask(timeout, earlier)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers.
+
+    `earlier` are the answers of the sample before, empty in the first one.
+    """
+
+    ask: t.Callable[[float, t.Sequence[Answer]], AskResult]
+    read: t.Callable[[t.Sequence[Answer], float], list[Answer]]
+
+
+class Expected(t.NamedTuple):
+    """What the cluster should be; None: what the state record says, if there is one."""
+
+    members: int | None
+    cluster_id: str | None
+    certificate_days: int
+
+
+class Status(t.NamedTuple):
+    verdict: Verdict
+    answers: list[Answer]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """What ovn_raft_status returns."""
+        return {**self.verdict.as_dict(), "answers": [answer.as_dict() for answer in self.answers]}
+
+
+def source_of_places(
+    database: Database, control_sockets: t.Mapping[str, str], endpoints: t.Sequence[Endpoint], tls: TlsFiles
+) -> Source:
+    """Members behind control sockets (name to path) and endpoints."""
+    name = DATABASE_NAMES[database]
+
+    def ask_places(timeout: float, _earlier: t.Sequence[Answer]) -> AskResult:
+        return AskResult(ask(name, control_sockets=control_sockets, endpoints=endpoints, tls=tls, timeout=timeout))
+
+    def read_places(answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
+        return add_contents(
+            answers, name, control_sockets=control_sockets, endpoints=endpoints, tls=tls, seconds=seconds
+        )
+
+    return Source(ask_places, read_places)
+
+
+def examine(source: Source, expected: Expected, timeout: float, contents_seconds: float | None = None) -> Status:
+    """One verdict, from several samples where the first one may pass by itself. `timeout`: seconds for each answer.
+
+    With `contents_seconds` the members are compared by what they hold, too.
+    """
+    samples: list[list[Answer]] = []
+    while True:
+        asked = source.ask(timeout, samples[-1] if samples else ())
+        samples.append(asked.answers)
+
+        def judge(answers: t.Sequence[Answer], asked: AskResult = asked) -> Verdict:
+            return assess(
+                answers,
+                expected.members or asked.members,
+                expected.cluster_id or asked.cluster_id,
+                earlier=samples[:-1],
+                certificate_days=expected.certificate_days,
+            )
+
+        verdict = judge(samples[-1])
+        if not verdict.transient or len(samples) == _SAMPLES:
+            if contents_seconds is None:
+                return Status(verdict, samples[-1])
+            answers = source.read(samples[-1], contents_seconds)
+            return Status(judge(answers), answers)
+        time.sleep(_SAMPLE_PAUSE)
+
+
+def await_verdict(
+    source: Source,
+    expected: Expected,
+    timeout: float,
+    *,
+    database: Database,
+    wait_for: t.Literal["quorum", "healthy"],
+    seconds: float,
+) -> Status:
+    """The status once `wait_for` holds; `TimedOut` carries the last one. Raft has no event to wait on, so this looks again, less and less often."""
+    deadline, pause = Deadline(seconds), 0.1
+    while True:
+        status = examine(source, expected, max(0.1, min(timeout, deadline.left())))
+        if status.verdict.healthy if wait_for == "healthy" else status.verdict.writable:
+            return status
+        if deadline.expired:
+            wanted = "healthy" if wait_for == "healthy" else "writable"
+            raise TimedOut(
+                f"The {database} cluster was not {wanted} within {deadline.seconds:g} s. Last verdict {status.verdict.describe()}",
+                **status.as_dict(),
+            )
+        time.sleep(min(pause, deadline.left()))
+        pause = min(pause * 1.5, 1.0)

@@ -1,0 +1,144 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which CA signs, which ones are trusted, and whether that is safe: what the files of the CA and the answers of the hosts mean together. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .variables import Variables, first_value
+
+
+@dataclasses.dataclass(frozen=True)
+class CaOptions:
+    """The options of the CA. Texts are PEM."""
+
+    certificate: str
+    rotation: str
+    bundle_extra: str
+
+    @classmethod
+    def of(cls, variables: Variables) -> CaOptions:
+        return cls(
+            certificate=str(first_value(variables, "ovn_pki_ca_certificate")),
+            rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
+            bundle_extra=str(first_value(variables, "ovn_pki_ca_bundle_extra")),
+        )
+
+
+def authority(variables: Variables, files: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """Return the CA that signs and those that are trusted.
+
+    `files` are the contents (PEM) of the certificates beside the inventory: `active`, `next` and `previous`, each empty if there is none.
+    In the result, `given` says that the CA is one of the user's and no file counts, `active` is the certificate of the file that counts, `rotates` tells
+    whether the files of the CA are to be moved to another phase, `issuer` is the certificate of the CA that signs (empty while there is none), and `bundle`
+    all that are trusted.
+    """
+    options = CaOptions.of(variables)
+    given = bool(options.certificate.strip())
+    active, following, previous = ("" if given else files.get(name) or "" for name in ("active", "next", "previous"))
+    # The next CA is trusted before it signs, the former one until its removal is declared.
+    if options.rotation == "finish":
+        previous = ""
+    issuer = options.certificate if given else active
+    if options.rotation == "switch" and following:
+        issuer = following  # in check mode, which only assumes the switch
+    return {
+        "given": given,
+        "active": active,
+        "rotates": options.rotation != "none" and bool(active),
+        "issuer": issuer,
+        "bundle": "\n".join((issuer, active, following, previous, options.bundle_extra)),
+    }
+
+
+def _answers(
+    results: t.Iterable[Variables], secrets: t.Mapping[str, Variables], examined: t.Mapping[str, Variables]
+) -> t.Iterator[tuple[str, Variables]]:
+    """Yield host and facts of everybody who has answered; a host that was asked for several pairs comes several times."""
+    yield from examined.items()
+    for result in results:
+        item = result["item"]
+        yield (item if isinstance(item, str) else item[0]), result
+    yield from secrets.items()
+
+
+def trust(
+    results: t.Iterable[Variables], secrets: t.Mapping[str, Variables], examined: t.Mapping[str, Variables]
+) -> dict[str, list[str]]:
+    """Return what hosts trust and use, from the facts of `ovn_certificate` and of the filter `certificate_state`.
+
+    `results` come from a loop over hosts, or over pairs of a host and a certificate; `secrets` and `examined` go from host to facts. Hosts that were left out
+    have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `former` those that use a
+    certificate of another CA than the issuer, and `bundles` the texts of what is trusted.
+    """
+    answers = [(host, facts) for host, facts in _answers(results, secrets, examined) if "ca_installed" in facts]
+    with_ca = [(host, facts) for host, facts in answers if facts["ca_installed"]]
+    return {
+        "trusting": _distinct(host for host, facts in with_ca),
+        # A machine without any CA has no connection to lose and gets the whole bundle with its first certificate.
+        "distrusting": _distinct(host for host, facts in with_ca if not facts["issuer_trusted"]),
+        "former": _distinct(host for host, facts in answers if facts["in_service"] and not facts["signed_by_issuer"]),
+        "bundles": _distinct(facts["ca_bundle"] for host, facts in answers if facts["ca_bundle"]),
+    }
+
+
+def _distinct(values: t.Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def signing_problem(
+    host: str,
+    request: t.Sequence[str],
+    *,
+    has_key: bool,
+    given: bool,
+    ca_directory: str,
+    renew_before: int,
+    validity: int,
+) -> str:
+    """Return why the request of `host` is not signed, empty if it may be.
+
+    `request` is what it asks for beyond its declaration, one sentence for each difference. `renew_before` and `validity` are days.
+    """
+    if not has_key and given:
+        return "ovn_pki_ca_certificate is given without its key. Give ovn_pki_ca_private_key, too."
+    if not has_key:
+        return (
+            f"{ca_directory} on the control node has ca.pem, but not ca-key.pem, so nothing can be signed. Restore the key. When it is lost for good, "
+            "rename ca.pem to previous-ca.pem there and declare a new CA with ovn_pki_new_ca=true."
+        )
+    if renew_before >= validity:
+        return (
+            f"With ovn_pki_renew_before_days ({renew_before}) not below ovn_pki_validity_days ({validity}) every run would make new certificates. "
+            "Lower the first or raise the second."
+        )
+    if request:
+        return f"The request of {host} is not signed: {'; '.join(request)}. Something on this host changed the request; look at the host before you run again."
+    return ""
+
+
+def given_secret_problem(place: str, exists: bool, state: Variables, central_twin: str = "") -> str:
+    """Return why pods cannot work with a Secret that somebody else makes, empty if they can.
+
+    `place` names the Secret, `state` is what `certificate_state` says of it, `central_twin` the central host that makes it, if one does.
+    """
+    if not exists and central_twin:
+        found = f"There is no {place}. It is also that of {central_twin} in ovn_central, which makes it: run c5c3.ovn.central first."
+    elif not exists:
+        found = f"There is no {place}. It was declared as given, so whoever makes it has to come first."
+    elif state["missing"]:
+        found = f"{place} lacks {', '.join(state['missing'])}. It has to have tls.crt, tls.key and ca.crt, as cert-manager writes them."
+    elif not state["in_service"]:
+        found = (
+            f"The certificate in {place} is not valid now, or does not belong to its key (its end: {state['not_after'] or 'unknown'}). "
+            "Look at whoever renews it."
+        )
+    else:
+        return ""
+    return f"{found} Nothing was changed."

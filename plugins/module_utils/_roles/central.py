@@ -1,0 +1,288 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the options of ovn_central mean: the desired state of one central host, and the specification of an OVNCluster. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import typing as t
+
+from ansible.module_utils.common.dict_transformations import dict_merge
+
+from .._databases import DATABASES, PORTS, STEMS, Database
+from .._errors import InvalidInput
+from .._launchers.raft import SCRIPT
+from .._northd.command_line import NorthdSettings, northd_command
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.tls_files import NO_TLS, TlsFiles
+from .._raft.launcher_environment import LauncherSettings, launcher_environment
+from .._raft.sizing import Size, Timers, timers_for
+from .options import read_options
+
+PREFIX = "ovn_central_"
+T = t.TypeVar("T")
+
+_RUN, _STATE, _LOGS = "/run/ovn", "/run/c5c3-ovn", "/var/log/ovn"
+_LOG_NAMES = {"northbound": "ovsdb-server-nb", "southbound": "ovsdb-server-sb"}
+# The launcher reads them before it creates a database, never again: a change makes no restart due.
+_READ_AT_CREATION = ("OVN_CLIENT_ENDPOINTS",)
+# Seconds that the lock of a run outlasts its longest step by: it is renewed before each one.
+_LOCK_RESERVE = 60
+# A leader has to be older than two election timers before a member is added, removed or restarted; the rest is for the step itself, in seconds.
+_WAITED_TIMERS, _WAIT_RESERVE = 3, 10
+
+
+@dataclasses.dataclass(frozen=True)
+class MachineOptions:
+    """Options of a control plane on machines. Timers and probes in milliseconds, `wait_timeout` in seconds; defaults are those of the role."""
+
+    members: list[str]
+    tls: bool = True
+    southbound_rbac: bool = True
+    election_timer: int = 5000
+    inactivity_probe: int = 30000
+    timers_by_size: bool = True
+    wait_timeout: int = 120
+    listen_address: str = "[::]"
+    northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    northd_threads: int = 1
+    backlog_threshold: str = ""
+    log_level: str = "info"
+    database_directory: str = "/var/lib/ovn"
+    config_directory: str = "/etc/c5c3-ovn"
+    private_key: str = "/etc/ovn/tls/central-key.pem"
+    certificate: str = "/etc/ovn/tls/central-cert.pem"
+    ca_certificate: str = "/etc/ovn/tls/ca.pem"
+
+    @classmethod
+    def from_options(cls, given: t.Mapping[str, t.Any]) -> MachineOptions:
+        """Return what the role's options say, by their names without `ovn_central_`."""
+        return read_options(cls, given, PREFIX)
+
+    @property
+    def tls_files(self) -> TlsFiles:
+        return TlsFiles(self.private_key, self.certificate, self.ca_certificate) if self.tls else NO_TLS
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterOptions:
+    """Options of a control plane in Kubernetes; None leaves a field to the OVNCluster's own default. Timer and probe in milliseconds."""
+
+    members: list[str]
+    tls: bool = True
+    election_timer: int = 5000
+    inactivity_probe: int = 30000
+    northd_threads: int = 1
+    spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    replicas: int | None = None
+    storage_size: str | None = None
+    storage_class: str | None = None
+    service_type: str | None = None
+    tls_secret: str | None = None
+    # These have no effect in Kubernetes.
+    northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_options(cls, given: t.Mapping[str, t.Any]) -> ClusterOptions:
+        """Return what the role's options say, by their names without `ovn_central_`."""
+        return read_options(cls, given, PREFIX)
+
+
+def desired_machine(
+    options: MachineOptions, host: str, addresses: t.Mapping[str, str], sizes: t.Mapping[str, Size]
+) -> dict[str, t.Any]:
+    """Return the desired state of one central host; `databases` has what differs between them, so that one look at it serves all options of a task.
+
+    `addresses` has the address of each member, IPv6 without brackets, `sizes` the size of each database, as far as it is known.
+    """
+    if host not in options.members:
+        raise InvalidInput(
+            f"{host} is none of ovn_central_members ({', '.join(options.members)}). Add it, or leave it out of the play."
+        )
+    scheme: t.Literal["ssl", "tcp"] = "ssl" if options.tls else "tcp"
+
+    def endpoints(port: int) -> dict[str, str]:
+        return {member: str(Endpoint(scheme, addresses[member], port)) for member in options.members}
+
+    timers = _each(lambda database: _timers(options, sizes.get(database, Size())))
+    raft = _each(lambda database: endpoints(PORTS[database].raft))
+    clients = _each(lambda database: endpoints(PORTS[database].unrestricted))
+    environment = _each(
+        lambda database: launcher_environment(_launcher(options, database, host, raft[database], clients[database]))
+    )
+    revision = _each(lambda database: _revision(environment[database]))
+    northd = " ".join(northd_command(_northd(options, clients)))
+    wait_timeout = _wait_timeout(options, timers.values())
+    connections = {
+        "northbound": _northbound_connections(options, timers["northbound"]),
+        "southbound": _southbound_connections(options, timers["southbound"]),
+    }
+    settings = {
+        "northbound": {**_northd_probe(timers.values()), **options.northbound_options},
+        "southbound": options.southbound_options,
+    }
+    return {
+        "databases": _each(
+            lambda database: {
+                "database": database,
+                "record": environment[database]["OVN_RECORD_DIR"],
+                "environment_file": f"{options.config_directory}/{database}.env",
+                "database_file": environment[database]["OVN_DB_FILE"],
+                "environment": {**environment[database], "OVN_REVISION": revision[database]},
+                "revision": revision[database],
+                "timers": timers[database]._asdict(),
+                "connections": connections[database],
+                "options": settings[database],
+            }
+        ),
+        "raft_addresses": raft,
+        "northd": {"command": northd, "revision": hashlib.sha1(northd.encode()).hexdigest()},
+        "wait_timeout": wait_timeout,
+        "lock_seconds": wait_timeout + _LOCK_RESERVE,
+    }
+
+
+def cluster_spec(options: ClusterOptions) -> dict[str, t.Any]:
+    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that."""
+    storage = _given(size=options.storage_size, storageClass=options.storage_class)
+    database = {
+        "electionTimer": options.election_timer,
+        "inactivityProbe": options.inactivity_probe,
+        **_given(
+            replicas=options.replicas,
+            service=_given(type=options.service_type),
+            storage=storage,
+        ),
+    }
+    secret = _given(name=options.tls_secret) if options.tls else None
+    spec = {
+        "northbound": database,
+        "southbound": database,
+        "northd": {"threads": options.northd_threads},
+        "tls": {"enabled": options.tls, **_given(certSecretRef=secret)},
+        **_given(ovnImage=options.image, ovsImage=options.openvswitch_image),
+    }
+    merged: dict[str, t.Any] = dict_merge(spec, options.spec)
+    return merged
+
+
+def cluster_problem(options: ClusterOptions, host: str) -> str:
+    """Return why the options do not fit a control plane in Kubernetes, empty if they do."""
+    if len(options.members) != 1:
+        return (
+            "With ovn_backend kubernetes the group ovn_central has exactly one host, the cluster of the control plane."
+            f" It has {', '.join(options.members)}."
+        )
+    if options.northbound_options or options.southbound_options or options.extra_connections:
+        return (
+            "ovn_central_northbound_options, ovn_central_southbound_options and ovn_central_extra_connections are for machines;"
+            f" on {host} (ovn_backend kubernetes) nothing would be done with them. Take them out of its variables."
+        )
+    return ""
+
+
+def host_share(hosts: t.Iterable[str], sharing: t.Sequence[str], host: str) -> list[str]:
+    """Return those of the hosts that are the task of `host`, when all `sharing` ones share them: each host is somebody's, once."""
+    return list(dict.fromkeys(hosts))[sharing.index(host) :: len(sharing)]
+
+
+def _each(value: t.Callable[[Database], T]) -> dict[Database, T]:
+    return {database: value(database) for database in DATABASES}
+
+
+def _given(**values: t.Any) -> dict[str, t.Any]:
+    return {name: value for name, value in values.items() if value not in (None, {})}
+
+
+def _timers(options: MachineOptions, size: Size) -> Timers:
+    declared = options.election_timer, options.inactivity_probe
+    return timers_for(size, *declared) if options.timers_by_size else Timers(*declared)
+
+
+def _wait_timeout(options: MachineOptions, timers: t.Iterable[Timers]) -> int:
+    longest = max(timer.election_timer for timer in timers)
+    return max(options.wait_timeout, _WAITED_TIMERS * longest // 1000 + _WAIT_RESERVE)
+
+
+def _northd_probe(timers: t.Iterable[Timers]) -> dict[str, str]:
+    """northd has one probe for both databases."""
+    return {"northd_probe_interval": str(max(timer.inactivity_probe for timer in timers))}
+
+
+def _launcher(
+    options: MachineOptions,
+    database: Database,
+    host: str,
+    raft: t.Mapping[str, str],
+    clients: t.Mapping[str, str],
+) -> LauncherSettings:
+    return LauncherSettings(
+        database=database,
+        member=host,
+        local_address=raft[host],
+        record_directory=f"{options.config_directory}/{database}",
+        database_file=f"{options.database_directory}/{STEMS[database]}.db",
+        run_directory=_RUN,
+        state_directory=f"{_STATE}/{database}",
+        client_endpoints=[endpoint for member, endpoint in clients.items() if member != host],
+        log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
+        log_levels=f"file:{options.log_level}",
+        backlog_threshold=options.backlog_threshold,
+        # A run waits for the launcher.
+        poll_seconds=1,
+        tls=options.tls_files,
+    )
+
+
+def _revision(environment: t.Mapping[str, str]) -> str:
+    """Return the digest of all that a database process is started with: a process with another one has to be restarted."""
+    settings = {name: value for name, value in environment.items() if name not in _READ_AT_CREATION}
+    return hashlib.sha1((SCRIPT + json.dumps(settings, sort_keys=True)).encode()).hexdigest()
+
+
+def _northd(options: MachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
+    return NorthdSettings(
+        program="/usr/bin/ovn-northd",
+        run_directory=_RUN,
+        northbound=list(clients["northbound"].values()),
+        southbound=list(clients["southbound"].values()),
+        log_file=f"{_LOGS}/ovn-northd.log",
+        threads=options.northd_threads,
+        tls=options.tls_files,
+    )
+
+
+def _listener(options: MachineOptions, port: int, timers: Timers) -> dict[str, t.Any]:
+    """Return one row of the Connection table. Rows are replicated, so the target is a wildcard: each member listens on its own addresses."""
+    scheme = "pssl" if options.tls else "ptcp"
+    return {"target": f"{scheme}:{port}:{options.listen_address}", "inactivity_probe": timers.inactivity_probe}
+
+
+def _northbound_connections(options: MachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+    return [
+        _listener(options, PORTS["northbound"].client, timers),
+        *(options.extra_connections.get("northbound") or ()),
+    ]
+
+
+def _southbound_connections(options: MachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+    """RBAC knows a chassis by the name in its certificate, so the listener of chassis has a role only with TLS; that of others has none."""
+    ports = PORTS["southbound"]
+    role = "ovn-controller" if options.southbound_rbac and options.tls else ""
+    return [
+        {**_listener(options, ports.client, timers), "role": role},
+        _listener(options, ports.unrestricted, timers),
+        *(options.extra_connections.get("southbound") or ()),
+    ]

@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The options of a role, as YAML, templates and the command line give them, to the fields of a dataclass. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible.module_utils.parsing.convert_bool import boolean
+
+from .._errors import InvalidInput
+
+if t.TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Options = t.TypeVar("Options", bound=DataclassInstance)
+
+
+def plain(value: t.Any) -> t.Any:
+    """Return a copy in plain dictionaries and lists; Ansible's own resolve templates whenever they are read."""
+    if isinstance(value, t.Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _texts(value: t.Any) -> list[str]:
+    if isinstance(value, str):
+        raise TypeError("a text has letters, not items")
+    return [str(item) for item in value]
+
+
+# By the annotation of a field. Extra variables of the command line are text, and "false" is a true text.
+_CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
+    "bool": boolean,
+    "int": int,
+    "str": str,
+    "list[str]": _texts,
+    "dict[str, t.Any]": lambda value: plain(dict(value)),
+}
+
+
+def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:
+    """Return the dataclass `options` with what is given for its fields; an empty text is absent, like None, and then the field's default counts.
+
+    `prefix` begins the names of the options as users know them. What has no default and is absent, or has no value of its type, is `InvalidInput`.
+    """
+    values = {}
+    for field in dataclasses.fields(options):
+        value = given.get(field.name)
+        if value is None or (isinstance(value, str) and not value):
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                raise InvalidInput(f"{prefix}{field.name} has no value. Set it, or remove the empty one.")
+            continue
+        kind = str(field.type).partition(" | None")[0]
+        try:
+            values[field.name] = _CONVERSIONS[kind](value)
+        except (TypeError, ValueError) as e:
+            raise InvalidInput(f'{prefix}{field.name} is "{str(value)[:200]}". Give a value of type {kind}.') from e
+    return options(**values)

@@ -1,0 +1,238 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The role ovn_ping: its options to the guests of the connectivity test, and what is left of them. Pure.
+
+A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping) and `port` (`name`, `mac` and `ip`). One in Kubernetes also has
+`cluster` (host of the inventory), `pod` and `via` (host that leads into the pod).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .endpoints import split_endpoints
+
+Given = t.Mapping[str, t.Any]
+Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
+Guest = dict[str, t.Any]
+_LABELS = "app.kubernetes.io"
+_FIRST_CLUSTER = 128  # clusters have subnets in the upper half of 198.18.0.0/16
+_CENTRAL_FILES = ("central-key.pem", "central-cert.pem", "ca.pem")
+_CHASSIS_FILES = ("chassis-key.pem", "chassis-cert.pem", "ca.pem")
+_SECRET_FILES = ("tls.key", "tls.crt", "ca.crt")
+
+
+@dataclasses.dataclass(frozen=True)
+class PingOptions:
+    """What somebody may set; `host` is the hypervisor, a machine or a whole cluster."""
+
+    backend: str
+    state: str
+    name: str
+    host: str
+    system_id: str  # of a machine
+    nodes: int  # of a cluster that get a guest, 0: all
+
+    @classmethod
+    def parse(cls, given: Given) -> PingOptions:
+        return cls(
+            backend=str(given["backend"]),
+            state=str(given["state"]),
+            name=str(given["name"]),
+            host=str(given["host"]),
+            system_id=str(given["system_id"] or given["host"]),
+            nodes=int(given["nodes"] or 0),
+        )
+
+
+def desired_state(given: Given) -> dict[str, t.Any]:
+    """Return the `guests` that the role brings or removes, in Kubernetes also the `nodes` that can have one and the `pod` of a guest (see `guest_pod`)."""
+    options = PingOptions.parse(given)
+    if options.backend != "kubernetes":
+        return {"guests": [_machine_guest(options, _place(given))]}
+    pods = [pod for pod in _resources(given["pods"]) if "deletionTimestamp" not in pod["metadata"]]
+    if options.state == "absent":
+        return {"guests": former_guests(options, pods), "nodes": [], "pod": {}}
+    running = [pod for pod in pods if "generateName" in pod["metadata"]]
+    switches = [pod for pod in running if pod["metadata"]["generateName"] == "ovs-"]
+    nodes = sorted({pod["spec"]["nodeName"] for pod in switches})
+    system_ids = {
+        chassis["metadata"]["name"]: chassis["spec"]["systemId"] for chassis in _resources(given.get("chassis"))
+    }
+    octet, chosen = _FIRST_CLUSTER + _place(given), nodes[: options.nodes or None]
+    return {
+        "guests": [
+            _node_guest(options, node, (octet, number), system_ids) for number, node in enumerate(chosen, start=1)
+        ],
+        "nodes": nodes,
+        "pod": guest_pod(switches[0], running) if switches else {},
+    }
+
+
+def _resources(result: Given | None) -> list[dict[str, t.Any]]:
+    """Return what `kubernetes.core.k8s_info` found, nothing if it was skipped."""
+    return list((result or {}).get("resources") or ())
+
+
+def _place(given: Given) -> int:
+    """Return the place of the hypervisor in its group, from 0: a limited run gives the same addresses as one on all."""
+    return list(given["hosts"]).index(given["host"])
+
+
+def _port(name: str, octets: tuple[int, int]) -> dict[str, str]:
+    """Return the logical port `name` with the addresses that end with these octets."""
+    high, low = octets
+    return {"name": name, "mac": f"02:c5:c3:00:{high:02x}:{low:02x}", "ip": f"198.18.{high}.{low}"}
+
+
+def _machine_guest(options: PingOptions, place: int) -> Guest:
+    port = _port(f"{options.name}-{options.host}", divmod(place + 1, 256))
+    return {"port": port, "target": {"name": options.host, "address": port["ip"], "chassis": options.system_id}}
+
+
+def _node_guest(options: PingOptions, node: str, octets: tuple[int, int], system_ids: t.Mapping[str, str]) -> Guest:
+    port = _port(f"{options.name}-{options.host}-{node}", octets)
+    return {
+        "cluster": options.host,
+        "pod": f"{options.name}-{node}",
+        "via": f"{options.host}/{node}",
+        "port": port,
+        "target": {"name": node, "address": port["ip"], "chassis": system_ids.get(node, node)},
+    }
+
+
+def former_guests(options: PingOptions, pods: t.Iterable[Given]) -> list[Guest]:
+    """Return whatever guests are there, on however many nodes they were; `target` has the name of the node alone."""
+    wanted = {f"{_LABELS}/component": "ping", f"{_LABELS}/name": options.name}
+    ours = [pod for pod in pods if wanted.items() <= dict(pod["metadata"].get("labels") or {}).items()]
+    return [
+        {
+            "cluster": options.host,
+            "pod": pod["metadata"]["name"],
+            "via": f"{options.host}/{pod['spec']['nodeName']}",
+            "target": {"name": pod["spec"]["nodeName"]},
+        }
+        for pod in ours
+    ]
+
+
+def guest_pod(switch: Given, running: t.Sequence[Given]) -> dict[str, str]:
+    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `sockets` (folder of the node), `tls_secret`."""
+    volumes = [volume for pod in running for volume in pod["spec"].get("volumes") or ()]
+    # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
+    agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
+    container = (agents or switch["spec"]["containers"])[0]
+    return {
+        "image": container["image"],
+        "pull_policy": container["imagePullPolicy"],
+        "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
+        "tls_secret": next((volume["secret"]["secretName"] for volume in volumes if "secret" in volume), ""),
+    }
+
+
+def find_control_plane(hostvars: Hostvars, given: Given) -> dict[str, t.Any]:
+    """Return who writes to the Northbound database, and how.
+
+    `host`: the first central machine, else this hypervisor; `is_cluster`: it is a Kubernetes cluster. Then the first guest writes, or its machine: `writer`.
+    `northbound`: endpoints; `private_key`, `certificate`, `ca_certificate`: paths on the writer.
+    """
+    host = next(iter(given.get("central_hosts") or ()), given["host"])
+    if hostvars[host].get("ovn_backend") != "kubernetes":
+        return {
+            "host": host,
+            "is_cluster": False,
+            "writer": host,
+            "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
+        }
+    on_machine = given["backend"] == "host"
+    guest: Given = next(iter(given.get("guests") or ()), {})
+    return {
+        "host": host,
+        "is_cluster": True,
+        "writer": guest.get("via") or given["host"],
+        "northbound": split_endpoints(_published(given)),
+        **(_tls_paths("/etc/ovn/tls", _CHASSIS_FILES) if on_machine else _tls_paths("/tls", _SECRET_FILES)),
+    }
+
+
+def _published(given: Given) -> str:
+    """Return the Northbound endpoints as the control plane's cluster answers, or as it has published them in the hypervisors' cluster."""
+    if given["backend"] == "host":
+        return ((given.get("answer") or {}).get("endpoints") or {}).get("northbound") or ""
+    return next((config["data"].get("OvnNorth") or "" for config in _resources(given.get("config"))), "")
+
+
+def _tls_paths(directory: str, files: tuple[str, str, str]) -> dict[str, str]:
+    return dict(zip(("private_key", "certificate", "ca_certificate"), (f"{directory}/{file}" for file in files)))
+
+
+def judge_unplugged(result: Given, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
+    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether somebody `answers`, and all `guests` with those that do first.
+
+    A removal goes on past a guest that does not answer, and names it in the end.
+    """
+    left = [
+        {**_identity(one.get("item") or guests[0]), "why": _reason(one)}
+        for one in result.get("results", [result])
+        if _is_failed(one)
+    ]
+    silent = {guest["name"] for guest in left}
+    return {
+        "left": left,
+        "answers": len(left) < len(guests),
+        "guests": sorted(guests, key=lambda guest: guest["target"]["name"] in silent),
+    }
+
+
+def _identity(guest: Guest) -> dict[str, str]:
+    return {"name": guest["target"]["name"], "pod": guest.get("pod") or ""}
+
+
+def _is_failed(result: Given) -> bool:
+    return bool(result.get("failed") or result.get("unreachable"))
+
+
+def _reason(result: Given) -> str:
+    """Return why a task failed, on one line. kubectl tells it on stderr."""
+    return " ".join(str(result.get("module_stderr") or result.get("msg") or "").split())
+
+
+def choose_remover(hostvars: Hostvars, hosts: t.Iterable[str]) -> str:
+    """Return which of `hosts` removes the logical switch: a machine that answers, a cluster with a guest that does, else the first that tried."""
+    tried = [(host, hostvars[host]) for host in dict.fromkeys(hosts)]
+    tried = [(host, variables) for host, variables in tried if "ovn_ping_left" in variables]
+    answering = [host for host, variables in tried if variables.get("ovn_ping_answers")]
+    return next(iter([*answering, *(host for host, _variables in tried)]), "")
+
+
+def judge_removal(left: t.Sequence[Given], switch: Given, pods: Given | None) -> dict[str, t.Any]:
+    """Return `pods`, the objects to delete (the pod of a guest that is `left` stays, for the next run to unplug it there), and `remains`, one sentence each."""
+    kept = {guest["pod"] for guest in left}
+    metadata = (pod["metadata"] for pod in _resources(pods))
+    remains = [f"The guest of {guest['name']}: {guest['why']}" for guest in left]
+    if _is_failed(switch):
+        remains.append(f"The logical switch: {_reason(switch)}")
+    return {
+        "pods": [
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": found["name"], "namespace": found["namespace"]}}
+            for found in metadata
+            if found["name"] not in kept
+        ],
+        "remains": remains,
+    }
+
+
+def collect(hostvars: Hostvars, hosts: t.Iterable[str]) -> dict[str, t.Any]:
+    """Return the `guests` of all hosts, and the lines of their `report`: of machines first, then of clusters, which pinged from several guests."""
+    variables = [hostvars[host] for host in hosts]  # each look into hostvars is slow
+    results = [found["ovn_ping_result"] for found in variables if "ovn_ping_result" in found]
+    results += [one for result in results for one in result.get("results") or ()]
+    return {
+        "guests": [guest for found in variables for guest in found.get("ovn_ping_guests") or ()],
+        "report": [line for result in results for line in result.get("report") or ()],
+    }

@@ -1,0 +1,219 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the options of the role ovn_pki mean for one host: which certificate it gets, and in Kubernetes which Secret holds it. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._databases import DATABASES
+from .._inventory import address_of
+from .variables import (
+    Backend,
+    Groups,
+    Hostvars,
+    Variables,
+    as_list,
+    backend_of,
+    first_value,
+    hosts_by_backend,
+    is_true,
+    members_of,
+)
+
+Certificate = t.Literal["central", "chassis"]
+
+# Neutron's Services of an OVNCluster that does not name them: field of neutronIntegration, name
+_CLIENT_SERVICES = (("nbConnection", "ovn-nb"), ("sbConnection", "ovn-sb"))
+
+# Options with the name of the Secret
+_SECRET_OPTIONS = {"ovn_pki": "ovn_pki_kubernetes_secret", "ovn_verify": "ovn_verify_tls_secret"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Secret:
+    """The Secret with the certificate of a Kubernetes cluster, and the way to it."""
+
+    kubeconfig: t.Any  # a path, or the content as a mapping; empty for the environment
+    context: str
+    namespace: str
+    name: str
+    given: bool  # somebody else makes it
+
+    def place(self) -> dict[str, t.Any]:
+        """Return name and namespace, and the way to the cluster."""
+        return {"kubeconfig": self.kubeconfig, "context": self.context, "namespace": self.namespace, "name": self.name}
+
+    def is_beside(self, other: Secret) -> bool:
+        """Return whether both are in one namespace of one cluster, as far as the variables show it."""
+        return (self.kubeconfig, self.context, self.namespace) == (other.kubeconfig, other.context, other.namespace)
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of one host."""
+
+    backend: Backend
+    certificate: Certificate
+    common_name: str
+    subject_alt_names: list[str]
+    directory: str
+    cluster_name: str
+    ca_rotation: str
+    new_ca: bool
+    secret: Secret
+
+
+def certificate_of(host: str, groups: Groups) -> Certificate:
+    """Return the certificate that a host gets unless its role is told otherwise."""
+    return "central" if host in members_of(groups, "ovn_central") else "chassis"
+
+
+def _specification(variables: Variables, certificate: Certificate) -> Variables:
+    role = "ovn_central_spec" if certificate == "central" else "ovn_hypervisor_spec"
+    found: Variables = first_value(variables, role, "ovn_cluster_spec", default={})
+    return found
+
+
+def _field(specification: t.Any, *path: str) -> t.Any:
+    """Return a field of a specification, empty if it or what is around it is absent."""
+    for name in path:
+        specification = first_value(specification or {}, name)
+    return specification
+
+
+def _cluster_name(variables: Variables) -> str:
+    return str(first_value(variables, "ovn_pki_cluster_name", "ovn_cluster_name", default="ovn"))
+
+
+def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_pki") -> Secret:
+    """Return the Secret that the variables of a host name for this certificate. `role` is the one whose options count before shared variables."""
+    named = _field(_specification(variables, certificate), "tls", "certSecretRef", "name")
+    cluster = first_value(variables, f"{role}_cluster_name", "ovn_cluster_name", default="ovn")
+    usual = first_value(variables, "ovn_tls_secret", default=f"{cluster}-tls")
+    return Secret(
+        kubeconfig=first_value(variables, f"{role}_kubeconfig", "ovn_kubeconfig"),
+        context=str(first_value(variables, f"{role}_context", "ovn_context")),
+        namespace=str(first_value(variables, f"{role}_namespace", "ovn_namespace", default="ovn-system")),
+        name=str(first_value(variables, _SECRET_OPTIONS[role], default=named or usual)),
+        given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named)),
+    )
+
+
+def hosts_with_own_secret(hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the Kubernetes clusters among these hosts whose Secret this role makes."""
+    clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
+    return [host for host in clusters if not secret_of(hostvars[host], certificate_of(host, groups)).given]
+
+
+def _service_names(variables: Variables, namespace: str) -> list[str]:
+    """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service) and Neutron's Services."""
+    specification, cluster = _specification(variables, "central"), _cluster_name(variables)
+    domain = first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local")
+    services = [
+        *(f"*.{cluster}-{database}" for database in DATABASES),
+        *(
+            _field(specification, "neutronIntegration", connection, "service", "name") or usual
+            for connection, usual in _CLIENT_SERVICES
+        ),
+    ]
+    return [f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")]
+
+
+def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> Options:
+    """Return the options of `host`, completed by what its other variables say.
+
+    `variables` are those of the running task, which know more than `hostvars` (variables of the play).
+    """
+    backend: Backend = first_value(variables, "ovn_pki_backend", default=backend_of(variables))
+    certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
+    secret = secret_of(variables, certificate)
+    names = variables.get("ovn_pki_subject_alt_names")
+    if names is None or names == "":  # an empty list says that there are none
+        if backend == "host":
+            names = [host, address_of(host, hostvars[host])]
+        else:
+            names = [host, *(_service_names(variables, secret.namespace) if certificate == "central" else ())]
+    usual = host if certificate == "central" else first_value(variables, "ovn_system_id", default=host)
+    return Options(
+        backend=backend,
+        certificate=certificate,
+        common_name=str(first_value(variables, "ovn_pki_common_name", default=usual)),
+        subject_alt_names=as_list(names),
+        directory=str(first_value(variables, "ovn_pki_directory", default="/etc/ovn/tls")),
+        cluster_name=_cluster_name(variables),
+        ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
+        new_ca=is_true(variables, "ovn_pki_new_ca"),
+        secret=secret,
+    )
+
+
+def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the hosts whose parts are in the namespace of this Secret, among them the host itself."""
+    hosts = dict.fromkeys([*members_of(groups, "ovn_central"), *members_of(groups, "ovn_hypervisors")])
+    clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
+    return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
+
+
+def desired(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
+    """Return what the role brings about for `host`.
+
+    `certificate`, `common_name`, `subject_alt_names` and `files` (of a machine) describe the certificate, `renew_on_issuer_change` and
+    `remove_authorities` what may change. `secret` is that of a Kubernetes cluster, with its `place` for messages.
+    """
+    options = options_of(variables, hostvars, groups, host)
+    pair = f"{options.directory}/{options.certificate}"
+    return {
+        "certificate": options.certificate,
+        "common_name": options.common_name,
+        "subject_alt_names": options.subject_alt_names,
+        "files": {
+            "private_key": f"{pair}-key.pem",
+            "certificate": f"{pair}-cert.pem",
+            "ca_certificate": f"{options.directory}/ca.pem",
+        },
+        "renew_on_issuer_change": options.ca_rotation != "prepare" and not options.new_ca,
+        "remove_authorities": options.ca_rotation == "finish",
+        "new_ca": options.new_ca,
+        "cluster_name": options.cluster_name,
+        "secret": {
+            **options.secret.place(),
+            "place": f"Secret {options.secret.namespace}/{options.secret.name} of {host}",
+        },
+    }
+
+
+def neighbours(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
+    """Return what other hosts mean for the Secret of `host`, which stands for a Kubernetes cluster.
+
+    This looks at the variables of all hosts, `desired` does not. `central_twin` is the central host whose Secret it is as well, maybe `host` itself, empty
+    if there is none; it makes the Secret, which has the names of the databases besides. `given` says that this host does not make it. `rivals` are other
+    hypervisor clusters in the same namespace. `namespace_labels` are those of the namespace, if it is created.
+    """
+    certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
+    secret, hypervisors = secret_of(variables, certificate), members_of(groups, "ovn_hypervisors")
+    same_namespace = _in_namespace_of(secret, hostvars, groups)
+    twins = [
+        other
+        for other in (members_of(groups, "ovn_central") if certificate == "chassis" else ())
+        if other in same_namespace and secret_of(hostvars[other], "central").name == secret.name
+    ]
+    has_chassis = certificate == "chassis" or any(other in hypervisors for other in same_namespace)
+    return {
+        "central_twin": twins[0] if twins else "",
+        "given": is_true(variables, "ovn_pki_kubernetes_secret_given", default=secret.given or bool(twins)),
+        "rivals": [
+            other
+            for other in same_namespace
+            if other in hypervisors
+            and other != host
+            and first_value(hostvars[other], "ovn_hypervisor_state", default="present") != "absent"
+        ],
+        # The daemons of hypervisors use network and folders of their node.
+        "namespace_labels": {"pod-security.kubernetes.io/enforce": "privileged"} if has_chassis else {},
+    }

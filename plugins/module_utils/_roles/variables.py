@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+How variables of an inventory are read, whichever role they belong to. Pure. An empty text is an absent value.
+
+Variables are any mapping; `hostvars` resolves a value when it is asked for, so nothing here goes through all of them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.parsing.convert_bool import boolean
+
+Variables = t.Mapping[str, t.Any]
+Hostvars = t.Mapping[str, Variables]
+Groups = t.Mapping[str, t.Sequence[str]]
+
+Backend = t.Literal["host", "kubernetes"]
+
+
+def first_value(variables: Variables, *names: str, default: t.Any = "") -> t.Any:
+    """Return the value of the first of these variables that is not absent."""
+    for name in names:
+        value = variables.get(name)
+        if value is not None and value != "":
+            return value
+    return default
+
+
+def is_true(variables: Variables, *names: str, default: bool = False) -> bool:
+    """Return whether the first of these variables that is not absent says yes, in any spelling of YAML or of the command line."""
+    return bool(boolean(first_value(variables, *names, default=default), strict=False))
+
+
+def as_list(value: str | t.Iterable[str]) -> list[str]:
+    """Return a list option, which may also be given as a text with commas, as modules accept it."""
+    return [str(one).strip() for one in (value.split(",") if isinstance(value, str) else value) if one]
+
+
+def members_of(groups: Groups, name: str) -> list[str]:
+    """Return the hosts of a group, none if there is no such group."""
+    return list(groups.get(name) or ())
+
+
+def backend_of(variables: Variables) -> Backend:
+    """Return where the parts of a host run: on the machine itself, or in the Kubernetes cluster that the host stands for."""
+    return "kubernetes" if first_value(variables, "ovn_backend") == "kubernetes" else "host"
+
+
+def hosts_by_backend(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[Backend, list[str]]:
+    """Return the hosts of each backend, in their order."""
+    found: dict[Backend, list[str]] = {"host": [], "kubernetes": []}
+    for host in hosts:
+        found[backend_of(hostvars[host])].append(host)
+    return found
+
+
+def hosts_without(hosts: t.Iterable[str], hostvars: Hostvars, fact: str) -> list[str]:
+    """Return the hosts on which a fact is false. A host that has no such fact took no part."""
+    return [host for host in hosts if not is_true(hostvars[host], fact, default=True)]

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the options of the role ovn_verify mean: with which files and endpoints the installation is asked, and from where. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .endpoints import endpoints_of
+from .pki import secret_of
+from .variables import Hostvars, Variables, as_list, first_value, hosts_by_backend, is_true
+
+FILES = ("private_key", "certificate", "ca_certificate")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of a host that is asked, or of localhost, which reports."""
+
+    tls: bool
+    central: list[str]
+    northbound_endpoints: list[str]  # empty: those of the central hosts
+    southbound_endpoints: list[str]
+    files: dict[str, str]
+
+    @classmethod
+    def of(cls, variables: Variables) -> Options:
+        return cls(
+            tls=is_true(variables, "ovn_verify_tls", default=True),
+            central=as_list(first_value(variables, "ovn_verify_central")),
+            northbound_endpoints=as_list(first_value(variables, "ovn_verify_northbound_endpoints")),
+            southbound_endpoints=as_list(first_value(variables, "ovn_verify_southbound_endpoints")),
+            files={name: str(first_value(variables, f"ovn_verify_{name}")) for name in FILES},
+        )
+
+
+def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
+    """Return the host on which heartbeat and addresses begin: one whose own members take part, else any that answered. Empty if none did."""
+
+    def writable(variables: Variables, database: str) -> bool:
+        return bool((variables.get(f"ovn_verify_{database}") or {}).get("writable"))
+
+    answered = {host: hostvars[host] for host in central}
+    answered = {host: found for host, found in answered.items() if "northd" in (found.get("ovn_verify_info") or {})}
+    fit = [host for host, found in answered.items() if writable(found, "northbound") and writable(found, "southbound")]
+    return next(iter([*fit, *answered]), "")
+
+
+def desired(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
+    """Return how the installation is asked, on `host` or on localhost.
+
+    `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
+    `asked_from` is the central host on which heartbeat and addresses begin. `cluster` is the central host that stands for a control plane in Kubernetes, and
+    `cluster_place` how that is reached: both are empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
+    a control plane in Kubernetes, as far as they can be reached from outside. `heartbeat_problem` tells why no heartbeat can be sent.
+    """
+    options = Options.of(variables)
+    cluster = next(iter(hosts_by_backend(options.central, hostvars)["kubernetes"]), "")
+    cluster_variables: Variables = hostvars[cluster] if cluster else {}
+    found = cluster_variables.get("ovn_verify_cluster") or {}
+    answer = found.get("endpoints") or {}
+    northbound, southbound = options.northbound_endpoints, options.southbound_endpoints
+    if cluster:
+        northbound = northbound or as_list(answer.get("northbound") or "")
+        southbound = southbound or as_list(answer.get("southbound") or "")
+    else:
+        northbound = northbound or endpoints_of(options.central, hostvars, "northbound", tls=options.tls)
+        southbound = southbound or endpoints_of(options.central, hostvars, "southbound", tls=options.tls)
+    # Its ports outside the cluster are the ones that the control node can reach.
+    exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
+    secret = secret_of(cluster_variables, "central", role="ovn_verify")
+    # Elsewhere, on localhost for example, the variable with the address may be undefined.
+    own = [host] if host in options.central and not cluster else []
+    return {
+        "files": options.files if options.tls else {},
+        "own_endpoints": [
+            *endpoints_of(own, hostvars, "northbound", tls=options.tls),
+            *endpoints_of(own, hostvars, "southbound", "client", tls=options.tls),
+            *endpoints_of(own, hostvars, "southbound", tls=options.tls),
+        ],
+        "tls_secret": secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
+        "asked_from": _asks_first(options.central, hostvars),
+        "cluster": cluster,
+        "cluster_place": {**secret.place(), "name": found.get("tls_secret") or secret.name} if cluster else {},
+        "northbound_endpoints": northbound,
+        "southbound_endpoints": southbound,
+        "ports": northbound + southbound if exposed else [],
+        "exposed": exposed,
+        "heartbeat_problem": (
+            f"the control node reaches no database port of {cluster} (it is not there, or its Services are ClusterIP)"
+            if cluster and not exposed
+            else ""
+        ),
+    }

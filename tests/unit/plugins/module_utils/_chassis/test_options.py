@@ -1,0 +1,67 @@
+"""An option of ovn_chassis that becomes a key stands in one table; this says where its documentation or the role lacks it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import KEYS
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.options import CHASSIS_OPTIONS
+from ansible_collections.c5c3.ovn.plugins.modules import ovn_chassis
+
+ROLE = Path(ovn_chassis.__file__).resolve().parents[2] / "roles" / "ovn_hypervisor"
+DOCUMENTED: dict[str, Any] = yaml.safe_load(ovn_chassis.DOCUMENTATION)["options"]
+TASKS = (ROLE / "tasks" / "host_present.yml").read_text()
+VARIABLES = (ROLE / "vars" / "main.yml").read_text()
+ROLE_OPTIONS = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
+# What the role passes on only if it is given: no default says that it exists.
+PASSED_IF_GIVEN = re.findall(r'^      (\w+): "\{\{ ovn_hypervisor_\1 \| default\(omit\) \}\}"$', TASKS, re.MULTILINE)
+
+
+def test_the_options_of_one_group_are_one_dictionary() -> None:
+    assert {name: sorted(spec["options"]) for name, spec in CHASSIS_OPTIONS.items() if "options" in spec} == {
+        "encapsulation": ["ip", "type"],
+        "bridge_mappings": ["bridge", "physical_network", "ports"],
+        "mac_mappings": ["mac", "physical_network"],
+        "bridges": ["datapath_type", "name", "ports"],
+    }
+
+
+def test_no_key_has_two_options() -> None:
+    keys = [option.key for option in KEYS.values()]
+    assert sorted(keys) == sorted(set(keys))
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_an_option_of_a_key_is_documented_with_its_key(name: str) -> None:
+    group, _dot, member = name.partition(".")
+    documented = DOCUMENTED[group]["suboptions"][member] if member else DOCUMENTED[group]
+    assert f"C({KEYS[name].key})" in str(documented["description"]), (
+        f"the documentation of ovn_chassis, {name}: name its key"
+    )
+    assert documented["type"] == KEYS[name].spec["type"]
+
+
+def test_the_role_passes_options_on() -> None:
+    assert {"monitor_all", "hostname", "other_config"} <= set(PASSED_IF_GIVEN) <= set(CHASSIS_OPTIONS)
+
+
+@pytest.mark.parametrize("name", PASSED_IF_GIVEN)
+def test_an_option_that_the_role_passes_on_is_an_option_of_the_role(name: str) -> None:
+    option = f"ovn_hypervisor_{name}"
+    assert option in ROLE_OPTIONS, f"describe {option} in meta/argument_specs.yml"
+    assert ROLE_OPTIONS[option]["type"] == CHASSIS_OPTIONS[name]["type"]
+    only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
+    used = f"{{{{ {option} | default(none) }}}}" in VARIABLES  # for the specification of a cluster
+    assert (name in only_machines) != used, (
+        f"{option} has no effect in Kubernetes: name it in _ovn_hypervisor_only_machines"
+    )
+
+
+def test_what_is_said_to_be_for_machines_alone_exists() -> None:
+    only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
+    assert set(only_machines) - set(PASSED_IF_GIVEN) == set()

@@ -1,0 +1,102 @@
+"""Which CA signs, who trusts it, and what keeps it from signing."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import authority
+
+Vars = dict[str, t.Any]
+FILES = {"active": "A", "next": "N", "previous": "P"}
+GIVEN = {"ovn_pki_ca_certificate": "G"}
+
+
+@pytest.mark.parametrize(
+    ("options", "files", "issuer", "bundle", "rotates"),
+    [
+        pytest.param({}, {}, "", "\n\n\n\n", False, id="no CA yet"),
+        pytest.param({}, {"active": "A"}, "A", "A\nA\n\n\n", False, id="file"),
+        pytest.param({}, FILES, "A", "A\nA\nN\nP\n", False, id="all are trusted"),
+        pytest.param({"ovn_pki_ca_rotation": "prepare"}, FILES, "A", "A\nA\nN\nP\n", True, id="prepared"),
+        pytest.param({"ovn_pki_ca_rotation": "switch"}, FILES, "N", "N\nA\nN\nP\n", True, id="the next one signs"),
+        pytest.param({"ovn_pki_ca_rotation": "switch"}, {"active": "A"}, "A", "A\nA\n\n\n", True, id="switched"),
+        pytest.param({"ovn_pki_ca_rotation": "finish"}, FILES, "A", "A\nA\nN\n\n", True, id="the former one leaves"),
+        pytest.param({"ovn_pki_ca_rotation": ""}, FILES, "A", "A\nA\nN\nP\n", False, id="empty is none"),
+        pytest.param(GIVEN, FILES, "G", "G\n\n\n\n", False, id="a given CA, no file counts"),
+        pytest.param({**GIVEN, "ovn_pki_ca_rotation": "switch"}, FILES, "G", "G\n\n\n\n", False, id="given, switch"),
+        pytest.param({**GIVEN, "ovn_pki_ca_bundle_extra": "X"}, {}, "G", "G\n\n\n\nX", False, id="extra"),
+        pytest.param({"ovn_pki_ca_certificate": " \n"}, FILES, "A", "A\nA\nN\nP\n", False, id="blank is absent"),
+    ],
+)
+def test_authority(options: Vars, files: dict[str, str], issuer: str, bundle: str, rotates: bool) -> None:
+    found = authority.authority(options, files)
+    assert (found["issuer"], found["bundle"], found["rotates"]) == (issuer, bundle, rotates)
+    assert found["given"] == (issuer == "G")
+
+
+def facts(trusted: bool = True, in_service: bool = True, signed: bool = True, bundle: str = "B") -> Vars:
+    return {
+        "ca_installed": bool(bundle),
+        "issuer_trusted": trusted,
+        "in_service": in_service,
+        "signed_by_issuer": signed,
+        "ca_bundle": bundle,
+    }
+
+
+def test_trust_brings_all_answers_together() -> None:
+    results = [
+        {"item": "c1", **facts(trusted=False)},
+        {"item": ["h1", "chassis"], **facts(signed=False, bundle="C")},
+        {"item": ["h1", "central"], **facts(signed=False, bundle="C")},
+        {"item": "bare", **facts(trusted=False, in_service=False, signed=False, bundle="")},
+        {"item": "skipped", "skipped": True},
+    ]
+    found = authority.trust(results, {"rack1": facts(trusted=False)}, {"own": facts(), "none": {}})
+    assert found == {
+        "trusting": ["own", "c1", "h1", "rack1"],
+        "distrusting": ["c1", "rack1"],
+        "former": ["h1"],
+        "bundles": ["B", "C"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "request_", "expected"),
+    [
+        pytest.param({}, [], "", id="it may be signed"),
+        pytest.param({"has_key": False, "given": True}, [], "given without its key", id="given without key"),
+        pytest.param({"has_key": False}, ["x"], "/ca on the control node has ca.pem, but not ca-key.pem", id="no key"),
+        pytest.param({"renew_before": 365}, ["x"], "ovn_pki_renew_before_days (365) not below", id="each run"),
+        pytest.param({}, ["one", "two"], "The request of h1 is not signed: one; two. Something", id="request"),
+    ],
+)
+def test_signing_problem(options: Vars, request_: list[str], expected: str) -> None:
+    usual = {"has_key": True, "given": False, "ca_directory": "/ca", "renew_before": 30, "validity": 365}
+    found = authority.signing_problem("h1", request_, **{**usual, **options})
+    assert expected in found
+    assert bool(expected) == bool(found)
+
+
+STATE: Vars = {"missing": [], "in_service": True, "not_after": ""}
+
+
+@pytest.mark.parametrize(
+    ("exists", "state", "twin", "expected"),
+    [
+        pytest.param(True, STATE, "", "", id="fine"),
+        pytest.param(False, STATE, "", "It was declared as given", id="absent"),
+        pytest.param(False, STATE, "plane", "It is also that of plane in ovn_central", id="of the central host"),
+        pytest.param(
+            True, {**STATE, "missing": ["tls.key"]}, "", "Secret a/b lacks tls.key. It has to", id="incomplete"
+        ),
+        pytest.param(True, {**STATE, "in_service": False}, "", "(its end: unknown)", id="invalid"),
+    ],
+)
+def test_given_secret_problem(exists: bool, state: Vars, twin: str, expected: str) -> None:
+    found = authority.given_secret_problem("Secret a/b", exists, state, twin)
+    assert expected in found
+    assert found.endswith("Nothing was changed." if expected else "")
+    assert bool(expected) == bool(found)

@@ -1,0 +1,302 @@
+"""What the options of ovn_central mean, on machines and in Kubernetes."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
+    ClusterOptions,
+    MachineOptions,
+    cluster_problem,
+    cluster_spec,
+    desired_machine,
+    host_share,
+)
+
+SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
+ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
+
+
+def machine(given: dict[str, t.Any] | None = None, host: str = "c2", sizes: dict[str, Size] | None = None) -> t.Any:
+    options = MachineOptions.from_options({"members": ["c1", "c2", "c3"], **(given or {})})
+    return desired_machine(options, host, ADDRESSES, sizes or {})
+
+
+def of_databases(desired: t.Any, name: str) -> dict[str, t.Any]:
+    return {database: values[name] for database, values in desired["databases"].items()}
+
+
+def cluster(given: dict[str, t.Any]) -> ClusterOptions:
+    return ClusterOptions.from_options({"members": ["k1"], **given})
+
+
+@pytest.mark.parametrize("options", [MachineOptions, ClusterOptions])
+def test_defaults_are_those_of_the_role(options: t.Any) -> None:
+    documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
+    for field in dataclasses.fields(options):
+        if field.name != "members":  # a group of the inventory
+            factory = field.default_factory
+            default = field.default if factory is dataclasses.MISSING else factory()
+            assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name
+
+
+class TestAddresses:
+    def test_members_find_each_other(self) -> None:
+        assert machine()["raft_addresses"] == {
+            "northbound": {"c1": "ssl:192.0.2.11:6643", "c2": "ssl:[2001:db8::12]:6643", "c3": "ssl:c3:6643"},
+            "southbound": {"c1": "ssl:192.0.2.11:6644", "c2": "ssl:[2001:db8::12]:6644", "c3": "ssl:c3:6644"},
+        }
+
+    def test_without_tls(self) -> None:
+        desired = machine({"tls": "false"})
+        assert set(desired["raft_addresses"]["northbound"].values()) == {
+            "tcp:192.0.2.11:6643",
+            "tcp:[2001:db8::12]:6643",
+            "tcp:c3:6643",
+        }
+        assert "ssl" not in str(desired)
+        assert "tls" not in str(desired)
+
+    def test_a_host_that_is_no_member_is_named(self) -> None:
+        with pytest.raises(InvalidInput, match=r"c9 is none of ovn_central_members \(c1, c2, c3\)"):
+            machine(host="c9")
+
+
+class TestLauncher:
+    def test_environment(self) -> None:
+        desired = machine({"backlog_threshold": "500 4000000", "log_level": "dbg"})
+        assert desired["databases"]["southbound"]["environment"] == {
+            "OVN_DATABASE": "southbound",
+            "OVN_MEMBER": "c2",
+            "OVN_LOCAL_ADDRESS": "ssl:[2001:db8::12]:6644",
+            "OVN_RECORD_DIR": "/etc/c5c3-ovn/southbound",
+            "OVN_DB_FILE": "/var/lib/ovn/ovnsb_db.db",
+            "OVN_RUN_DIR": "/run/ovn",
+            "OVN_STATE_DIR": "/run/c5c3-ovn/southbound",
+            "OVN_CLIENT_ENDPOINTS": "ssl:192.0.2.11:16642,ssl:c3:16642",
+            "OVN_WAIT": "1",
+            "OVN_POLL": "1",
+            "OVN_LOG_FILE": "/var/log/ovn/ovsdb-server-sb.log",
+            "OVN_LOG_LEVELS": "file:dbg",
+            "OVN_BACKLOG_THRESHOLD": "500 4000000",
+            "OVN_PRIVATE_KEY": "/etc/ovn/tls/central-key.pem",
+            "OVN_CERTIFICATE": "/etc/ovn/tls/central-cert.pem",
+            "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
+            "OVN_REVISION": desired["databases"]["southbound"]["revision"],
+        }
+
+    def test_directories(self) -> None:
+        desired = machine({"config_directory": "/srv/etc", "database_directory": "/srv/db"})
+        paths = {
+            name: desired["databases"]["northbound"][name] for name in ("record", "environment_file", "database_file")
+        }
+        assert paths == {
+            "record": "/srv/etc/northbound",
+            "environment_file": "/srv/etc/northbound.env",
+            "database_file": "/srv/db/ovnnb_db.db",
+        }
+        assert desired["databases"]["northbound"]["environment"]["OVN_DB_FILE"] == paths["database_file"]
+        assert desired["databases"]["northbound"]["environment"]["OVN_RECORD_DIR"] == paths["record"]
+
+    def test_an_empty_directory_is_the_default(self) -> None:
+        assert machine({"database_directory": ""}) == machine()
+
+    @pytest.mark.parametrize(
+        ("given", "restarts"),
+        [
+            ({}, False),
+            ({"members": ["c1", "c2"]}, False),
+            ({"election_timer": 10000, "northd_threads": 4, "southbound_rbac": False}, False),
+            ({"log_level": "warn"}, True),
+            ({"backlog_threshold": "500 4000000"}, True),
+            ({"tls": False}, True),
+            ({"certificate": "/other.pem"}, True),
+        ],
+    )
+    def test_what_makes_a_restart_due(self, given: dict[str, t.Any], restarts: bool) -> None:
+        for database in ("northbound", "southbound"):
+            assert (
+                machine(given)["databases"][database]["revision"] != machine()["databases"][database]["revision"]
+            ) is restarts
+
+    def test_another_address_of_the_host_makes_a_restart_due(self) -> None:
+        options = MachineOptions.from_options({"members": ["c1", "c2", "c3"]})
+        moved = desired_machine(options, "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
+        assert moved["databases"]["northbound"]["revision"] != machine()["databases"]["northbound"]["revision"]
+
+
+class TestNorthd:
+    def test_it_knows_all_members(self) -> None:
+        command = machine()["northd"]["command"]
+        assert "--ovnnb-db=ssl:192.0.2.11:6641,ssl:[2001:db8::12]:6641,ssl:c3:6641 " in command
+        assert "--ovnsb-db=ssl:192.0.2.11:16642,ssl:[2001:db8::12]:16642,ssl:c3:16642 " in command
+        assert "--log-file=/var/log/ovn/ovn-northd.log" in command
+        assert "--n-threads" not in command
+
+    def test_other_settings_have_another_revision(self) -> None:
+        northd = machine({"northd_threads": "4"})["northd"]
+        assert "--n-threads=4" in northd["command"]
+        assert northd["revision"] != machine()["northd"]["revision"]
+
+
+class TestListeners:
+    @pytest.mark.parametrize(
+        ("given", "scheme", "role"),
+        [
+            ({}, "pssl", "ovn-controller"),
+            ({"southbound_rbac": "no"}, "pssl", ""),
+            ({"tls": False}, "ptcp", ""),
+            ({"tls": False, "southbound_rbac": True}, "ptcp", ""),
+        ],
+        ids=["TLS and RBAC", "no RBAC", "no TLS", "RBAC needs TLS"],
+    )
+    def test_rows(self, given: dict[str, t.Any], scheme: str, role: str) -> None:
+        probe = {"inactivity_probe": 30000}
+        assert of_databases(machine(given), "connections") == {
+            "northbound": [{"target": f"{scheme}:6641:[::]", **probe}],
+            "southbound": [
+                {"target": f"{scheme}:6642:[::]", "role": role, **probe},
+                {"target": f"{scheme}:16642:[::]", **probe},
+            ],
+        }
+
+    def test_address(self) -> None:
+        (row,) = machine({"listen_address": "0.0.0.0"})["databases"]["northbound"]["connections"]
+        assert row["target"] == "pssl:6641:0.0.0.0"
+
+    def test_further_ones_come_last(self) -> None:
+        extra = {"target": "pssl:16650:[::]", "read_only": True}
+        desired = machine({"extra_connections": {"southbound": [extra], "northbound": None}})
+        assert desired["databases"]["southbound"]["connections"][2:] == [extra]
+        assert len(desired["databases"]["northbound"]["connections"]) == 1
+
+
+class TestTimers:
+    SIZES: t.ClassVar = {"northbound": Size(60_000_000, 10_000), "southbound": Size(400_000_000)}
+
+    @pytest.mark.parametrize(
+        ("given", "election", "probes", "wait"),
+        [
+            ({}, (10000, 60000), (30000, 60000), 190),
+            ({"timers_by_size": "false"}, (5000, 5000), (30000, 30000), 120),
+            ({"election_timer": "100000"}, (100000, 100000), (30000, 30000), 310),
+            ({"inactivity_probe": 0}, (10000, 60000), (0, 0), 190),
+            ({"wait_timeout": 900}, (10000, 60000), (30000, 60000), 900),
+        ],
+        ids=["by size", "as declared", "declared longer", "no probes", "declared time"],
+    )
+    def test_of_large_files(
+        self, given: dict[str, t.Any], election: tuple[int, int], probes: tuple[int, int], wait: int
+    ) -> None:
+        desired = machine(given, sizes=self.SIZES)
+        timers = of_databases(desired, "timers").values()
+        assert tuple(timer["election_timer"] for timer in timers) == election
+        assert tuple(timer["inactivity_probe"] for timer in timers) == probes
+        assert desired["databases"]["southbound"]["connections"][0]["inactivity_probe"] == probes[1]
+        assert desired["databases"]["northbound"]["options"] == {"northd_probe_interval": str(max(probes))}
+        assert (desired["wait_timeout"], desired["lock_seconds"]) == (wait, wait + 60)
+
+    def test_before_the_first_plan(self) -> None:
+        desired = machine()
+        assert desired["databases"]["northbound"]["timers"] == {
+            "election_timer": 5000,
+            "inactivity_probe": 30000,
+            "reason": "",
+        }
+        assert (desired["wait_timeout"], desired["lock_seconds"]) == (120, 180)
+
+    def test_options_of_the_databases(self) -> None:
+        given = {"northbound_options": {"northd_probe_interval": 7, "x": None}, "southbound_options": {"a": True}}
+        assert of_databases(machine(given), "options") == {
+            "northbound": {"northd_probe_interval": 7, "x": None},
+            "southbound": {"a": True},
+        }
+
+
+DATABASE = {"electionTimer": 5000, "inactivityProbe": 30000}
+SPEC = {
+    "northbound": DATABASE,
+    "southbound": DATABASE,
+    "northd": {"threads": 1},
+    "tls": {"enabled": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "differs"),
+    [
+        ({}, {}),
+        ({"replicas": "", "storage_size": None, "service_type": "", "image": {}, "spec": {}, "tls_secret": ""}, {}),
+        ({"tls_secret": "ovn-tls"}, {"tls": {"enabled": True, "certSecretRef": {"name": "ovn-tls"}}}),
+        ({"tls": "false", "tls_secret": "ovn-tls"}, {"tls": {"enabled": False}}),
+        ({"northd_threads": "4"}, {"northd": {"threads": 4}}),
+        (
+            {"replicas": "1", "storage_size": "5Gi"},
+            {name: {**DATABASE, "replicas": 1, "storage": {"size": "5Gi"}} for name in ("northbound", "southbound")},
+        ),
+        (
+            {"storage_class": "fast", "service_type": "NodePort", "election_timer": 10000, "inactivity_probe": 0},
+            {
+                name: {
+                    "electionTimer": 10000,
+                    "inactivityProbe": 0,
+                    "storage": {"storageClass": "fast"},
+                    "service": {"type": "NodePort"},
+                }
+                for name in ("northbound", "southbound")
+            },
+        ),
+        (
+            {"image": {"tag": "1"}, "openvswitch_image": {"repository": "r"}},
+            {"ovnImage": {"tag": "1"}, "ovsImage": {"repository": "r"}},
+        ),
+        (
+            {"replicas": 3, "spec": {"northbound": {"replicas": 5, "storage": {"size": "9Gi"}}, "bridgeMappings": [1]}},
+            {
+                "northbound": {**DATABASE, "replicas": 5, "storage": {"size": "9Gi"}},
+                "southbound": {**DATABASE, "replicas": 3},
+                "bridgeMappings": [1],
+            },
+        ),
+        ({"spec": {"tls": {"enabled": False}, "northd": None}}, {"tls": {"enabled": False}, "northd": None}),
+    ],
+    ids=[
+        *("defaults", "empty is absent", "Secret", "no TLS", "text", "size of a cluster", "storage and Service"),
+        *("images", "the specification counts more", "also when it says null"),
+    ],
+)
+def test_specification(given: dict[str, t.Any], differs: dict[str, t.Any]) -> None:
+    assert cluster_spec(cluster(given)) == {**SPEC, **differs}
+
+
+def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
+    assert cluster_spec(cluster({"replicas": 0}))["northbound"]["replicas"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({}, ""),
+        ({"members": ["k1", "k2"]}, "exactly one host, the cluster of the control plane. It has k1, k2."),
+        ({"northbound_options": {"a": 1}}, "are for machines; on k1 (ovn_backend kubernetes) nothing would be done"),
+        ({"southbound_options": {"a": 1}}, "are for machines; on k1"),
+        ({"extra_connections": {"northbound": []}}, "are for machines; on k1"),
+    ],
+)
+def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str) -> None:
+    said = cluster_problem(cluster(given), "k1")
+    assert problem in said
+    assert bool(said) is bool(problem)
+
+
+def test_hosts_are_shared_out_once() -> None:
+    sharing, hosts = ["c1", "c2", "c3"], ["c1", "c2", "c3", "h1", "h2", "c2"]
+    shares = [host_share(hosts, sharing, host) for host in sharing]
+    assert shares == [["c1", "h1"], ["c2", "h2"], ["c3"]]

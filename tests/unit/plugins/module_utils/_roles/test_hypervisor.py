@@ -1,0 +1,272 @@
+"""The options of the role ovn_hypervisor to the desired state, and what a machine lacks."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
+    compare_machine,
+    compare_units,
+    desired_state,
+    find_control_plane,
+    recorded_chassis,
+)
+
+UNITS = "/etc/systemd/system"
+UNDERLAY = {"bridge": "br-u", "interface": "eth1", "address": "192.0.2.5/24"}
+MACHINE: dict[str, t.Any] = {
+    "backend": "host",
+    "host": "h1",
+    "bridges": [],
+    "underlay": {},
+    "openvswitch_service": "openvswitch-switch.service",
+    "unit": f"{UNITS}/c5c3-ovn-controller.service",
+    "underlay_unit": f"{UNITS}/c5c3-ovn-underlay.service",
+    "system_id_file": "/etc/openvswitch/system-id.conf",
+    "unit_directory": UNITS,
+}
+CLUSTER: dict[str, t.Any] = {
+    "backend": "kubernetes",
+    "host": "rack1",
+    "host_address": "rack1",
+    "tls": True,
+    "tls_secret": "ovn-tls",
+    "system_id": "rack1",
+    "gateway": False,
+    "encapsulation_type": ["geneve"],
+    "encapsulation_ip": "rack1",
+}
+
+
+def running(*units: str) -> list[dict[str, t.Any]]:
+    return [{"name": unit, "enabled": True, "state": "started"} for unit in units]
+
+
+def test_a_machine() -> None:
+    assert desired_state(MACHINE) == {
+        "bridges": [],
+        "openvswitch_units": running("openvswitch-switch.service"),
+        "units": running("c5c3-ovn-controller.service"),
+    }
+
+
+def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:
+    found = desired_state({**MACHINE, "bridges": [{"name": "br-x"}], "underlay": UNDERLAY})
+    assert found["bridges"] == [{"name": "br-x"}, {"name": "br-u", "ports": ["eth1"], "datapath_type": "netdev"}]
+    assert found["units"] == running("c5c3-ovn-underlay.service", "c5c3-ovn-controller.service")
+
+
+@pytest.mark.parametrize(
+    ("options", "spec"),
+    [
+        pytest.param({}, {"tls": {"enabled": True}}, id="nothing but TLS"),
+        pytest.param({"tls": "false"}, {"tls": {"enabled": False}}, id="a boolean of the command line"),
+        pytest.param(
+            {"image": {}, "openvswitch_image": None, "datapath_type": "", "bridge_mappings": None, "spec": ""},
+            {"tls": {"enabled": True}},
+            id="empty is absent",
+        ),
+        pytest.param(
+            {"image": {"tag": "1"}, "openvswitch_image": {"tag": "2"}, "datapath_type": "netdev"},
+            {
+                "tls": {"enabled": True},
+                "ovnImage": {"tag": "1"},
+                "ovsImage": {"tag": "2"},
+                "ovs": {"datapathType": "netdev"},
+            },
+            id="images and datapath",
+        ),
+        pytest.param(
+            {"bridge_mappings": [{"physical_network": "p", "bridge": "b", "ports": ["eth1"]}]},
+            {
+                "tls": {"enabled": True},
+                "bridgeMappings": [{"physicalNetwork": "p", "bridge": "b", "ports": ["eth1"]}],
+            },
+            id="mappings as the API names them",
+        ),
+        pytest.param(
+            {"bridge_mappings": []}, {"tls": {"enabled": True}, "bridgeMappings": []}, id="an empty list of mappings"
+        ),
+        pytest.param(
+            {"datapath_type": "netdev", "image": {"tag": "1"}, "spec": {"tls": {"enabled": False}, "ovs": {"a": 1}}},
+            {"tls": {"enabled": False}, "ovnImage": {"tag": "1"}, "ovs": {"datapathType": "netdev", "a": 1}},
+            id="the specification counts more, and is merged",
+        ),
+    ],
+)
+def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[str, t.Any]) -> None:
+    assert desired_state({**CLUSTER, **options}) == {"spec": spec, "tls_secret": "ovn-tls", "ineffective": []}
+
+
+def test_the_specification_may_name_the_secret() -> None:
+    spec = {"tls": {"certSecretRef": {"name": "theirs"}}}
+    assert desired_state({**CLUSTER, "spec": spec})["tls_secret"] == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"encapsulation_type": "geneve", "system_id": "", "encapsulation_ip": "", "gateway": ""}, []),
+        ({"bridges": [{"name": "br-x"}], "underlay": UNDERLAY}, ["ovn_hypervisor_bridges", "ovn_hypervisor_underlay"]),
+        ({"encapsulation_type": ["vxlan"]}, ["ovn_hypervisor_encapsulation_type"]),
+        ({"system_id": "x"}, ["ovn_hypervisor_system_id (ovn_system_id)"]),
+        ({"gateway": "true"}, ["ovn_hypervisor_gateway (group ovn_gateways)"]),
+        ({"encapsulation_ip": "192.0.2.1"}, ["ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)"]),
+        (
+            {"named": ["ovn_hypervisor_monitor_all", "ovn_hypervisor_cms_options"]},
+            ["ovn_hypervisor_cms_options", "ovn_hypervisor_monitor_all"],
+        ),
+    ],
+)
+def test_options_of_machines_that_a_cluster_has(options: dict[str, t.Any], names: list[str]) -> None:
+    assert desired_state({**CLUSTER, **options})["ineffective"] == names
+
+
+HOSTS: dict[str, dict[str, t.Any]] = {
+    "db1": {"ansible_host": "192.0.2.1"},
+    "db2": {"ovn_address": "2001:db8::2"},
+    "k": {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/k"},
+}
+ENDPOINTS = {
+    "northbound": "ssl:n:1",
+    "southbound": "ssl:s:1,ssl:s:2",
+    "northbound_inside": "ssl:in:1",
+    "southbound_inside": "ssl:is:1",
+}
+ANSWER = {"exists": True, "endpoints": ENDPOINTS}
+INSIDE = {"exists": True, "endpoints": {**ENDPOINTS, "southbound": "ssl:is:1"}}
+MACHINES = {"central_host": "db1", "central_hosts": ["db1", "db2"], "backend": "host", "tls": True, "rbac": True}
+OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "h1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "southbound"),
+    [
+        pytest.param({}, ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"], id="machine"),
+        pytest.param({"tls": "no"}, ["tcp:192.0.2.1:6642", "tcp:[2001:db8::2]:6642"], id="without TLS"),
+        pytest.param(
+            {"backend": "kubernetes"},
+            ["ssl:192.0.2.1:16642", "ssl:[2001:db8::2]:16642"],
+            id="nodes that share a certificate have no role",
+        ),
+        pytest.param(
+            {"backend": "kubernetes", "rbac": False},
+            ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
+            id="nodes without RBAC",
+        ),
+        pytest.param({"central_hosts": [], "central_host": ""}, [], id="no central host"),
+    ],
+)
+def test_a_control_plane_on_machines(options: dict[str, t.Any], southbound: list[str]) -> None:
+    found = find_control_plane(HOSTS, {**MACHINES, **options})
+    assert found["southbound"] == southbound
+    assert [one.rpartition(":")[2] for one in found["northbound"]] == ["6641"] * len(southbound)
+    assert (found["is_cluster"], found["asked"], found["problem"]) == (False, False, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "southbound"),
+    [
+        pytest.param({}, True, [], id="not asked yet"),
+        pytest.param({"answer": ANSWER}, True, ["ssl:s:1", "ssl:s:2"], id="asked"),
+        pytest.param({"southbound_given": ["ssl:x:1"]}, False, [], id="the inventory says it"),
+        pytest.param({"southbound_given": ""}, True, [], id="empty is absent"),
+    ],
+)
+def test_a_control_plane_in_kubernetes(options: dict[str, t.Any], asked: bool, southbound: list[str]) -> None:
+    found = find_control_plane(HOSTS, {**OF_CLUSTER, **options})
+    assert (found["is_cluster"], found["asked"], found["southbound"]) == (True, asked, southbound)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"answer": ANSWER}, []),
+        (
+            {"answer": {"exists": False, "endpoints": {"southbound": ""}}},
+            ["k has no control plane yet. Run c5c3.ovn.central first."],
+        ),
+        (
+            {"answer": {"exists": True, "endpoints": {"southbound": ""}}},
+            ["The Southbound members of k have no address yet", "look at their Services"],
+        ),
+        ({"answer": INSIDE}, ["k is only reachable inside its cluster", "ovn_central_service_type", "h1 can connect."]),
+        (
+            {"answer": INSIDE, "backend": "kubernetes"},
+            ["ovn_central_service_type", "same ovn_kubeconfig and ovn_context", "ssl:is:1 and ssl:in:1."],
+        ),
+        ({"answer": INSIDE, "backend": "kubernetes", "kubeconfig": "/k", "context": ""}, []),
+        ({"answer": INSIDE, "backend": "kubernetes", "kubeconfig": "/k", "context": "other"}, ["inside its cluster"]),
+    ],
+    ids=["outside", "none", "no address", "machine", "another cluster", "the same cluster", "another context"],
+)
+def test_why_nobody_can_connect(options: dict[str, t.Any], words: list[str]) -> None:
+    problem = find_control_plane(HOSTS, {**OF_CLUSTER, **options})["problem"]
+    assert bool(problem) == bool(words)
+    assert [word for word in words if word not in problem] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], (False, "")),
+        ([f"{MACHINE['system_id_file']}: h1 "], (False, "h1")),
+        ([f"{MACHINE['unit']}:[Unit]", f"{MACHINE['system_id_file']}:a:b"], (True, "a:b")),
+        ([f"{MACHINE['underlay_unit']}:[Unit]"], (False, "")),
+    ],
+)
+def test_what_is_recorded(lines: list[str], expected: tuple[bool, str]) -> None:
+    found = recorded_chassis(lines, MACHINE)
+    assert (found["set_up"], found["system_id"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("underlay", "lines", "expected"),
+    [
+        pytest.param({}, ["unit:a", "unit:b"], (True, True, True), id="as declared"),
+        pytest.param({}, ["unit:a"], (False, True, False), id="another text"),
+        pytest.param({}, [], (False, True, False), id="missing"),
+        pytest.param(UNDERLAY, ["unit:a", "unit:b"], (True, False, False), id="no unit of the underlay"),
+        pytest.param(UNDERLAY, ["unit:a", "unit:b", "underlay_unit:u: v"], (True, True, True), id="both"),
+    ],
+)
+def test_units(underlay: dict[str, str], lines: list[str], expected: tuple[bool, bool, bool]) -> None:
+    given = {**MACHINE, "underlay": underlay, "unit_text": "a\nb\n", "underlay_text": "u: v\n"}
+    if not underlay:  # its template needs the option
+        del given["underlay_text"]
+    on_disk = [f"{MACHINE[kind]}:{text}" for kind, _colon, text in (line.partition(":") for line in lines)]
+    found = compare_units(on_disk, given)
+    assert (found["controller"], found["underlay"], found["all"]) == expected
+
+
+def test_what_a_machine_lacks() -> None:
+    found = [
+        {"path": "/usr/bin/there", "islnk": False, "size": 100},
+        {"path": f"{UNITS}/masked.service", "islnk": True, "size": 9},
+        {"path": f"{UNITS}/linked.service", "islnk": True, "size": 20},
+        {"path": f"{UNITS}/small.service", "islnk": False, "size": 9},
+    ]
+    units = ["masked.service", "linked.service", "small.service", "missing.service"]
+    given = {**MACHINE, "required_files": ["/usr/bin/there", "/usr/bin/missing"], "masked_units": units}
+    assert compare_machine(found, given) == {"missing": ["/usr/bin/missing"], "unmasked": units[1:]}
+
+
+class Undefined(dict[str, t.Any]):
+    """Variables of a host whose address cannot be resolved in this run."""
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        if name == "ovn_address":
+            raise AssertionError("its address was asked for")
+        return super().get(name, default)
+
+
+def test_declared_endpoints_need_no_address() -> None:
+    """A run that is limited to one hypervisor may not know the addresses of central hosts."""
+    given = {**MACHINE, "central_host": "c1", "central_hosts": ["c1"], "rbac": True, "tls": True}
+    declared = {"southbound_given": ["ssl:192.0.2.1:6642"], "northbound_given": ["ssl:192.0.2.1:6641"]}
+    found = find_control_plane({"c1": Undefined()}, {**given, **declared})
+    assert (found["is_cluster"], found["asked"], found["southbound"]) == (False, False, [])
+    with pytest.raises(AssertionError, match="address was asked for"):
+        find_control_plane({"c1": Undefined()}, given)

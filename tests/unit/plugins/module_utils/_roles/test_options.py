@@ -1,0 +1,62 @@
+"""Options as YAML, templates and command lines give them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import plain, read_options
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    hosts: list[str]
+    tls: bool = True
+    timer: int = 5000
+    replicas: int | None = None
+    directory: str = "/var/lib/ovn"
+    spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, Options(["a"])),
+        ({"tls": "", "timer": None, "replicas": "", "directory": "", "spec": ""}, Options(["a"])),
+        ({"tls": "false", "timer": "7", "replicas": "3"}, Options(["a"], tls=False, timer=7, replicas=3)),
+        ({"tls": False, "timer": 0, "replicas": 0}, Options(["a"], tls=False, timer=0, replicas=0)),
+        ({"directory": "/srv", "spec": {"x": {"y": [1]}}}, Options(["a"], directory="/srv", spec={"x": {"y": [1]}})),
+        ({"another": "{{ undefined }}"}, Options(["a"])),
+    ],
+    ids=["absent", "empty", "text of the command line", "false and 0 are values", "text and mapping", "of others"],
+)
+def test_values(given: dict[str, t.Any], expected: Options) -> None:
+    assert read_options(Options, {"hosts": ["a"], **given}, "ovn_") == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"hosts": ""}, "ovn_hosts has no value. Set it"),
+        ({}, "ovn_hosts has no value. Set it"),
+        ({"hosts": "a,b"}, 'ovn_hosts is "a,b". Give a value of type list'),
+        ({"hosts": [], "timer": "5 s"}, 'ovn_timer is "5 s". Give a value of type int.'),
+        ({"hosts": [], "replicas": "three"}, 'ovn_replicas is "three". Give a value of type int.'),
+        ({"hosts": [], "tls": "perhaps"}, 'ovn_tls is "perhaps". Give a value of type bool.'),
+        ({"hosts": [], "spec": "replicas=3"}, 'ovn_spec is "replicas=3". Give a value of type dict'),
+    ],
+)
+def test_a_value_that_is_none_of_the_type_is_named(given: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_options(Options, given, "ovn_")
+    assert message in str(refused.value)
+
+
+def test_nothing_of_what_is_given_is_shared() -> None:
+    given = {"x": {"y": [1]}}
+    copied = plain(given)
+    copied["x"]["y"].append(2)
+    assert given == {"x": {"y": [1]}}

@@ -1,0 +1,226 @@
+"""The options of the role ovn_ping to guests, and what is left of them."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
+    choose_remover,
+    collect,
+    desired_state,
+    find_control_plane,
+    judge_removal,
+    judge_unplugged,
+)
+
+Given = dict[str, t.Any]
+MACHINE: Given = {"backend": "host", "state": "present", "name": "t", "host": "h2", "hosts": ["h1", "h2"]}
+MACHINE |= {"system_id": "id2", "nodes": 2}
+CLUSTER = {**MACHINE, "backend": "kubernetes"}
+
+
+def pod(name: str, node: str, *, of: str = "", deleted: bool = False, **spec: t.Any) -> Given:
+    """`of`: the owner's prefix of generated names."""
+    metadata: Given = {"name": name, "namespace": "ovn", "labels": {}}
+    metadata |= {"generateName": of} if of else {}
+    metadata |= {"deletionTimestamp": "2026-01-01T12:00:00Z"} if deleted else {}
+    sockets = {"name": "sockets", "hostPath": {"path": "/run/x"}}
+    container = {"name": "main", "image": "ovs:1", "imagePullPolicy": "Always"}
+    return {"metadata": metadata, "spec": {"nodeName": node, "volumes": [sockets], "containers": [container], **spec}}
+
+
+def guest_pod(name: str, node: str, test: str = "t", **options: t.Any) -> Given:
+    found = pod(name, node, **options)
+    found["metadata"]["labels"] = {"app.kubernetes.io/component": "ping", "app.kubernetes.io/name": test}
+    return found
+
+
+AGENT = {"name": "agent", "image": "ovn:2", "imagePullPolicy": "Never"}
+CONTROLLER = {"volumes": [{"name": "tls", "secret": {"secretName": "ovn-tls"}}]}
+CONTROLLER |= {"containers": [{**AGENT, "name": "controller", "image": "ovn:1"}, AGENT]}
+SWITCHES = [pod("ovs-b", "b", of="ovs-"), pod("ovs-a", "a", of="ovs-"), pod("ovs-c", "c", of="ovs-", deleted=True)]
+PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("t-a", "a")]
+
+
+@pytest.mark.parametrize(
+    ("place", "mac", "ip"),
+    [
+        (0, "02:c5:c3:00:00:01", "198.18.0.1"),
+        (254, "02:c5:c3:00:00:ff", "198.18.0.255"),
+        (255, "02:c5:c3:00:01:00", "198.18.1.0"),
+    ],
+)
+def test_the_guest_of_a_machine(place: int, mac: str, ip: str) -> None:
+    hosts = [*(f"x{number}" for number in range(place)), "h2", "last"]
+    assert desired_state({**MACHINE, "hosts": hosts})["guests"] == [
+        {"port": {"name": "t-h2", "mac": mac, "ip": ip}, "target": {"name": "h2", "address": ip, "chassis": "id2"}}
+    ]
+
+
+def test_without_a_system_id_the_name_counts() -> None:
+    assert desired_state({**MACHINE, "system_id": ""})["guests"][0]["target"]["chassis"] == "h2"
+
+
+def test_the_guests_of_nodes() -> None:
+    chassis = {"resources": [{"metadata": {"name": "a"}, "spec": {"systemId": "id-a"}}]}
+    found = desired_state({**CLUSTER, "pods": {"resources": PODS}, "chassis": chassis})
+    assert found["nodes"] == ["a", "b"]
+    assert found["guests"] == [
+        {
+            "cluster": "h2",
+            "pod": f"t-{node}",
+            "via": f"h2/{node}",
+            "port": {"name": f"t-h2-{node}", "mac": f"02:c5:c3:00:81:0{number}", "ip": f"198.18.129.{number}"},
+            "target": {"name": node, "address": f"198.18.129.{number}", "chassis": chassis_name},
+        }
+        for number, node, chassis_name in ((1, "a", "id-a"), (2, "b", "b"))
+    ]
+    assert found["pod"] == {
+        "image": "ovn:2",
+        "pull_policy": "Never",
+        "sockets": "/run/x",
+        "tls_secret": "ovn-tls",
+    }
+
+
+@pytest.mark.parametrize(("nodes", "names"), [(0, ["a", "b"]), ("1", ["a"]), (5, ["a", "b"])])
+def test_on_how_many_nodes(nodes: t.Any, names: list[str]) -> None:
+    found = desired_state({**CLUSTER, "nodes": nodes, "pods": {"resources": PODS}, "chassis": None})
+    assert [guest["target"]["name"] for guest in found["guests"]] == names
+
+
+def test_hypervisors_without_an_agent_and_tls() -> None:
+    found = desired_state({**CLUSTER, "pods": {"resources": SWITCHES}})
+    assert (found["pod"]["image"], found["pod"]["pull_policy"], found["pod"]["tls_secret"]) == ("ovs:1", "Always", "")
+
+
+def test_no_pod_of_open_vswitch_runs() -> None:
+    assert desired_state({**CLUSTER, "pods": {"resources": []}}) == {"guests": [], "nodes": [], "pod": {}}
+
+
+def test_a_removal_takes_whatever_is_there() -> None:
+    """The hypervisor may have left its group, and Open vSwitch the nodes."""
+    pods = [
+        guest_pod("t-a", "a"),
+        guest_pod("u-a", "a", "u"),
+        guest_pod("t-d", "d"),
+        guest_pod("t-e", "e", deleted=True),
+    ]
+    given = {key: value for key, value in CLUSTER.items() if key != "hosts"}
+    assert desired_state({**given, "state": "absent", "pods": {"resources": [*SWITCHES, *pods]}})["guests"] == [
+        {"cluster": "h2", "pod": f"t-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
+    ]
+
+
+HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes"}, "h2": {}}
+GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"target": {"name": "b"}, "pod": "t-b"}]
+
+
+def test_a_machine_writes_through_its_socket() -> None:
+    for given in ({"host": "h2", "central_hosts": ["db1"], "backend": "host"}, {"host": "h2", "backend": "kubernetes"}):
+        writer = "db1" if given.get("central_hosts") else "h2"
+        assert find_control_plane(HOSTS, given) == {
+            "host": writer,
+            "is_cluster": False,
+            "writer": writer,
+            "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            "private_key": "/etc/ovn/tls/central-key.pem",
+            "certificate": "/etc/ovn/tls/central-cert.pem",
+            "ca_certificate": "/etc/ovn/tls/ca.pem",
+        }
+
+
+CONFIG = {"resources": [{"data": {"OvnNorth": "ssl:c:1"}}]}
+ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "writer", "northbound", "key"),
+    [
+        ({"backend": "host", "answer": ANSWER}, "h2", ["ssl:a:1", "ssl:a:2"], "/etc/ovn/tls/chassis-key.pem"),
+        ({"backend": "host", "answer": None}, "h2", [], "/etc/ovn/tls/chassis-key.pem"),
+        ({"backend": "kubernetes", "config": CONFIG, "guests": GUESTS}, "k/a", ["ssl:c:1"], "/tls/tls.key"),
+        ({"backend": "kubernetes", "config": {"resources": []}, "guests": None}, "h2", [], "/tls/tls.key"),
+    ],
+)
+def test_a_cluster_is_written_by_a_guest(given: Given, writer: str, northbound: list[str], key: str) -> None:
+    found = find_control_plane(HOSTS, {"host": "h2", "central_hosts": ["k"], **given})
+    assert (found["host"], found["is_cluster"]) == ("k", True)
+    assert (found["writer"], found["northbound"], found["private_key"]) == (writer, northbound, key)
+
+
+FAILED = {"failed": True, "module_stderr": "Error\n  from server", "msg": "MODULE FAILURE"}
+
+
+@pytest.mark.parametrize(
+    ("result", "left", "answers", "order"),
+    [
+        pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], True, "ab", id="all answer"),
+        pytest.param(
+            {"results": [{"item": GUESTS[0], **FAILED}, {"item": GUESTS[1]}]},
+            [{"name": "a", "pod": "t-a", "why": "Error from server"}],
+            True,
+            "ba",
+            id="one does not",
+        ),
+        pytest.param(
+            {"results": [{"item": guest, "unreachable": True, "module_stderr": "", "msg": "away"} for guest in GUESTS]},
+            [{"name": name, "pod": f"t-{name}", "why": "away"} for name in "ab"],
+            False,
+            "ab",
+            id="none does",
+        ),
+    ],
+)
+def test_who_was_not_unplugged(result: Given, left: list[Given], answers: bool, order: str) -> None:
+    found = judge_unplugged(result, GUESTS)
+    assert (found["left"], found["answers"]) == (left, answers)
+    assert "".join(guest["target"]["name"] for guest in found["guests"]) == order
+
+
+def test_a_machine_that_was_not_unplugged() -> None:
+    guest = {"target": {"name": "h2"}}
+    found = judge_unplugged({"unreachable": True, "msg": "away"}, [guest])
+    assert found == {"left": [{"name": "h2", "pod": "", "why": "away"}], "answers": False, "guests": [guest]}
+    assert judge_unplugged({"changed": True}, [guest])["left"] == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "remover"),
+    [
+        ({}, ""),
+        ({"b": False}, "b"),
+        ({"a": False, "b": True, "c": True}, "b"),
+        ({"a": False, "b": False}, "a"),
+    ],
+)
+def test_who_removes_the_switch(facts: dict[str, bool], remover: str) -> None:
+    hostvars: dict[str, Given] = {host: {} for host in "abc"}
+    hostvars |= {host: {"ovn_ping_left": [], "ovn_ping_answers": answers} for host, answers in facts.items()}
+    assert choose_remover(hostvars, "abca") == remover
+
+
+def test_what_remains() -> None:
+    left = [{"name": "a", "pod": "t-a", "why": "no answer"}]
+    pods = {"resources": [guest_pod("t-a", "a"), guest_pod("t-b", "b")]}
+    metadata = {"name": "t-b", "namespace": "ovn"}
+    assert judge_removal(left, {"skipped": True}, pods) == {
+        "pods": [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata}],
+        "remains": ["The guest of a: no answer"],
+    }
+    assert judge_removal([], {"unreachable": True, "msg": "not\nthere"}, None) == {
+        "pods": [],
+        "remains": ["The logical switch: not there"],
+    }
+    assert judge_removal([], {"changed": True}, pods)["remains"] == []
+
+
+def test_what_all_hosts_have() -> None:
+    hostvars: dict[str, Given] = {
+        "k": {"ovn_ping_guests": [1, 2], "ovn_ping_result": {"results": [{"report": ["c"]}, {"skipped": True}]}},
+        "m": {"ovn_ping_guests": [3], "ovn_ping_result": {"report": ["a", "b"]}},
+        "none": {},
+    }
+    assert collect(hostvars, ["k", "m", "none"]) == {"guests": [1, 2, 3], "report": ["a", "b", "c"]}

@@ -1,0 +1,186 @@
+"""Certificates and Secrets of the hosts of an inventory: machines, clusters, both."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import pki
+
+Vars = dict[str, t.Any]
+GROUPS = {"ovn_central": ["plane"], "ovn_hypervisors": ["rack1", "rack2", "h1"]}
+CLUSTER: Vars = {"ovn_backend": "kubernetes"}
+
+
+def named(name: str) -> Vars:
+    return {"tls": {"certSecretRef": {"name": name}}}
+
+
+def hostvars(**hosts: Vars) -> dict[str, Vars]:
+    return {"plane": CLUSTER, "rack1": CLUSTER, "rack2": {**CLUSTER, "ovn_namespace": "b"}, "h1": {}, **hosts}
+
+
+@pytest.mark.parametrize(
+    ("variables", "certificate", "expected"),
+    [
+        pytest.param({}, "central", "ovn-tls", id="nothing said"),
+        pytest.param({"ovn_cluster_name": "x"}, "central", "x-tls", id="name of the cluster"),
+        pytest.param({"ovn_cluster_name": "x", "ovn_pki_cluster_name": "y"}, "central", "y-tls", id="option first"),
+        pytest.param({"ovn_tls_secret": "s"}, "central", "s", id="shared variable"),
+        pytest.param({"ovn_tls_secret": ""}, "central", "ovn-tls", id="an empty one is absent"),
+        pytest.param({"ovn_tls_secret": "s", "ovn_cluster_spec": named("c")}, "chassis", "c", id="specification"),
+        pytest.param(
+            {"ovn_cluster_spec": named("c"), "ovn_central_spec": named("d")}, "central", "d", id="of the control plane"
+        ),
+        pytest.param(
+            {"ovn_cluster_spec": named("c"), "ovn_central_spec": named("d")}, "chassis", "c", id="not of the chassis"
+        ),
+        pytest.param(
+            {"ovn_cluster_spec": named("c"), "ovn_hypervisor_spec": {}}, "chassis", "ovn-tls", id="replaced by nothing"
+        ),
+        pytest.param({"ovn_hypervisor_spec": named(""), "ovn_tls_secret": "s"}, "chassis", "s", id="an empty name"),
+        pytest.param({"ovn_hypervisor_spec": {"tls": None}}, "chassis", "ovn-tls", id="null"),
+        pytest.param({"ovn_pki_kubernetes_secret": "o", "ovn_cluster_spec": named("c")}, "central", "o", id="option"),
+    ],
+)
+def test_name_of_the_secret(variables: Vars, certificate: pki.Certificate, expected: str) -> None:
+    assert pki.secret_of(variables, certificate).name == expected
+
+
+def test_the_role_that_asks_has_options_of_its_own() -> None:
+    variables = {"ovn_verify_tls_secret": "v", "ovn_verify_namespace": "n", "ovn_pki_kubernetes_secret": "p"}
+    secret = pki.secret_of(variables, "central", role="ovn_verify")
+    assert (secret.name, secret.namespace) == ("v", "n")
+    assert pki.secret_of(variables, "central").name == "p"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ("", "", "ovn-system")),
+        ({"ovn_kubeconfig": "/k", "ovn_context": "c", "ovn_namespace": "n"}, ("/k", "c", "n")),
+        (
+            {"ovn_kubeconfig": "/k", "ovn_pki_kubeconfig": {"apiVersion": "v1"}},
+            ({"apiVersion": "v1"}, "", "ovn-system"),
+        ),
+        ({"ovn_namespace": "n", "ovn_pki_namespace": ""}, ("", "", "n")),
+    ],
+)
+def test_way_to_the_secret(variables: Vars, expected: tuple[t.Any, ...]) -> None:
+    secret = pki.secret_of(variables, "central")
+    assert (secret.kubeconfig, secret.context, secret.namespace) == expected
+
+
+def test_given_secrets_are_not_ours() -> None:
+    hosts = hostvars(
+        plane={**CLUSTER, "ovn_central_spec": named("a")}, rack1={**CLUSTER, "ovn_pki_kubernetes_secret_given": "yes"}
+    )
+    assert pki.hosts_with_own_secret(["plane", "rack1", "rack2", "h1"], hosts, GROUPS) == ["rack2"]
+    hosts["plane"] = {**hosts["plane"], "ovn_pki_kubernetes_secret_given": False}
+    assert pki.hosts_with_own_secret(["plane"], hosts, GROUPS) == ["plane"]
+
+
+class TestDesired:
+    def test_a_machine(self) -> None:
+        hosts = {"c1": {"ovn_address": "192.0.2.1"}}
+        given = {"ovn_pki_certificate": "central", "ovn_system_id": "sys", "ovn_pki_directory": "/d"}
+        desired = pki.desired(given, hosts, {}, "c1")
+        assert desired["common_name"] == "c1"
+        assert desired["subject_alt_names"] == ["c1", "192.0.2.1"]
+        assert desired["files"] == {
+            "private_key": "/d/central-key.pem",
+            "certificate": "/d/central-cert.pem",
+            "ca_certificate": "/d/ca.pem",
+        }
+
+    def test_a_chassis_has_the_name_that_rbac_checks(self) -> None:
+        desired = pki.desired({"ovn_system_id": "sys"}, {"h1": {}}, GROUPS, "h1")
+        assert (desired["certificate"], desired["common_name"]) == ("chassis", "sys")
+        assert pki.desired({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["common_name"] == "h1"
+
+    def test_options_of_the_user_count(self) -> None:
+        given = {"ovn_pki_common_name": "cn", "ovn_pki_subject_alt_names": ["x"]}
+        desired = pki.desired(given, {"h1": {}}, GROUPS, "h1")
+        assert (desired["common_name"], desired["subject_alt_names"]) == ("cn", ["x"])
+        given["ovn_pki_subject_alt_names"] = []
+        assert pki.desired(given, {"h1": {}}, GROUPS, "h1")["subject_alt_names"] == []
+
+    def test_names_of_a_control_plane(self) -> None:
+        spec = {"neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}}}
+        given = {**CLUSTER, "ovn_pki_cluster_name": "o", "ovn_pki_namespace": "n", "ovn_central_spec": spec}
+        desired = pki.desired(given, hostvars(), GROUPS, "plane")
+        assert desired["subject_alt_names"] == [
+            "plane",
+            "*.o-northbound.n.svc",
+            "*.o-northbound.n.svc.cluster.local",
+            "*.o-southbound.n.svc",
+            "*.o-southbound.n.svc.cluster.local",
+            "ovn-nb.n.svc",
+            "ovn-nb.n.svc.cluster.local",
+            "south.n.svc",
+            "south.n.svc.cluster.local",
+        ]
+        assert desired["secret"]["place"] == "Secret n/o-tls of plane"
+
+    def test_a_hypervisor_cluster_has_its_own_name(self) -> None:
+        assert pki.desired(CLUSTER, hostvars(), GROUPS, "rack1")["subject_alt_names"] == ["rack1"]
+
+    @pytest.mark.parametrize(
+        ("given", "renew", "remove"),
+        [
+            ({}, True, False),
+            ({"ovn_pki_ca_rotation": "prepare"}, False, False),
+            ({"ovn_pki_ca_rotation": "switch"}, True, False),
+            ({"ovn_pki_ca_rotation": "finish"}, True, True),
+            ({"ovn_pki_new_ca": "true"}, False, False),
+            ({"ovn_pki_new_ca": "false"}, True, False),
+        ],
+    )
+    def test_what_may_change(self, given: Vars, renew: bool, remove: bool) -> None:
+        desired = pki.desired(given, {"h1": {}}, GROUPS, "h1")
+        assert (desired["renew_on_issuer_change"], desired["remove_authorities"]) == (renew, remove)
+
+
+class TestNeighbours:
+    def test_the_central_host_makes_the_common_secret(self) -> None:
+        found = pki.neighbours(CLUSTER, hostvars(), GROUPS, "rack1")
+        assert (found["central_twin"], found["given"], found["rivals"]) == ("plane", True, [])
+
+    @pytest.mark.parametrize(
+        "plane",
+        [
+            pytest.param({**CLUSTER, "ovn_namespace": "other"}, id="another namespace"),
+            pytest.param({**CLUSTER, "ovn_kubeconfig": "/other"}, id="another cluster"),
+            pytest.param({**CLUSTER, "ovn_context": "other"}, id="another context"),
+            pytest.param({**CLUSTER, "ovn_central_spec": named("other")}, id="another Secret"),
+            pytest.param({}, id="a machine"),
+        ],
+    )
+    def test_another_secret_is_its_own(self, plane: Vars) -> None:
+        found = pki.neighbours(CLUSTER, hostvars(plane=plane), GROUPS, "rack1")
+        assert (found["central_twin"], found["given"]) == ("", False)
+
+    def test_a_control_plane_has_no_twin(self) -> None:
+        found = pki.neighbours(CLUSTER, hostvars(), GROUPS, "plane")
+        assert (found["central_twin"], found["given"]) == ("", False)
+
+    def test_the_option_decides_who_makes_it(self) -> None:
+        given = {**CLUSTER, "ovn_pki_kubernetes_secret_given": "no"}
+        assert pki.neighbours(given, hostvars(), GROUPS, "rack1")["given"] is False
+        given = {**CLUSTER, "ovn_hypervisor_spec": named("theirs")}
+        assert pki.neighbours(given, hostvars(), GROUPS, "rack1")["given"] is True
+
+    def test_rivals_are_in_the_same_namespace(self) -> None:
+        groups = {"ovn_hypervisors": ["rack1", "rack2", "h1"]}
+        assert pki.neighbours(CLUSTER, hostvars(rack2=CLUSTER), groups, "rack1")["rivals"] == ["rack2"]
+        assert pki.neighbours(CLUSTER, hostvars(), groups, "rack1")["rivals"] == []
+        leaving = {**CLUSTER, "ovn_hypervisor_state": "absent"}
+        assert pki.neighbours(CLUSTER, hostvars(rack2=leaving), groups, "rack1")["rivals"] == []
+
+    def test_a_namespace_with_chassis_is_privileged(self) -> None:
+        privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
+        elsewhere = {**CLUSTER, "ovn_namespace": "elsewhere"}
+        assert pki.neighbours(CLUSTER, hostvars(), GROUPS, "plane")["namespace_labels"] == privileged
+        assert pki.neighbours(CLUSTER, hostvars(rack1=elsewhere), GROUPS, "plane")["namespace_labels"] == {}
+        assert pki.neighbours(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged

@@ -1,0 +1,125 @@
+"""How an installation is asked: on machines, in Kubernetes, with and without TLS."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import verify
+
+Vars = dict[str, t.Any]
+WRITABLE = {"writable": True}
+FILES = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
+OPTIONS: Vars = {"ovn_verify_central": ["c1", "c2"], **{f"ovn_verify_{name}": path for name, path in FILES.items()}}
+
+
+def desired(hosts: dict[str, Vars], host: str = "localhost", **options: t.Any) -> Vars:
+    return verify.desired({**OPTIONS, **options}, {"localhost": {}, **hosts}, host)
+
+
+def machines(**hosts: Vars) -> dict[str, Vars]:
+    return {"c1": {"ovn_address": "192.0.2.1"}, "c2": {}, **hosts}
+
+
+def plane(**endpoints: str) -> dict[str, Vars]:
+    cluster = {"endpoints": endpoints, "tls_secret": "found"}
+    return {"plane": {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/kube", "ovn_verify_cluster": cluster}}
+
+
+EXPOSED = {"northbound": "ssl:n:1,ssl:n:2", "southbound": "ssl:s:1", "southbound_inside": "ssl:inside:1"}
+
+
+def test_endpoints_of_machines() -> None:
+    found = desired(machines())
+    assert found["northbound_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:c2:6641"]
+    assert found["southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
+    assert (found["cluster"], found["cluster_place"], found["heartbeat_problem"], found["ports"]) == ("", {}, "", [])
+
+
+def test_own_endpoints_and_files() -> None:
+    found = desired(machines(), "c1")
+    assert found["own_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:192.0.2.1:6642", "ssl:192.0.2.1:16642"]
+    assert found["files"] == FILES
+    found = desired(machines(), "c1", ovn_verify_tls="no")
+    assert found["own_endpoints"][0] == "tcp:192.0.2.1:6641"
+    assert found["files"] == {}
+
+
+class Undefined(dict[str, t.Any]):
+    """Variables of a host whose address is a template of what it does not have, as `ovn_address: "{{ ansible_host }}"` on localhost."""
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        if name == "ovn_address":
+            raise AssertionError("the address of localhost was asked for")
+        return super().get(name, default)
+
+
+def test_localhost_needs_no_address() -> None:
+    assert desired({**machines(), "localhost": Undefined()})["own_endpoints"] == []
+
+
+@pytest.mark.parametrize("value", [["ssl:x:1", "ssl:y:1"], "ssl:x:1,ssl:y:1"])
+@pytest.mark.parametrize("hosts", [machines(), plane(**EXPOSED)], ids=["machines", "Kubernetes"])
+def test_declared_endpoints_count(hosts: dict[str, Vars], value: t.Any) -> None:
+    found = desired(hosts, ovn_verify_central=[*hosts], ovn_verify_southbound_endpoints=value)
+    assert found["southbound_endpoints"] == ["ssl:x:1", "ssl:y:1"]
+    assert len(found["northbound_endpoints"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        pytest.param(machines(), "", id="nobody answered"),
+        pytest.param(machines(c2={"ovn_verify_info": {"northd": None}}), "c2", id="any that answered"),
+        pytest.param(
+            machines(
+                c1={"ovn_verify_info": {"northd": {}}, "ovn_verify_northbound": WRITABLE, "ovn_verify_southbound": {}},
+                c2={
+                    "ovn_verify_info": {"northd": {}},
+                    "ovn_verify_northbound": WRITABLE,
+                    "ovn_verify_southbound": WRITABLE,
+                },
+            ),
+            "c2",
+            id="whose members take part",
+        ),
+        pytest.param(
+            machines(c1={"ovn_verify_info": {"msg": "x"}, "ovn_verify_northbound": WRITABLE}), "", id="no answer"
+        ),
+    ],
+)
+def test_asked_from(hosts: dict[str, Vars], expected: str) -> None:
+    assert desired(hosts)["asked_from"] == expected
+
+
+def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
+    found = desired(plane(**EXPOSED), ovn_verify_central=["plane"])
+    assert found["cluster"] == "plane"
+    assert found["cluster_place"] == {"kubeconfig": "/kube", "context": "", "namespace": "ovn-system", "name": "found"}
+    assert found["ports"] == ["ssl:n:1", "ssl:n:2", "ssl:s:1"]
+    assert (found["exposed"], found["heartbeat_problem"]) == (True, "")
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        pytest.param(plane(northbound="ssl:n:1", southbound="ssl:s:1", southbound_inside="ssl:s:1"), id="inside only"),
+        pytest.param(plane(), id="no endpoints"),
+        pytest.param({"plane": {"ovn_backend": "kubernetes"}}, id="not asked"),
+    ],
+)
+def test_a_control_plane_that_the_control_node_does_not_reach(hosts: dict[str, Vars]) -> None:
+    found = desired(hosts, ovn_verify_central=["plane"])
+    assert (found["exposed"], found["ports"]) == (False, [])
+    assert "reaches no database port of plane (" in found["heartbeat_problem"]
+
+
+@pytest.mark.parametrize(("host", "expected"), [("plane", "a"), ("rack1", "b")])
+def test_secret(host: str, expected: str) -> None:
+    specs = {
+        f"ovn_{role}_spec": {"tls": {"certSecretRef": {"name": name}}}
+        for role, name in (("central", "a"), ("hypervisor", "b"))
+    }
+    hosts = {**plane(), "rack1": {"ovn_backend": "kubernetes"}}
+    assert desired(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected
