@@ -37,17 +37,13 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-
-from ..module_utils._errors import InvalidInput
-from ..module_utils._roles.central import ClusterOptions, cluster_problem, cluster_spec
+from ..module_utils._roles.central import CentralClusterOptions, cluster_problem, cluster_spec
+from ..plugin_utils._filters import as_filter
 
 
+@as_filter
 def central_cluster(given: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
-    try:
-        options = ClusterOptions.from_options(given)
-    except InvalidInput as e:
-        raise AnsibleFilterError(str(e)) from e
+    options = CentralClusterOptions.from_options(given)
     return {"spec": cluster_spec(options), "problem": cluster_problem(options, host)}
 
 

@@ -51,27 +51,23 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-
-from ..module_utils._errors import InvalidInput
 from ..module_utils._inventory import address_of
 from ..module_utils._raft.sizing import Size
-from ..module_utils._roles.central import MachineOptions, desired_machine
+from ..module_utils._roles.central import CentralMachineOptions, desired_state
+from ..plugin_utils._filters import as_filter
 
 
+@as_filter
 def central_desired(
     given: t.Mapping[str, t.Any],
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     host: str,
     plan: t.Mapping[str, t.Any] | None = None,
 ) -> dict[str, t.Any]:
-    try:
-        options = MachineOptions.from_options(given)
-        addresses = {member: address_of(member, hostvars[member]) for member in options.members}
-        sizes = {database: Size(**size) for database, size in ((plan or {}).get("sizes") or {}).items()}
-        return desired_machine(options, host, addresses, sizes)
-    except InvalidInput as e:
-        raise AnsibleFilterError(str(e)) from e
+    options = CentralMachineOptions.from_options(given)
+    addresses = {member: address_of(member, hostvars[member]) for member in options.members}
+    sizes = {database: Size(**size) for database, size in ((plan or {}).get("sizes") or {}).items()}
+    return desired_state(options, host, addresses, sizes)
 
 
 class FilterModule:

@@ -49,20 +49,18 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, names
+from ..module_utils._pki import certificates, names
+from ..plugin_utils._filters import as_filter
 
 
+@as_filter
 def certificate_request_problems(csr: str, common_name: str, subject_alt_names: t.Sequence[str] = ()) -> list[str]:
     """The differences as sentences."""
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
         raise AnsibleFilterError(
             "certificate_request_problems needs the Python library cryptography on the control node. Install it."
         )
-    try:
-        return certificates.request_problems(csr, common_name, names.subject_alt_names(subject_alt_names))
-    except OvnError as error:
-        raise AnsibleFilterError(str(error)) from error
+    return certificates.request_problems(csr, common_name, names.subject_alt_names(subject_alt_names))
 
 
 class FilterModule:

@@ -43,6 +43,7 @@ _value:
 import typing as t
 
 from ..module_utils._inventory import encapsulation_ips_of
+from ..module_utils._roles.variables import backend_of
 
 
 def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> list[str]:
@@ -51,7 +52,7 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
         variables = hostvars[host]
         if variables.get("ovn_hypervisor_state", "present") != "present":
             continue
-        if variables.get("ovn_backend") == "kubernetes":  # a whole cluster: the nodes have the names and addresses
+        if backend_of(variables) == "kubernetes":  # a whole cluster: the nodes have the names and addresses
             continue
         name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
         owners.setdefault(f"system id {name}", []).append(host)

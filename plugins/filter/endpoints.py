@@ -56,13 +56,12 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-
 from ..module_utils._databases import Database
-from ..module_utils._errors import InvalidInput
 from ..module_utils._roles.endpoints import Listener, endpoints_of
+from ..plugin_utils._filters import as_filter
 
 
+@as_filter
 def endpoints(
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     hosts: t.Sequence[str],
@@ -70,10 +69,7 @@ def endpoints(
     listener: Listener = "unrestricted",
     tls: bool = True,
 ) -> list[str]:
-    try:
-        return endpoints_of(hosts, hostvars, database, listener, tls=tls)
-    except InvalidInput as e:
-        raise AnsibleFilterError(str(e)) from e
+    return endpoints_of(hosts, hostvars, database, listener, tls=tls)
 
 
 class FilterModule:

@@ -39,14 +39,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles import variables
-from ..module_utils._roles.variables import Backend, Hostvars
-
-
-def hosts_by_backend(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[Backend, list[str]]:
-    return variables.hosts_by_backend(hosts, hostvars)
+from ..module_utils._roles.variables import hosts_by_backend
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hosts_by_backend": hosts_by_backend}
+        return {"hosts_by_backend": as_filter(hosts_by_backend)}

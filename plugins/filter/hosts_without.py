@@ -44,14 +44,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles import variables
-from ..module_utils._roles.variables import Hostvars
-
-
-def hosts_without(hosts: t.Iterable[str], hostvars: Hostvars, fact: str) -> list[str]:
-    return variables.hosts_without(hosts, hostvars, fact)
+from ..module_utils._roles.variables import hosts_without
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hosts_without": hosts_without}
+        return {"hosts_without": as_filter(hosts_without)}

@@ -18,7 +18,7 @@ options:
   given:
     description:
       - The role's options without their prefix - C(backend), C(central_host), C(tls), C(kubeconfig) and C(context). Also C(host), C(central_hosts)
-        (C(groups['ovn_central'])), C(rbac) (C(ovn_southbound_rbac)), C(southbound_given) (C(ovn_southbound_endpoints)) and C(answer), the result of
+        (C(groups['ovn_central'])), C(ovn_southbound_rbac), C(ovn_southbound_endpoints), C(ovn_northbound_endpoints) and C(answer), the result of
         M(c5c3.ovn.ovn_cluster_info) if it was asked. Positional.
     type: dict
     required: true
@@ -50,8 +50,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import find_control_plane
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_central": find_control_plane}
+        return {"hypervisor_central": as_filter(find_control_plane)}

@@ -43,8 +43,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import desired_state
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_desired": desired_state}
+        return {"hypervisor_desired": as_filter(desired_state)}

@@ -41,8 +41,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import compare_machine
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_machine": compare_machine}
+        return {"hypervisor_machine": as_filter(compare_machine)}

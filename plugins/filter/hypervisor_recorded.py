@@ -40,8 +40,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import recorded_chassis
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_recorded": recorded_chassis}
+        return {"hypervisor_recorded": as_filter(recorded_chassis)}

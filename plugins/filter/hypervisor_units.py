@@ -42,8 +42,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import compare_units
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_units": compare_units}
+        return {"hypervisor_units": as_filter(compare_units)}

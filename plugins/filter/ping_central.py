@@ -48,9 +48,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.ping import find_control_plane
+from ..module_utils._roles.ping import choose_writer
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"ping_central": find_control_plane}
+        return {"ping_central": as_filter(choose_writer)}

@@ -40,8 +40,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.ping import desired_state
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"ping_desired": desired_state}
+        return {"ping_desired": as_filter(desired_state)}

@@ -44,8 +44,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.ping import judge_removal
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"ping_removal": judge_removal}
+        return {"ping_removal": as_filter(judge_removal)}

@@ -40,8 +40,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.ping import choose_remover
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"ping_remover": choose_remover}
+        return {"ping_remover": as_filter(choose_remover)}

@@ -40,8 +40,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.ping import judge_unplugged
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"ping_unplugged": judge_unplugged}
+        return {"ping_unplugged": as_filter(judge_unplugged)}

@@ -41,13 +41,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.authority import authority
-from ..module_utils._roles.variables import Variables
-
-
-def pki_authority(options: Variables, files: t.Mapping[str, str]) -> dict[str, t.Any]:
-    return authority(options, files)
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_authority": pki_authority}
+        return {"pki_authority": as_filter(authority)}

@@ -50,14 +50,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.pki import desired
-from ..module_utils._roles.variables import Groups, Hostvars, Variables
-
-
-def pki_desired(options: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
-    return desired(options, hostvars, groups, host)
+from ..module_utils._roles.pki import desired_state
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_desired": pki_desired}
+        return {"pki_desired": as_filter(desired_state)}

@@ -45,13 +45,9 @@ _value:
 import typing as t
 
 from ..module_utils._roles.pki import hosts_with_own_secret
-from ..module_utils._roles.variables import Groups, Hostvars
-
-
-def pki_own_secrets(hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups) -> list[str]:
-    return hosts_with_own_secret(hosts, hostvars, groups)
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_own_secrets": pki_own_secrets}
+        return {"pki_own_secrets": as_filter(hosts_with_own_secret)}

@@ -45,6 +45,7 @@ import typing as t
 
 from ..module_utils._roles.pki import certificate_of, secret_of
 from ..module_utils._roles.variables import Groups, Hostvars, Variables, first_value
+from ..plugin_utils._filters import as_filter
 
 
 def pki_secret(host: str, hostvars: Hostvars, groups: Groups, variables: Variables | None = None) -> dict[str, t.Any]:
@@ -54,4 +55,4 @@ def pki_secret(host: str, hostvars: Hostvars, groups: Groups, variables: Variabl
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_secret": pki_secret}
+        return {"pki_secret": as_filter(pki_secret)}

@@ -41,30 +41,26 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import compare
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in, contents_results
+from ..module_utils._databases import DATABASES
+from ..module_utils._raft.contents import compare
+from ..module_utils._report.databases import contents_in, contents_results
+from ..plugin_utils._filters import as_filter
 
 
+@as_filter
 def verify_apart(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Sequence[str]) -> list[str]:
     results = {name: contents_results(hostvars[name].get("ovn_verify_contents_read"), None) for name in hosts}
-    try:
-        return [
-            database
-            for database in DATABASES
-            if compare(
-                {
-                    member: contents
-                    for found in results.values()
-                    for member, contents in contents_in(found.get(database)).items()
-                }
-            ).apart
-        ]
-    except OvnError as e:
-        raise AnsibleFilterError(f"verify_apart: {e}") from e
+    return [
+        database
+        for database in DATABASES
+        if compare(
+            {
+                member: contents
+                for found in results.values()
+                for member, contents in contents_in(found.get(database)).items()
+            }
+        ).apart
+    ]
 
 
 class FilterModule:

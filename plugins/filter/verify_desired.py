@@ -47,14 +47,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.variables import Hostvars, Variables
-from ..module_utils._roles.verify import desired
-
-
-def verify_desired(options: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
-    return desired(options, hostvars, host)
+from ..module_utils._roles.verify import desired_state
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"verify_desired": verify_desired}
+        return {"verify_desired": as_filter(desired_state)}

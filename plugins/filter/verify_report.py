@@ -81,15 +81,12 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_results
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host, Installation
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
-
-Variables = t.Mapping[str, t.Any]
+from ..module_utils._databases import DATABASES
+from ..module_utils._report.databases import contents_results
+from ..module_utils._report.installation import Host, Installation
+from ..module_utils._report.report import build_report
+from ..module_utils._roles.variables import Variables, backend_of
+from ..plugin_utils._filters import as_filter
 
 
 def _system_id(name: str, variables: Variables) -> str:
@@ -98,7 +95,7 @@ def _system_id(name: str, variables: Variables) -> str:
 
 def _members(variables: Variables) -> dict[str, int] | None:
     """How many members the OVNCluster declares, 0 if that could not be asked; None for a machine."""
-    if variables.get("ovn_backend") != "kubernetes":
+    if backend_of(variables) == "host":
         return None
     spec = ((variables.get("ovn_verify_cluster") or {}).get("cluster") or {}).get("spec") or {}
     return {database: int((spec.get(database) or {}).get("replicas") or 0) for database in DATABASES}
@@ -126,6 +123,7 @@ def _host(variables: Variables) -> Host:
     )
 
 
+@as_filter
 def verify_report(
     hostvars: t.Mapping[str, Variables],
     central: t.Sequence[str],
@@ -156,31 +154,26 @@ def verify_report(
             # Two hosts of the inventory may stand for one Kubernetes cluster.
             uid = (resource.get("metadata") or {}).get("uid") or name
             places.setdefault(system_id, {}).setdefault(uid, name)
-    try:
-        return build_report(
-            Installation(
-                central={name: _host(hostvars[name]) for name in central},
-                chassis=None if hypervisors is None else expected,
-                chassis_certificates={name: variables.get("ovn_verify_chassis") for name, variables in present},
-                unresponsive_clusters={
-                    name: str(result.get("msg") or "it gave no answer")
-                    for name, result in clusters.items()
-                    if "resources" not in result
-                },
-                heartbeat=heartbeat,
-                twice={
-                    system_id: sorted(holders.values()) for system_id, holders in places.items() if len(holders) > 1
-                },
-                inside_only=_inside_only(hostvars[central[0]]) if len(central) == 1 else None,
-                certificate_days=certificate_days,
-                northbound_endpoints=northbound_endpoints,
-                southbound_endpoints=southbound_endpoints,
-                addresses=addresses if addresses and not addresses.get("skipped") else None,
-                asked_from=asked_from,
-            )
+    return build_report(
+        Installation(
+            central={name: _host(hostvars[name]) for name in central},
+            chassis=None if hypervisors is None else expected,
+            chassis_certificates={name: variables.get("ovn_verify_chassis") for name, variables in present},
+            unresponsive_clusters={
+                name: str(result.get("msg") or "it gave no answer")
+                for name, result in clusters.items()
+                if "resources" not in result
+            },
+            heartbeat=heartbeat,
+            twice={system_id: sorted(holders.values()) for system_id, holders in places.items() if len(holders) > 1},
+            inside_only=_inside_only(hostvars[central[0]]) if len(central) == 1 else None,
+            certificate_days=certificate_days,
+            northbound_endpoints=northbound_endpoints,
+            southbound_endpoints=southbound_endpoints,
+            addresses=addresses if addresses and not addresses.get("skipped") else None,
+            asked_from=asked_from,
         )
-    except OvnError as e:
-        raise AnsibleFilterError(f"verify_report: {e}") from e
+    )
 
 
 class FilterModule:

@@ -20,6 +20,8 @@ API_VERSION = f"{GROUP}/v1alpha1"
 MANAGER = "c5c3.ovn"
 USER = 10001  # uid and gid of our containers
 MOST_MEMBERS = 5
+# The Services of Neutron, in front of all members, unless the OVNCluster names them.
+CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "ovn-sb"}
 
 
 def labels(name: str, component: Component | None = None) -> dict[str, str]:

@@ -17,6 +17,7 @@ from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORKS, POD_NETWORKS, PRIORITY_CLASS, SERVICE_NAME, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
+from .names import CLIENT_SERVICES
 from .pod_fields import Image, Resources
 from .rules import DIFFERENT_PORTS, INTERFACE_OR_CIDR, SAME_TLS, TWO_SERVICES, UNDERLAY_NEEDS_NETDEV, check_rules
 from .validation import complete
@@ -57,13 +58,13 @@ def _service_port(database: Database) -> Metadata:
 
 @dataclass(frozen=True)
 class NorthboundService(ClientService):
-    name: str = field(metadata=_service_name("ovn-nb"))
+    name: str = field(metadata=_service_name(CLIENT_SERVICES["northbound"]))
     port: int = field(metadata=_service_port("northbound"))
 
 
 @dataclass(frozen=True)
 class SouthboundService(ClientService):
-    name: str = field(metadata=_service_name("ovn-sb"))
+    name: str = field(metadata=_service_name(CLIENT_SERVICES["southbound"]))
     port: int = field(metadata=_service_port("southbound"))
 
 

@@ -39,7 +39,7 @@ _WAITED_TIMERS, _WAIT_RESERVE = 3, 10
 
 
 @dataclasses.dataclass(frozen=True)
-class MachineOptions:
+class CentralMachineOptions:
     """Options of a control plane on machines. Timers and probes in milliseconds, `wait_timeout` in seconds; defaults are those of the role."""
 
     members: list[str]
@@ -63,7 +63,7 @@ class MachineOptions:
     ca_certificate: str = "/etc/ovn/tls/ca.pem"
 
     @classmethod
-    def from_options(cls, given: t.Mapping[str, t.Any]) -> MachineOptions:
+    def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralMachineOptions:
         """Return what the role's options say, by their names without `ovn_central_`."""
         return read_options(cls, given, PREFIX)
 
@@ -73,7 +73,7 @@ class MachineOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class ClusterOptions:
+class CentralClusterOptions:
     """Options of a control plane in Kubernetes; None leaves a field to the OVNCluster's own default. Timer and probe in milliseconds."""
 
     members: list[str]
@@ -95,13 +95,13 @@ class ClusterOptions:
     extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def from_options(cls, given: t.Mapping[str, t.Any]) -> ClusterOptions:
+    def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralClusterOptions:
         """Return what the role's options say, by their names without `ovn_central_`."""
         return read_options(cls, given, PREFIX)
 
 
-def desired_machine(
-    options: MachineOptions, host: str, addresses: t.Mapping[str, str], sizes: t.Mapping[str, Size]
+def desired_state(
+    options: CentralMachineOptions, host: str, addresses: t.Mapping[str, str], sizes: t.Mapping[str, Size]
 ) -> dict[str, t.Any]:
     """Return the desired state of one central host; `databases` has what differs between them, so that one look at it serves all options of a task.
 
@@ -154,7 +154,7 @@ def desired_machine(
     }
 
 
-def cluster_spec(options: ClusterOptions) -> dict[str, t.Any]:
+def cluster_spec(options: CentralClusterOptions) -> dict[str, t.Any]:
     """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that."""
     storage = _given(size=options.storage_size, storageClass=options.storage_class)
     database = {
@@ -178,7 +178,7 @@ def cluster_spec(options: ClusterOptions) -> dict[str, t.Any]:
     return merged
 
 
-def cluster_problem(options: ClusterOptions, host: str) -> str:
+def cluster_problem(options: CentralClusterOptions, host: str) -> str:
     """Return why the options do not fit a control plane in Kubernetes, empty if they do."""
     if len(options.members) != 1:
         return (
@@ -206,12 +206,12 @@ def _given(**values: t.Any) -> dict[str, t.Any]:
     return {name: value for name, value in values.items() if value not in (None, {})}
 
 
-def _timers(options: MachineOptions, size: Size) -> Timers:
+def _timers(options: CentralMachineOptions, size: Size) -> Timers:
     declared = options.election_timer, options.inactivity_probe
     return timers_for(size, *declared) if options.timers_by_size else Timers(*declared)
 
 
-def _wait_timeout(options: MachineOptions, timers: t.Iterable[Timers]) -> int:
+def _wait_timeout(options: CentralMachineOptions, timers: t.Iterable[Timers]) -> int:
     longest = max(timer.election_timer for timer in timers)
     return max(options.wait_timeout, _WAITED_TIMERS * longest // 1000 + _WAIT_RESERVE)
 
@@ -222,7 +222,7 @@ def _northd_probe(timers: t.Iterable[Timers]) -> dict[str, str]:
 
 
 def _launcher(
-    options: MachineOptions,
+    options: CentralMachineOptions,
     database: Database,
     host: str,
     raft: t.Mapping[str, str],
@@ -252,7 +252,7 @@ def _revision(environment: t.Mapping[str, str]) -> str:
     return hashlib.sha1((SCRIPT + json.dumps(settings, sort_keys=True)).encode()).hexdigest()
 
 
-def _northd(options: MachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
+def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
     return NorthdSettings(
         program="/usr/bin/ovn-northd",
         run_directory=_RUN,
@@ -264,20 +264,20 @@ def _northd(options: MachineOptions, clients: t.Mapping[Database, t.Mapping[str,
     )
 
 
-def _listener(options: MachineOptions, port: int, timers: Timers) -> dict[str, t.Any]:
+def _listener(options: CentralMachineOptions, port: int, timers: Timers) -> dict[str, t.Any]:
     """Return one row of the Connection table. Rows are replicated, so the target is a wildcard: each member listens on its own addresses."""
     scheme = "pssl" if options.tls else "ptcp"
     return {"target": f"{scheme}:{port}:{options.listen_address}", "inactivity_probe": timers.inactivity_probe}
 
 
-def _northbound_connections(options: MachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+def _northbound_connections(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
     return [
         _listener(options, PORTS["northbound"].client, timers),
         *(options.extra_connections.get("northbound") or ()),
     ]
 
 
-def _southbound_connections(options: MachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+def _southbound_connections(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
     """RBAC knows a chassis by the name in its certificate, so the listener of chassis has a role only with TLS; that of others has none."""
     ports = PORTS["southbound"]
     role = "ovn-controller" if options.southbound_rbac and options.tls else ""

@@ -14,29 +14,23 @@ import typing as t
 from .._databases import PORTS, Database
 from .._errors import InvalidInput
 from .._inventory import address_of
+from .._ovsdb.endpoint import Endpoint
 from .variables import Hostvars
 
 Listener = t.Literal["unrestricted", "client", "raft"]
 
 
-def member_endpoints(addresses: t.Iterable[str], database: Database, listener: str, *, tls: bool) -> list[str]:
-    """Return one endpoint for each address, like `ssl:192.0.2.11:6642`; IPv6 literals get brackets. `listener` is a field of `Ports`."""
-    ports = dataclasses.asdict(PORTS[database]) if database in PORTS else {}
+def endpoints_of(
+    hosts: t.Iterable[str], hostvars: Hostvars, database: Database, listener: Listener = "unrestricted", *, tls: bool
+) -> list[str]:
+    """Return one endpoint for each host, in their order, like `ssl:192.0.2.11:6642`; IPv6 literals get brackets. `listener` is a field of `Ports`.
+
+    A database or listener that does not exist is `InvalidInput`: playbooks give them as text.
+    """
+    ports: dict[str, int] = dataclasses.asdict(PORTS[database]) if database in PORTS else {}
     if listener not in ports:
         raise InvalidInput(
             f'"{database}" and "{listener}" are no port of a database. Use {" or ".join(PORTS)}, and unrestricted, client or raft.'
         )
-    scheme = "ssl" if tls else "tcp"
-    return [f"{scheme}:{f'[{ip}]' if ':' in ip else ip}:{ports[listener]}" for ip in addresses]
-
-
-def endpoints_of(
-    hosts: t.Iterable[str], hostvars: Hostvars, database: Database, listener: Listener = "unrestricted", *, tls: bool
-) -> list[str]:
-    """Return one endpoint for each host, in their order."""
-    return member_endpoints((address_of(host, hostvars[host]) for host in hosts), database, listener, tls=tls)
-
-
-def split_endpoints(text: str | None) -> list[str]:
-    """Return the endpoints of a connection string, which separates them by commas."""
-    return [endpoint for endpoint in (text or "").split(",") if endpoint]
+    scheme: t.Literal["ssl", "tcp"] = "ssl" if tls else "tcp"
+    return [str(Endpoint(scheme, address_of(host, hostvars[host]), ports[listener])) for host in hosts]

@@ -28,10 +28,10 @@ def plain(value: t.Any) -> t.Any:
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _texts(value: t.Any) -> list[str]:
+def _items(value: t.Any) -> list[t.Any]:
     if isinstance(value, str):
         raise TypeError("a text has letters, not items")
-    return [str(item) for item in value]
+    return list(value)
 
 
 # By the annotation of a field. Extra variables of the command line are text, and "false" is a true text.
@@ -39,8 +39,10 @@ _CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "bool": boolean,
     "int": int,
     "str": str,
-    "list[str]": _texts,
+    "list[str]": lambda value: [str(item) for item in _items(value)],
+    "list[dict[str, t.Any]]": lambda value: [plain(dict(item)) for item in _items(value)],
     "dict[str, t.Any]": lambda value: plain(dict(value)),
+    "t.Any": plain,
 }
 
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .endpoints import split_endpoints
+from .options import read_options
+from .variables import Hostvars, Variables, as_list, backend_of
 
-Given = t.Mapping[str, t.Any]
-Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
+PREFIX = "ovn_ping_"
 Guest = dict[str, t.Any]
 _LABELS = "app.kubernetes.io"
 _FIRST_CLUSTER = 128  # clusters have subnets in the upper half of 198.18.0.0/16
@@ -34,24 +34,13 @@ class PingOptions:
     state: str
     name: str
     host: str
-    system_id: str  # of a machine
-    nodes: int  # of a cluster that get a guest, 0: all
-
-    @classmethod
-    def parse(cls, given: Given) -> PingOptions:
-        return cls(
-            backend=str(given["backend"]),
-            state=str(given["state"]),
-            name=str(given["name"]),
-            host=str(given["host"]),
-            system_id=str(given["system_id"] or given["host"]),
-            nodes=int(given["nodes"] or 0),
-        )
+    system_id: str = ""  # of a machine; empty: its name
+    nodes: int = 0  # of a cluster that get a guest, 0: all
 
 
-def desired_state(given: Given) -> dict[str, t.Any]:
+def desired_state(given: Variables) -> dict[str, t.Any]:
     """Return the `guests` that the role brings or removes, in Kubernetes also the `nodes` that can have one and the `pod` of a guest (see `guest_pod`)."""
-    options = PingOptions.parse(given)
+    options = read_options(PingOptions, given, PREFIX)
     if options.backend != "kubernetes":
         return {"guests": [_machine_guest(options, _place(given))]}
     pods = [pod for pod in _resources(given["pods"]) if "deletionTimestamp" not in pod["metadata"]]
@@ -73,12 +62,12 @@ def desired_state(given: Given) -> dict[str, t.Any]:
     }
 
 
-def _resources(result: Given | None) -> list[dict[str, t.Any]]:
+def _resources(result: Variables | None) -> list[dict[str, t.Any]]:
     """Return what `kubernetes.core.k8s_info` found, nothing if it was skipped."""
     return list((result or {}).get("resources") or ())
 
 
-def _place(given: Given) -> int:
+def _place(given: Variables) -> int:
     """Return the place of the hypervisor in its group, from 0: a limited run gives the same addresses as one on all."""
     return list(given["hosts"]).index(given["host"])
 
@@ -91,7 +80,10 @@ def _port(name: str, octets: tuple[int, int]) -> dict[str, str]:
 
 def _machine_guest(options: PingOptions, place: int) -> Guest:
     port = _port(f"{options.name}-{options.host}", divmod(place + 1, 256))
-    return {"port": port, "target": {"name": options.host, "address": port["ip"], "chassis": options.system_id}}
+    return {
+        "port": port,
+        "target": {"name": options.host, "address": port["ip"], "chassis": options.system_id or options.host},
+    }
 
 
 def _node_guest(options: PingOptions, node: str, octets: tuple[int, int], system_ids: t.Mapping[str, str]) -> Guest:
@@ -105,7 +97,7 @@ def _node_guest(options: PingOptions, node: str, octets: tuple[int, int], system
     }
 
 
-def former_guests(options: PingOptions, pods: t.Iterable[Given]) -> list[Guest]:
+def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Guest]:
     """Return whatever guests are there, on however many nodes they were; `target` has the name of the node alone."""
     wanted = {f"{_LABELS}/component": "ping", f"{_LABELS}/name": options.name}
     ours = [pod for pod in pods if wanted.items() <= dict(pod["metadata"].get("labels") or {}).items()]
@@ -120,7 +112,7 @@ def former_guests(options: PingOptions, pods: t.Iterable[Given]) -> list[Guest]:
     ]
 
 
-def guest_pod(switch: Given, running: t.Sequence[Given]) -> dict[str, str]:
+def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, str]:
     """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `sockets` (folder of the node), `tls_secret`."""
     volumes = [volume for pod in running for volume in pod["spec"].get("volumes") or ()]
     # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
@@ -134,14 +126,14 @@ def guest_pod(switch: Given, running: t.Sequence[Given]) -> dict[str, str]:
     }
 
 
-def find_control_plane(hostvars: Hostvars, given: Given) -> dict[str, t.Any]:
+def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
     """Return who writes to the Northbound database, and how.
 
     `host`: the first central machine, else this hypervisor; `is_cluster`: it is a Kubernetes cluster. Then the first guest writes, or its machine: `writer`.
     `northbound`: endpoints; `private_key`, `certificate`, `ca_certificate`: paths on the writer.
     """
     host = next(iter(given.get("central_hosts") or ()), given["host"])
-    if hostvars[host].get("ovn_backend") != "kubernetes":
+    if backend_of(hostvars[host]) == "host":
         return {
             "host": host,
             "is_cluster": False,
@@ -150,17 +142,17 @@ def find_control_plane(hostvars: Hostvars, given: Given) -> dict[str, t.Any]:
             **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
         }
     on_machine = given["backend"] == "host"
-    guest: Given = next(iter(given.get("guests") or ()), {})
+    guest: Variables = next(iter(given.get("guests") or ()), {})
     return {
         "host": host,
         "is_cluster": True,
         "writer": guest.get("via") or given["host"],
-        "northbound": split_endpoints(_published(given)),
+        "northbound": as_list(_published(given)),
         **(_tls_paths("/etc/ovn/tls", _CHASSIS_FILES) if on_machine else _tls_paths("/tls", _SECRET_FILES)),
     }
 
 
-def _published(given: Given) -> str:
+def _published(given: Variables) -> str:
     """Return the Northbound endpoints as the control plane's cluster answers, or as it has published them in the hypervisors' cluster."""
     if given["backend"] == "host":
         return ((given.get("answer") or {}).get("endpoints") or {}).get("northbound") or ""
@@ -171,7 +163,7 @@ def _tls_paths(directory: str, files: tuple[str, str, str]) -> dict[str, str]:
     return dict(zip(("private_key", "certificate", "ca_certificate"), (f"{directory}/{file}" for file in files)))
 
 
-def judge_unplugged(result: Given, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
+def judge_unplugged(result: Variables, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
     """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether somebody `answers`, and all `guests` with those that do first.
 
     A removal goes on past a guest that does not answer, and names it in the end.
@@ -193,11 +185,11 @@ def _identity(guest: Guest) -> dict[str, str]:
     return {"name": guest["target"]["name"], "pod": guest.get("pod") or ""}
 
 
-def _is_failed(result: Given) -> bool:
+def _is_failed(result: Variables) -> bool:
     return bool(result.get("failed") or result.get("unreachable"))
 
 
-def _reason(result: Given) -> str:
+def _reason(result: Variables) -> str:
     """Return why a task failed, on one line. kubectl tells it on stderr."""
     return " ".join(str(result.get("module_stderr") or result.get("msg") or "").split())
 
@@ -210,7 +202,7 @@ def choose_remover(hostvars: Hostvars, hosts: t.Iterable[str]) -> str:
     return next(iter([*answering, *(host for host, _variables in tried)]), "")
 
 
-def judge_removal(left: t.Sequence[Given], switch: Given, pods: Given | None) -> dict[str, t.Any]:
+def judge_removal(left: t.Sequence[Variables], switch: Variables, pods: Variables | None) -> dict[str, t.Any]:
     """Return `pods`, the objects to delete (the pod of a guest that is `left` stays, for the next run to unplug it there), and `remains`, one sentence each."""
     kept = {guest["pod"] for guest in left}
     metadata = (pod["metadata"] for pod in _resources(pods))

@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._databases import DATABASES
+from .._api.names import CLIENT_SERVICES
+from .._databases import DATABASES, Database
 from .._inventory import address_of
 from .variables import (
     Backend,
@@ -28,8 +29,10 @@ from .variables import (
 
 Certificate = t.Literal["central", "chassis"]
 
-# Neutron's Services of an OVNCluster that does not name them: field of neutronIntegration, name
-_CLIENT_SERVICES = (("nbConnection", "ovn-nb"), ("sbConnection", "ovn-sb"))
+_CONNECTIONS: dict[Database, str] = {
+    "northbound": "nbConnection",
+    "southbound": "sbConnection",
+}  # in neutronIntegration
 
 # Options with the name of the Secret
 _SECRET_OPTIONS = {"ovn_pki": "ovn_pki_kubernetes_secret", "ovn_verify": "ovn_verify_tls_secret"}
@@ -55,7 +58,7 @@ class Secret:
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class CertificateOptions:
     """The options of one host."""
 
     backend: Backend
@@ -118,14 +121,14 @@ def _service_names(variables: Variables, namespace: str) -> list[str]:
     services = [
         *(f"*.{cluster}-{database}" for database in DATABASES),
         *(
-            _field(specification, "neutronIntegration", connection, "service", "name") or usual
-            for connection, usual in _CLIENT_SERVICES
+            _field(specification, "neutronIntegration", connection, "service", "name") or CLIENT_SERVICES[database]
+            for database, connection in _CONNECTIONS.items()
         ),
     ]
     return [f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")]
 
 
-def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> Options:
+def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> CertificateOptions:
     """Return the options of `host`, completed by what its other variables say.
 
     `variables` are those of the running task, which know more than `hostvars` (variables of the play).
@@ -140,7 +143,7 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         else:
             names = [host, *(_service_names(variables, secret.namespace) if certificate == "central" else ())]
     usual = host if certificate == "central" else first_value(variables, "ovn_system_id", default=host)
-    return Options(
+    return CertificateOptions(
         backend=backend,
         certificate=certificate,
         common_name=str(first_value(variables, "ovn_pki_common_name", default=usual)),
@@ -160,7 +163,7 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
     return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
 
 
-def desired(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
+def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what the role brings about for `host`.
 
     `certificate`, `common_name`, `subject_alt_names` and `files` (of a machine) describe the certificate, `renew_on_issuer_change` and
@@ -188,12 +191,12 @@ def desired(variables: Variables, hostvars: Hostvars, groups: Groups, host: str)
     }
 
 
-def neighbours(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
+def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what other hosts mean for the Secret of `host`, which stands for a Kubernetes cluster.
 
-    This looks at the variables of all hosts, `desired` does not. `central_twin` is the central host whose Secret it is as well, maybe `host` itself, empty
-    if there is none; it makes the Secret, which has the names of the databases besides. `given` says that this host does not make it. `rivals` are other
-    hypervisor clusters in the same namespace. `namespace_labels` are those of the namespace, if it is created.
+    `central_twin` is the central host whose Secret it is as well, maybe `host` itself, empty if there is none; it makes the Secret, which has the names of
+    the databases besides. `given` says that this host does not make it. `rivals` are other hypervisor clusters in the same namespace. `namespace_labels` are
+    those of the namespace, if it is created.
     """
     certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
     secret, hypervisors = secret_of(variables, certificate), members_of(groups, "ovn_hypervisors")

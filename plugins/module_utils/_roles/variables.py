@@ -14,6 +14,8 @@ import typing as t
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from .._errors import InvalidInput
+
 Variables = t.Mapping[str, t.Any]
 Hostvars = t.Mapping[str, Variables]
 Groups = t.Mapping[str, t.Sequence[str]]
@@ -31,8 +33,12 @@ def first_value(variables: Variables, *names: str, default: t.Any = "") -> t.Any
 
 
 def is_true(variables: Variables, *names: str, default: bool = False) -> bool:
-    """Return whether the first of these variables that is not absent says yes, in any spelling of YAML or of the command line."""
-    return bool(boolean(first_value(variables, *names, default=default), strict=False))
+    """Return whether the first of these variables that is not absent says yes, in any spelling of YAML or of the command line. Else it is `InvalidInput`."""
+    value = first_value(variables, *names, default=default)
+    try:
+        return bool(boolean(value))
+    except TypeError as e:
+        raise InvalidInput(f'{" or ".join(names)} is "{str(value)[:200]}". Give true or false.') from e
 
 
 def as_list(value: str | t.Iterable[str]) -> list[str]:

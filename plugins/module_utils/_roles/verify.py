@@ -19,7 +19,7 @@ FILES = ("private_key", "certificate", "ca_certificate")
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class VerifyOptions:
     """The options of a host that is asked, or of localhost, which reports."""
 
     tls: bool
@@ -29,7 +29,7 @@ class Options:
     files: dict[str, str]
 
     @classmethod
-    def of(cls, variables: Variables) -> Options:
+    def of(cls, variables: Variables) -> VerifyOptions:
         return cls(
             tls=is_true(variables, "ovn_verify_tls", default=True),
             central=as_list(first_value(variables, "ovn_verify_central")),
@@ -51,7 +51,7 @@ def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
     return next(iter([*fit, *answered]), "")
 
 
-def desired(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
+def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
     """Return how the installation is asked, on `host` or on localhost.
 
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
@@ -59,7 +59,7 @@ def desired(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.
     `cluster_place` how that is reached: both are empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
     a control plane in Kubernetes, as far as they can be reached from outside. `heartbeat_problem` tells why no heartbeat can be sent.
     """
-    options = Options.of(variables)
+    options = VerifyOptions.of(variables)
     cluster = next(iter(hosts_by_backend(options.central, hostvars)["kubernetes"]), "")
     cluster_variables: Variables = hostvars[cluster] if cluster else {}
     found = cluster_variables.get("ovn_verify_cluster") or {}

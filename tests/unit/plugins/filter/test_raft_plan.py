@@ -7,7 +7,6 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.filter.raft_plan import raft_plan
-from ansible_collections.c5c3.ovn.plugins.filter.raft_timers import raft_timers
 
 ADDRESSES = {"c1": "ssl:192.0.2.1:6643", "c2": "ssl:192.0.2.2:6643", "c3": "ssl:192.0.2.3:6643"}
 RUN: dict[str, t.Any] = {
@@ -89,10 +88,6 @@ def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
         "northbound": {"file_bytes": 104_000_000, "election_timer": None},
         "southbound": {"file_bytes": 0, "election_timer": None},
     }
-    timers = raft_timers(end["sizes"]["northbound"], "5000", "30000")
-    assert (timers["election_timer"], timers["inactivity_probe"]) == (20000, 30000)
-    assert raft_timers(end["sizes"]["northbound"], 5000, 30000, by_size="false")["election_timer"] == 5000
-    assert raft_timers({}, 5000, 30000) == {"election_timer": 5000, "inactivity_probe": 30000, "reason": ""}
 
 
 def test_the_cluster_ids_of_both_databases_are_known_at_the_end() -> None:

@@ -48,7 +48,7 @@ def test_names_of_everything(central: Central) -> None:
     )
 
 
-def test_every_object_is_labelled_and_owned(central: Central) -> None:
+def test_every_object_is_labeled_and_owned(central: Central) -> None:
     for manifest in central(EXPOSED):
         metadata = manifest["metadata"]
         assert metadata["labels"].items() >= labels("prod").items()

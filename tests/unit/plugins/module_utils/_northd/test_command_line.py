@@ -40,9 +40,9 @@ def test_everything() -> None:
 def test_machines_and_pods_run_what_this_function_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in (central, northd):
         monkeypatch.setattr(user, "northd_command", lambda settings: ["stub", settings.run_directory])
-    options = central.MachineOptions.from_options({"members": ["c1"]})
+    options = central.CentralMachineOptions.from_options({"members": ["c1"]})
     context = ManifestContext(parse_spec({}, name="ovn", namespace="net"), "ovn", "net", "local", None, {})
     context = dataclasses.replace(context, replicas={"northbound": 1, "southbound": 1})
     pod = northd.northd_deployment(context)["spec"]["template"]["spec"]
-    assert central.desired_machine(options, "c1", {"c1": "a"}, {})["northd"]["command"] == "stub /run/ovn"
+    assert central.desired_state(options, "c1", {"c1": "a"}, {})["northd"]["command"] == "stub /run/ovn"
     assert pod["containers"][0]["command"] == ["stub", "/run/ovn"]

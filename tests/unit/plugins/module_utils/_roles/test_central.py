@@ -12,11 +12,11 @@ import yaml
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
-    ClusterOptions,
-    MachineOptions,
+    CentralClusterOptions,
+    CentralMachineOptions,
     cluster_problem,
     cluster_spec,
-    desired_machine,
+    desired_state,
     host_share,
 )
 
@@ -25,19 +25,19 @@ ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
 def machine(given: dict[str, t.Any] | None = None, host: str = "c2", sizes: dict[str, Size] | None = None) -> t.Any:
-    options = MachineOptions.from_options({"members": ["c1", "c2", "c3"], **(given or {})})
-    return desired_machine(options, host, ADDRESSES, sizes or {})
+    options = CentralMachineOptions.from_options({"members": ["c1", "c2", "c3"], **(given or {})})
+    return desired_state(options, host, ADDRESSES, sizes or {})
 
 
 def of_databases(desired: t.Any, name: str) -> dict[str, t.Any]:
     return {database: values[name] for database, values in desired["databases"].items()}
 
 
-def cluster(given: dict[str, t.Any]) -> ClusterOptions:
-    return ClusterOptions.from_options({"members": ["k1"], **given})
+def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
+    return CentralClusterOptions.from_options({"members": ["k1"], **given})
 
 
-@pytest.mark.parametrize("options", [MachineOptions, ClusterOptions])
+@pytest.mark.parametrize("options", [CentralMachineOptions, CentralClusterOptions])
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
     documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
@@ -127,8 +127,8 @@ class TestLauncher:
             ) is restarts
 
     def test_another_address_of_the_host_makes_a_restart_due(self) -> None:
-        options = MachineOptions.from_options({"members": ["c1", "c2", "c3"]})
-        moved = desired_machine(options, "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
+        options = CentralMachineOptions.from_options({"members": ["c1", "c2", "c3"]})
+        moved = desired_state(options, "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
         assert moved["databases"]["northbound"]["revision"] != machine()["databases"]["northbound"]["revision"]
 
 

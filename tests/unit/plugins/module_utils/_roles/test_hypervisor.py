@@ -137,7 +137,13 @@ ENDPOINTS = {
 }
 ANSWER = {"exists": True, "endpoints": ENDPOINTS}
 INSIDE = {"exists": True, "endpoints": {**ENDPOINTS, "southbound": "ssl:is:1"}}
-MACHINES = {"central_host": "db1", "central_hosts": ["db1", "db2"], "backend": "host", "tls": True, "rbac": True}
+MACHINES = {
+    "central_host": "db1",
+    "central_hosts": ["db1", "db2"],
+    "backend": "host",
+    "tls": True,
+    "ovn_southbound_rbac": True,
+}
 OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "h1"}
 
 
@@ -152,7 +158,7 @@ OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "
             id="nodes that share a certificate have no role",
         ),
         pytest.param(
-            {"backend": "kubernetes", "rbac": False},
+            {"backend": "kubernetes", "ovn_southbound_rbac": False},
             ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
             id="nodes without RBAC",
         ),
@@ -171,8 +177,8 @@ def test_a_control_plane_on_machines(options: dict[str, t.Any], southbound: list
     [
         pytest.param({}, True, [], id="not asked yet"),
         pytest.param({"answer": ANSWER}, True, ["ssl:s:1", "ssl:s:2"], id="asked"),
-        pytest.param({"southbound_given": ["ssl:x:1"]}, False, [], id="the inventory says it"),
-        pytest.param({"southbound_given": ""}, True, [], id="empty is absent"),
+        pytest.param({"ovn_southbound_endpoints": ["ssl:x:1"]}, False, [], id="the inventory says it"),
+        pytest.param({"ovn_southbound_endpoints": ""}, True, [], id="empty is absent"),
     ],
 )
 def test_a_control_plane_in_kubernetes(options: dict[str, t.Any], asked: bool, southbound: list[str]) -> None:
@@ -264,8 +270,8 @@ class Undefined(dict[str, t.Any]):
 
 def test_declared_endpoints_need_no_address() -> None:
     """A run that is limited to one hypervisor may not know the addresses of central hosts."""
-    given = {**MACHINE, "central_host": "c1", "central_hosts": ["c1"], "rbac": True, "tls": True}
-    declared = {"southbound_given": ["ssl:192.0.2.1:6642"], "northbound_given": ["ssl:192.0.2.1:6641"]}
+    given = {**MACHINE, "central_host": "c1", "central_hosts": ["c1"], "ovn_southbound_rbac": True, "tls": True}
+    declared = {"ovn_southbound_endpoints": ["ssl:192.0.2.1:6642"], "ovn_northbound_endpoints": ["ssl:192.0.2.1:6641"]}
     found = find_control_plane({"c1": Undefined()}, {**given, **declared})
     assert (found["is_cluster"], found["asked"], found["southbound"]) == (False, False, [])
     with pytest.raises(AssertionError, match="address was asked for"):

@@ -8,9 +8,9 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
     choose_remover,
+    choose_writer,
     collect,
     desired_state,
-    find_control_plane,
     judge_removal,
     judge_unplugged,
 )
@@ -121,7 +121,7 @@ GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"
 def test_a_machine_writes_through_its_socket() -> None:
     for given in ({"host": "h2", "central_hosts": ["db1"], "backend": "host"}, {"host": "h2", "backend": "kubernetes"}):
         writer = "db1" if given.get("central_hosts") else "h2"
-        assert find_control_plane(HOSTS, given) == {
+        assert choose_writer(HOSTS, given) == {
             "host": writer,
             "is_cluster": False,
             "writer": writer,
@@ -146,7 +146,7 @@ ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
     ],
 )
 def test_a_cluster_is_written_by_a_guest(given: Given, writer: str, northbound: list[str], key: str) -> None:
-    found = find_control_plane(HOSTS, {"host": "h2", "central_hosts": ["k"], **given})
+    found = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **given})
     assert (found["host"], found["is_cluster"]) == ("k", True)
     assert (found["writer"], found["northbound"], found["private_key"]) == (writer, northbound, key)
 

@@ -85,7 +85,7 @@ class TestDesired:
     def test_a_machine(self) -> None:
         hosts = {"c1": {"ovn_address": "192.0.2.1"}}
         given = {"ovn_pki_certificate": "central", "ovn_system_id": "sys", "ovn_pki_directory": "/d"}
-        desired = pki.desired(given, hosts, {}, "c1")
+        desired = pki.desired_state(given, hosts, {}, "c1")
         assert desired["common_name"] == "c1"
         assert desired["subject_alt_names"] == ["c1", "192.0.2.1"]
         assert desired["files"] == {
@@ -95,21 +95,21 @@ class TestDesired:
         }
 
     def test_a_chassis_has_the_name_that_rbac_checks(self) -> None:
-        desired = pki.desired({"ovn_system_id": "sys"}, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state({"ovn_system_id": "sys"}, {"h1": {}}, GROUPS, "h1")
         assert (desired["certificate"], desired["common_name"]) == ("chassis", "sys")
-        assert pki.desired({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["common_name"] == "h1"
+        assert pki.desired_state({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["common_name"] == "h1"
 
     def test_options_of_the_user_count(self) -> None:
         given = {"ovn_pki_common_name": "cn", "ovn_pki_subject_alt_names": ["x"]}
-        desired = pki.desired(given, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
         assert (desired["common_name"], desired["subject_alt_names"]) == ("cn", ["x"])
         given["ovn_pki_subject_alt_names"] = []
-        assert pki.desired(given, {"h1": {}}, GROUPS, "h1")["subject_alt_names"] == []
+        assert pki.desired_state(given, {"h1": {}}, GROUPS, "h1")["subject_alt_names"] == []
 
     def test_names_of_a_control_plane(self) -> None:
         spec = {"neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}}}
         given = {**CLUSTER, "ovn_pki_cluster_name": "o", "ovn_pki_namespace": "n", "ovn_central_spec": spec}
-        desired = pki.desired(given, hostvars(), GROUPS, "plane")
+        desired = pki.desired_state(given, hostvars(), GROUPS, "plane")
         assert desired["subject_alt_names"] == [
             "plane",
             "*.o-northbound.n.svc",
@@ -124,7 +124,7 @@ class TestDesired:
         assert desired["secret"]["place"] == "Secret n/o-tls of plane"
 
     def test_a_hypervisor_cluster_has_its_own_name(self) -> None:
-        assert pki.desired(CLUSTER, hostvars(), GROUPS, "rack1")["subject_alt_names"] == ["rack1"]
+        assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "rack1")["subject_alt_names"] == ["rack1"]
 
     @pytest.mark.parametrize(
         ("given", "renew", "remove"),
@@ -138,13 +138,13 @@ class TestDesired:
         ],
     )
     def test_what_may_change(self, given: Vars, renew: bool, remove: bool) -> None:
-        desired = pki.desired(given, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
         assert (desired["renew_on_issuer_change"], desired["remove_authorities"]) == (renew, remove)
 
 
-class TestNeighbours:
+class TestNeighbors:
     def test_the_central_host_makes_the_common_secret(self) -> None:
-        found = pki.neighbours(CLUSTER, hostvars(), GROUPS, "rack1")
+        found = pki.neighbors(CLUSTER, hostvars(), GROUPS, "rack1")
         assert (found["central_twin"], found["given"], found["rivals"]) == ("plane", True, [])
 
     @pytest.mark.parametrize(
@@ -158,29 +158,29 @@ class TestNeighbours:
         ],
     )
     def test_another_secret_is_its_own(self, plane: Vars) -> None:
-        found = pki.neighbours(CLUSTER, hostvars(plane=plane), GROUPS, "rack1")
+        found = pki.neighbors(CLUSTER, hostvars(plane=plane), GROUPS, "rack1")
         assert (found["central_twin"], found["given"]) == ("", False)
 
     def test_a_control_plane_has_no_twin(self) -> None:
-        found = pki.neighbours(CLUSTER, hostvars(), GROUPS, "plane")
+        found = pki.neighbors(CLUSTER, hostvars(), GROUPS, "plane")
         assert (found["central_twin"], found["given"]) == ("", False)
 
     def test_the_option_decides_who_makes_it(self) -> None:
         given = {**CLUSTER, "ovn_pki_kubernetes_secret_given": "no"}
-        assert pki.neighbours(given, hostvars(), GROUPS, "rack1")["given"] is False
+        assert pki.neighbors(given, hostvars(), GROUPS, "rack1")["given"] is False
         given = {**CLUSTER, "ovn_hypervisor_spec": named("theirs")}
-        assert pki.neighbours(given, hostvars(), GROUPS, "rack1")["given"] is True
+        assert pki.neighbors(given, hostvars(), GROUPS, "rack1")["given"] is True
 
     def test_rivals_are_in_the_same_namespace(self) -> None:
         groups = {"ovn_hypervisors": ["rack1", "rack2", "h1"]}
-        assert pki.neighbours(CLUSTER, hostvars(rack2=CLUSTER), groups, "rack1")["rivals"] == ["rack2"]
-        assert pki.neighbours(CLUSTER, hostvars(), groups, "rack1")["rivals"] == []
+        assert pki.neighbors(CLUSTER, hostvars(rack2=CLUSTER), groups, "rack1")["rivals"] == ["rack2"]
+        assert pki.neighbors(CLUSTER, hostvars(), groups, "rack1")["rivals"] == []
         leaving = {**CLUSTER, "ovn_hypervisor_state": "absent"}
-        assert pki.neighbours(CLUSTER, hostvars(rack2=leaving), groups, "rack1")["rivals"] == []
+        assert pki.neighbors(CLUSTER, hostvars(rack2=leaving), groups, "rack1")["rivals"] == []
 
     def test_a_namespace_with_chassis_is_privileged(self) -> None:
         privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
         elsewhere = {**CLUSTER, "ovn_namespace": "elsewhere"}
-        assert pki.neighbours(CLUSTER, hostvars(), GROUPS, "plane")["namespace_labels"] == privileged
-        assert pki.neighbours(CLUSTER, hostvars(rack1=elsewhere), GROUPS, "plane")["namespace_labels"] == {}
-        assert pki.neighbours(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged
+        assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "plane")["namespace_labels"] == privileged
+        assert pki.neighbors(CLUSTER, hostvars(rack1=elsewhere), GROUPS, "plane")["namespace_labels"] == {}
+        assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged

@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import variables
 
 
@@ -29,6 +30,12 @@ def test_first_value(given: dict[str, t.Any], expected: t.Any) -> None:
 )
 def test_is_true(value: t.Any, expected: bool) -> None:
     assert variables.is_true({"a": value}, "a", default=True) is expected
+
+
+@pytest.mark.parametrize("value", ["ture", [], {}])
+def test_a_typo_is_no_boolean(value: t.Any) -> None:
+    with pytest.raises(InvalidInput, match=r"b or a is .* Give true or false"):
+        variables.is_true({"a": value}, "b", "a")
 
 
 @pytest.mark.parametrize("value", [["a", "b"], "a,b", "a, b,", ("a", "", "b")])

@@ -14,8 +14,8 @@ FILES = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
 OPTIONS: Vars = {"ovn_verify_central": ["c1", "c2"], **{f"ovn_verify_{name}": path for name, path in FILES.items()}}
 
 
-def desired(hosts: dict[str, Vars], host: str = "localhost", **options: t.Any) -> Vars:
-    return verify.desired({**OPTIONS, **options}, {"localhost": {}, **hosts}, host)
+def desired_state(hosts: dict[str, Vars], host: str = "localhost", **options: t.Any) -> Vars:
+    return verify.desired_state({**OPTIONS, **options}, {"localhost": {}, **hosts}, host)
 
 
 def machines(**hosts: Vars) -> dict[str, Vars]:
@@ -31,17 +31,17 @@ EXPOSED = {"northbound": "ssl:n:1,ssl:n:2", "southbound": "ssl:s:1", "southbound
 
 
 def test_endpoints_of_machines() -> None:
-    found = desired(machines())
+    found = desired_state(machines())
     assert found["northbound_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:c2:6641"]
     assert found["southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
     assert (found["cluster"], found["cluster_place"], found["heartbeat_problem"], found["ports"]) == ("", {}, "", [])
 
 
 def test_own_endpoints_and_files() -> None:
-    found = desired(machines(), "c1")
+    found = desired_state(machines(), "c1")
     assert found["own_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:192.0.2.1:6642", "ssl:192.0.2.1:16642"]
     assert found["files"] == FILES
-    found = desired(machines(), "c1", ovn_verify_tls="no")
+    found = desired_state(machines(), "c1", ovn_verify_tls="no")
     assert found["own_endpoints"][0] == "tcp:192.0.2.1:6641"
     assert found["files"] == {}
 
@@ -56,13 +56,13 @@ class Undefined(dict[str, t.Any]):
 
 
 def test_localhost_needs_no_address() -> None:
-    assert desired({**machines(), "localhost": Undefined()})["own_endpoints"] == []
+    assert desired_state({**machines(), "localhost": Undefined()})["own_endpoints"] == []
 
 
 @pytest.mark.parametrize("value", [["ssl:x:1", "ssl:y:1"], "ssl:x:1,ssl:y:1"])
 @pytest.mark.parametrize("hosts", [machines(), plane(**EXPOSED)], ids=["machines", "Kubernetes"])
 def test_declared_endpoints_count(hosts: dict[str, Vars], value: t.Any) -> None:
-    found = desired(hosts, ovn_verify_central=[*hosts], ovn_verify_southbound_endpoints=value)
+    found = desired_state(hosts, ovn_verify_central=[*hosts], ovn_verify_southbound_endpoints=value)
     assert found["southbound_endpoints"] == ["ssl:x:1", "ssl:y:1"]
     assert len(found["northbound_endpoints"]) == 2
 
@@ -90,11 +90,11 @@ def test_declared_endpoints_count(hosts: dict[str, Vars], value: t.Any) -> None:
     ],
 )
 def test_asked_from(hosts: dict[str, Vars], expected: str) -> None:
-    assert desired(hosts)["asked_from"] == expected
+    assert desired_state(hosts)["asked_from"] == expected
 
 
 def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
-    found = desired(plane(**EXPOSED), ovn_verify_central=["plane"])
+    found = desired_state(plane(**EXPOSED), ovn_verify_central=["plane"])
     assert found["cluster"] == "plane"
     assert found["cluster_place"] == {"kubeconfig": "/kube", "context": "", "namespace": "ovn-system", "name": "found"}
     assert found["ports"] == ["ssl:n:1", "ssl:n:2", "ssl:s:1"]
@@ -110,7 +110,7 @@ def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
     ],
 )
 def test_a_control_plane_that_the_control_node_does_not_reach(hosts: dict[str, Vars]) -> None:
-    found = desired(hosts, ovn_verify_central=["plane"])
+    found = desired_state(hosts, ovn_verify_central=["plane"])
     assert (found["exposed"], found["ports"]) == (False, [])
     assert "reaches no database port of plane (" in found["heartbeat_problem"]
 
@@ -122,4 +122,4 @@ def test_secret(host: str, expected: str) -> None:
         for role, name in (("central", "a"), ("hypervisor", "b"))
     }
     hosts = {**plane(), "rack1": {"ovn_backend": "kubernetes"}}
-    assert desired(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected
+    assert desired_state(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected

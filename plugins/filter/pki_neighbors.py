@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-name: pki_neighbours
+name: pki_neighbors
 short_description: What other hosts mean for the Secret of a Kubernetes cluster
 version_added: "0.1.0"
 description:
@@ -35,7 +35,7 @@ author:
 EXAMPLES = r"""
 - name: Show who makes the Secret
   ansible.builtin.debug:
-    msg: "{{ ({} | c5c3.ovn.pki_neighbours(hostvars, groups, inventory_hostname)).central_twin }}"
+    msg: "{{ ({} | c5c3.ovn.pki_neighbors(hostvars, groups, inventory_hostname)).central_twin }}"
 """
 
 RETURN = r"""
@@ -49,14 +49,10 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.pki import neighbours
-from ..module_utils._roles.variables import Groups, Hostvars, Variables
-
-
-def pki_neighbours(options: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
-    return neighbours(options, hostvars, groups, host)
+from ..module_utils._roles.pki import neighbors
+from ..plugin_utils._filters import as_filter
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_neighbours": pki_neighbours}
+        return {"pki_neighbors": as_filter(neighbors)}
