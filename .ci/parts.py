@@ -31,6 +31,7 @@ CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$
 UNSTEADY = "!!! UNSTEADY: "
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
 SILENCE = 300  # seconds until a line says what still runs
+LIMIT = 86  # minutes for all parts together: who starts this may end it after 90, and then there is no table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,12 +219,13 @@ class Running:
 class Run:
     """One run of parts; `outcomes` in the order in which they ended."""
 
-    def __init__(self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5) -> None:
+    def __init__(self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5, limit: float = LIMIT) -> None:
         self.outcomes: list[Outcome] = []
         # The number of a signal. The loop looks at it, so that no part is forgotten that is just being started.
         self.interrupted_by = 0
+        self._late = False
         self._waiting, self._running = list(parts), list[Running]()
-        self._logs, self._pause, self._begun = logs, pause, time.monotonic()
+        self._logs, self._pause, self._begun, self._limit = logs, pause, time.monotonic(), limit
         logs.mkdir(parents=True, exist_ok=True)
 
     def run(self) -> bool:
@@ -241,7 +243,8 @@ class Run:
                     if outcome:
                         self._running.remove(running)
                         self._report(outcome)
-                if self.interrupted_by or any(outcome.result == "failed" for outcome in self.outcomes):
+                self._late = time.monotonic() - self._begun > self._limit * 60
+                if self.interrupted_by or self._late or any(outcome.result == "failed" for outcome in self.outcomes):
                     return False
                 time.sleep(self._pause)
             return True
@@ -249,7 +252,12 @@ class Run:
             for running in self._running:  # all get the signal before the first is waited for
                 running._signal(signal.SIGTERM)
             for running in self._running:
-                self._report(running.stopped("interrupted" if self.interrupted_by else "another part failed"), tail=20)
+                self._report(running.stopped(self._why_stopped()), tail=20)
+
+    def _why_stopped(self) -> str:
+        if self.interrupted_by:
+            return "interrupted"
+        return f"not ready after {self._limit:g} min together" if self._late else "another part failed"
 
     def _start(self) -> None:
         ready = {outcome.part.name for outcome in self.outcomes if outcome.result == "ok"}
@@ -279,7 +287,7 @@ class Run:
         for outcome in self.outcomes:
             lines = self.log(outcome.part).read_text(encoding="utf-8", errors="replace").splitlines()
             closing += [f"{outcome.part.name}: {line}" for line in lines if CLOSING.search(line) or UNSTEADY in line]
-            if outcome.result == "failed":
+            if outcome.result == "failed" or (outcome.result == "stopped" and self._late):
                 found = [line[:700] for line in lines if REASONS.search(line)][-25:] or lines[-10:]
                 reasons += [
                     f"\n!!! {outcome.part.name} failed: {outcome.reason}. What its output says about it:",

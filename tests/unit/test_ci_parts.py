@@ -93,6 +93,16 @@ def test_a_part_that_takes_too_long_has_failed(ci: ModuleType, tmp_path: Path) -
     assert slow.summary()[-1] == "started"
 
 
+def test_parts_that_take_too_long_together_are_ended_and_the_table_says_so(ci: ModuleType, tmp_path: Path) -> None:
+    parts = [script(ci, "short", "true"), script(ci, "long", "echo words; sleep 60", "short")]
+    late = ci.Run(parts, tmp_path / "logs", pause=0.01, limit=0.02)
+    assert not late.run()
+    assert result_of(late) == {"short": "ok", "long": "stopped"}
+    assert "!!! long failed: not ready after 0.02 min together. What its output says about it:" in "\n".join(
+        late.summary()
+    )
+
+
 def test_a_part_that_ignores_the_end_is_killed(ci: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ci, "PATIENCE", 0.3)
     stubborn = run(ci, tmp_path, script(ci, "stubborn", "trap '' TERM; sleep 60", limit=0.01))
