@@ -32,6 +32,11 @@ def until(condition: t.Callable[[], t.Any], what: str, seconds: float = 15.0) ->
     raise AssertionError(f"not within {seconds} s: {what}")
 
 
+def delete_folder(path: Path) -> None:
+    """What a killed launcher has left in the background may still write a last line."""
+    until(lambda: shutil.rmtree(path, ignore_errors=True) or not path.exists(), f"{path} is gone")
+
+
 def tool(*arguments: str | Path) -> str:
     return subprocess.run(
         ["ovsdb-tool", *map(str, arguments)], check=True, capture_output=True, text=True, timeout=20
@@ -258,5 +263,4 @@ class Cluster:
     def close(self) -> None:
         for member in self.members:
             member.kill()
-        # What a killed launcher has left in the background may still write a last line.
-        until(lambda: shutil.rmtree(self.root, ignore_errors=True) or not self.root.exists(), "the directory is gone")
+        delete_folder(self.root)

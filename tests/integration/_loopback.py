@@ -17,7 +17,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from _launcher_lib import SCRIPT, free_network, until
+from _launcher_lib import SCRIPT, delete_folder, free_network, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
@@ -296,7 +296,7 @@ class LoopbackBackend:
         for host in self.hosts:
             host.power_off()
         if not keep_files:
-            shutil.rmtree(self.root)
+            delete_folder(self.root)
 
     def _supervise(self) -> None:
         while not self._closing.wait(0.2):

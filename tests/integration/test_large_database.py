@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 from _cloud import DROP_GROUP, PORTS_OF_PROJECT, count, fill, transactions
+from _launcher_lib import until
 from _loopback import LoopbackBackend, LoopbackHost
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
@@ -49,6 +50,8 @@ def _counted(host: LoopbackHost) -> int:
 
 def test_all_ports_are_on_every_member(cloud: LoopbackBackend) -> None:
     groups = PORTS // PORTS_OF_PROJECT * 8 + 1
+    # A follower has each transaction a moment after the leader.
+    until(lambda: all(_counted(host) == PORTS for host in cloud.hosts), "all ports on every member")
     for host in cloud.hosts:
         counts = count(parse_endpoint(host.socket))
         assert (counts.ports, counts.port_groups, counts.routers) == (PORTS, groups, PORTS // PORTS_OF_PROJECT), host.id
