@@ -16,10 +16,8 @@ options:
     type: list
     elements: str
     required: true
-  hostvars:
-    description: C(hostvars). Positional.
-    type: dict
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory
 author:
   - C5C3 contributors (@c5c3)
 """

@@ -16,14 +16,12 @@ options:
     type: list
     elements: str
     required: true
-  hostvars:
-    description: C(hostvars). Positional.
-    type: dict
-    required: true
   fact:
     description: Name of the fact. Positional.
     type: str
     required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory
 author:
   - C5C3 contributors (@c5c3)
 """

@@ -16,18 +16,10 @@ options:
     description: Options of the role P(c5c3.ovn.ovn_pki#role) and shared variables, as the running task sees them.
     type: dict
     required: true
-  hostvars:
-    description: C(hostvars). Positional.
-    type: dict
-    required: true
-  groups:
-    description: C(groups). Positional.
-    type: dict
-    required: true
-  host:
-    description: The host, usually C(inventory_hostname). Positional.
-    type: str
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory
+  - c5c3.ovn._inventory.groups
+  - c5c3.ovn._inventory.host
 author:
   - C5C3 contributors (@c5c3)
 """

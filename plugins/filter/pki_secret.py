@@ -16,14 +16,9 @@ options:
     description: The host.
     type: str
     required: true
-  hostvars:
-    description: C(hostvars). Positional.
-    type: dict
-    required: true
-  groups:
-    description: C(groups). Positional.
-    type: dict
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory
+  - c5c3.ovn._inventory.groups
 author:
   - C5C3 contributors (@c5c3)
 """

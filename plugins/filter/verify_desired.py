@@ -16,14 +16,9 @@ options:
     description: Options of the role P(c5c3.ovn.ovn_verify#role) and shared variables, as the running task sees them.
     type: dict
     required: true
-  hostvars:
-    description: C(hostvars). Positional.
-    type: dict
-    required: true
-  host:
-    description: The host, usually C(inventory_hostname). Positional.
-    type: str
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory
+  - c5c3.ovn._inventory.host
 author:
   - C5C3 contributors (@c5c3)
 """
