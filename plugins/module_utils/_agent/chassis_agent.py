@@ -87,7 +87,7 @@ class AgentPaths(t.NamedTuple):
             raise InvalidInput(f"{path} cannot be read: {e}.") from e
 
 
-class Agent:
+class ChassisAgent:
     """Brings the node's database to its settings. What others wait for are files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
 
     def __init__(self, place: AgentPaths, log: Log) -> None:
@@ -261,4 +261,4 @@ def main(_arguments: t.Sequence[str]) -> int:
         # A transaction is done or not done, so this process may end at any point.
         signal.signal(number, _end)
     log.say(f"keeping the settings of {place.node}")
-    return Agent(place, log).run(sys.argv[0])
+    return ChassisAgent(place, log).run(sys.argv[0])

@@ -22,7 +22,7 @@ from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .log import expected
-from .member_watch import open_watch
+from .member_watch import open_monitor
 
 # Seconds after a heartbeat within which an answer is not late.
 GRACE = 60.0
@@ -56,7 +56,7 @@ def apply_updates(rows: Rows, updates: t.Any) -> None:
         raise BadAnswer(f"An update makes no sense: {str(updates)[:200]}.") from e
 
 
-class Count:
+class ChassisCounter:
     """Counts over time: a new heartbeat gives everybody some time."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class ChassisWatch(threading.Thread):
 
     def _follow(self, endpoint: Endpoint) -> None:
         """Until another member has to be asked."""
-        with contextlib.closing(open_watch(endpoint, self._tls)) as connection:
+        with contextlib.closing(open_monitor(endpoint, self._tls)) as connection:
             rows: Rows = {}
             apply_updates(rows, connection.ask("monitor_cond", [DATABASE_NAMES["southbound"], "chassis", _COLUMNS], 10))
             self._publish(rows)

@@ -21,7 +21,7 @@ _WAITING_SECONDS = 3.0
 _NORTHD_PATIENCE = 5.0
 
 
-class Judge:
+class VerdictDebouncer:
     """One database."""
 
     def __init__(self, members: int) -> None:

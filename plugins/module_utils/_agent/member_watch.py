@@ -42,7 +42,7 @@ _WATCHED = ["name", "model", "connected", "leader", "cid", "sid"]
 _SAMPLES = 8
 
 
-class Watch(Connection):
+class MonitorConnection(Connection):
     """A connection that also takes notifications."""
 
     def __init__(self, endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> None:
@@ -72,13 +72,13 @@ class Watch(Connection):
         return True
 
 
-def open_watch(endpoint: Endpoint, tls: TlsFiles) -> Watch:
+def open_monitor(endpoint: Endpoint, tls: TlsFiles) -> MonitorConnection:
     """Connected, with the certificates that lie there now: they are renewed under a running process."""
     if endpoint.scheme == "ssl":
         from .._ovsdb.tls import client_context
 
         client_context.cache_clear()
-    return Watch(endpoint, tls, Deadline(_ANSWER))
+    return MonitorConnection(endpoint, tls, Deadline(_ANSWER))
 
 
 class MemberWatch(threading.Thread):
@@ -102,7 +102,7 @@ class MemberWatch(threading.Thread):
         pause = 0.25
         while not self._stopped.is_set():
             try:
-                with contextlib.closing(open_watch(self.endpoint, self._tls)) as connection:
+                with contextlib.closing(open_monitor(self.endpoint, self._tls)) as connection:
                     # Else the server hangs up with each change of a role or a schema.
                     connection.ask("set_db_change_aware", [True])
                     connection.ask("monitor", ["_Server", "database", {"Database": [{"columns": _WATCHED}]}])
@@ -116,13 +116,13 @@ class MemberWatch(threading.Thread):
             self._stopped.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _follow(self, connection: Watch) -> None:
+    def _follow(self, connection: MonitorConnection) -> None:
         while not self._stopped.is_set():
             # All threads look at the same moments, so that their indexes can be compared.
             connection.wait(_EVERY - time.monotonic() % _EVERY + 0.01)
             self._look(connection)
 
-    def _look(self, connection: Watch) -> None:
+    def _look(self, connection: MonitorConnection) -> None:
         connection.updates.clear()
         connection.deadline = Deadline(_ANSWER)
         found = answer_of_server(self.endpoint, self._database, read_databases(connection))
@@ -133,7 +133,7 @@ class MemberWatch(threading.Thread):
         if answer.server is not None and answer.server.connected:
             self._look_at_schema(connection)
 
-    def _look_at_schema(self, connection: Watch) -> None:
+    def _look_at_schema(self, connection: MonitorConnection) -> None:
         if time.monotonic() - self._schema_asked < _SCHEMA_EVERY:
             return
         self._schema_asked = time.monotonic()

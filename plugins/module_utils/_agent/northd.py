@@ -21,7 +21,7 @@ from .._errors import InvalidInput, OvnError, Unreachable
 from .._ovsdb.unixctl import appctl
 from .api_client import Api
 from .log import Log
-from .self_update import Program
+from .self_update import RunningArchive
 
 _CONTROL_SOCKETS = "/run/ovn/ovn-northd*.ctl"
 _EVERY = 1.0  # a question over a unix socket costs northd nothing
@@ -66,7 +66,7 @@ class OwnLabel:
             self._known = wanted
 
 
-def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log, program: Program) -> None:
+def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log, program: RunningArchive) -> None:
     """Until `stop`; then the label is taken off. Or until the program is replaced: whoever goes on finds the label as it is."""
     pause = _EVERY
     while not stop.is_set():
@@ -94,7 +94,7 @@ def run(label: OwnLabel, pattern: str, stop: threading.Event, log: Log, program:
 
 def main(arguments: t.Sequence[str]) -> int:
     environment = os.environ
-    log, program = Log("northd"), Program()
+    log, program = Log("northd"), RunningArchive()
     try:
         label = OwnLabel(Api.of_this_pod(environment), environment["OVN_NAMESPACE"], environment["OVN_POD"])
     except (KeyError, InvalidInput) as e:

@@ -20,24 +20,24 @@ import time
 import typing as t
 
 from .._api.leader_labels import LABELS, active_northd, label_patches
-from .._api.observer_settings import ALIVE_FILE, Settings
+from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
 from .._database.schema_update import Schemas, of_image
 from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
-from .._kubernetes.rollout_progress import Left, pending_items
+from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._ovsdb.endpoint import Endpoint
 from .._raft.answer import Answer, failed_answer
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
-from .chassis_count import ChassisWatch, Count
+from .chassis_count import ChassisCounter, ChassisWatch
 from .contents_watch import ContentsWatch, takes_part
-from .debounce import ActiveNorthd, Judge, leading_pod
+from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
 from .log import Log, expected
 from .member_watch import MemberWatch
-from .self_update import Program
+from .self_update import RunningArchive
 from .witness_writer import WitnessWriter, indexes_on_disk
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
@@ -52,7 +52,7 @@ _ASK_RECORD = 15.0
 class Observer:
     """Threads that look, and one loop that judges and writes."""
 
-    def __init__(self, settings: Settings, api: Api, log: Log, program: Program) -> None:
+    def __init__(self, settings: ObserverSettings, api: Api, log: Log, program: RunningArchive) -> None:
         self.settings, self.api, self.log = settings, api, log
         self._program = program
         self._wake = threading.Event()
@@ -72,11 +72,13 @@ class Observer:
         }
         self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
         self.contents = ContentsWatch(self.members, settings.tls, settings.compare_seconds, self._wake.set, log.trouble)
-        self._count = Count()
+        self._count = ChassisCounter()
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
-        self._judges: dict[str, Judge] = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._judges: dict[str, VerdictDebouncer] = {
+            name: VerdictDebouncer(len(settings.endpoints[name])) for name in DATABASES
+        }
         self._northd = ActiveNorthd()
         self._said = ""
         self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
@@ -215,7 +217,7 @@ class Observer:
         before, self._cluster_ids[name] = self._cluster_ids[name], cid
         return before != cid
 
-    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[Left] | None:
+    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[PendingItem] | None:
         """What is left to do for the specification of the last run; None while that is not known."""
         sets, deployments, pods = self.stateful_sets.objects, self.deployments.objects, self.pods.objects
         if sets is None or deployments is None or pods is None:
@@ -310,9 +312,9 @@ def main(arguments: t.Sequence[str]) -> int:
     environment = os.environ
     if "--alive" in arguments:
         return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
-    log, program = Log("observer"), Program()
+    log, program = Log("observer"), RunningArchive()
     try:
-        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log, program)
+        observer = Observer(ObserverSettings.of(environment), Api.of_this_pod(environment), log, program)
     except InvalidInput as e:
         log.say(str(e))
         return 2

@@ -13,7 +13,7 @@ import sys
 import typing as t
 
 
-class Program:
+class RunningArchive:
     """The file that Python was started with."""
 
     def __init__(self, path: str = sys.argv[0]) -> None:

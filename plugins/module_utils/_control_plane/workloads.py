@@ -40,7 +40,7 @@ def await_workloads(
     name = northd_name(wanted.name)
     if seen is not None and is_available(seen):
         return seen
-    hopes = _Hopes(cluster, wanted.namespace, name, now)
+    hopes = _DeploymentStartup(cluster, wanted.namespace, name, now)
     unrecoverable = ""
     while not unrecoverable:
         # A slice: why pods do not come is not told by the Deployment itself.
@@ -82,7 +82,7 @@ def _await(cluster: Cluster, namespace: str, name: str, seconds: float) -> Objec
     return seen
 
 
-class _Hopes:
+class _DeploymentStartup:
     """Whether the pods of a Deployment may come yet, judged by those of its newest template: pods of older ones are on their way out."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str, now: t.Callable[[], float]) -> None:

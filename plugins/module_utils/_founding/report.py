@@ -16,7 +16,7 @@ from .._errors import InvalidInput
 _NAMED = 3  # of hosts that tell the same
 
 
-class Report(t.NamedTuple):
+class WitnessReport(t.NamedTuple):
     """`witnesses` are sentences; `unexamined` maps a host to the reason why nothing is known of it."""
 
     witnesses: list[str]
@@ -25,7 +25,7 @@ class Report(t.NamedTuple):
 
 def witness_report(
     results: t.Iterable[t.Mapping[str, t.Any]], databases: t.Collection[str], central: t.Collection[str]
-) -> Report:
+) -> WitnessReport:
     """Return what the results of ovn_founding_witnesses, one for each host (`item`), tell of `databases`."""
     holders: dict[str, list[str]] = {}
     unexamined: dict[str, str] = {}
@@ -40,7 +40,7 @@ def witness_report(
         if result["unexamined"]:
             unexamined[host] = "; ".join(result["unexamined"])
     sentences = [f"{_hosts(hosts, central)} {text}" for text, hosts in holders.items()]
-    return Report(sentences, unexamined)
+    return WitnessReport(sentences, unexamined)
 
 
 def _why_unexamined(result: t.Mapping[str, t.Any]) -> str:

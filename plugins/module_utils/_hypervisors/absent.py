@@ -20,14 +20,14 @@ from .._manifests.hypervisor_pods import SETTINGS
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .observed_state import ObservedHypervisors, read_state
-from .ownership import Ours, orphaned_chassis
+from .ownership import OwnershipEvidence, orphaned_chassis
 from .pods import COMPONENTS
-from .removal import Removal, leaving_nodes
+from .removal import ChassisRemoval, leaving_nodes
 from .settings import recorded_nodes
 from .southbound import read_registry
 
 
-class Absence:
+class AbsentHypervisors:
     """`done`, `removed` and `warnings` as in a run that is present."""
 
     def __init__(
@@ -73,8 +73,8 @@ class Absence:
                 registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
             except (Unreachable, TimedOut) as e:
                 self.warnings.append(str(e))
-        leaving = {**orphaned_chassis(registry, Ours(live.owner, {}), set(leaving.values())), **leaving}
-        removal = Removal(self.cluster, self.wanted, live, leaving, ())
+        leaving = {**orphaned_chassis(registry, OwnershipEvidence(live.owner, {}), set(leaving.values())), **leaving}
+        removal = ChassisRemoval(self.cluster, self.wanted, live, leaving, ())
         try:
             removal.run(registry, deadline, check_mode=self.check_mode)
         finally:

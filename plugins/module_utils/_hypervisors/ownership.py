@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
     from .southbound import Registry
 
 
-class Ours(t.NamedTuple):
+class OwnershipEvidence(t.NamedTuple):
     """`owner` is what our agents write into each row (empty before the first run), `addresses` the noted tunnel ends by node."""
 
     owner: str
@@ -30,7 +30,7 @@ class Ours(t.NamedTuple):
         return "ours" if row.addresses & set(self.addresses.get(node, ())) else "doubtful"
 
 
-def orphaned_chassis(registry: Registry | None, ours: Ours, taken: t.Collection[str]) -> dict[str, str]:
+def orphaned_chassis(registry: Registry | None, ours: OwnershipEvidence, taken: t.Collection[str]) -> dict[str, str]:
     """Node to system id of chassis that no run has noted: nodes that registered by their label, and went before the next run."""
     if registry is None or not ours.owner:
         return {}
@@ -44,7 +44,7 @@ def orphaned_chassis(registry: Registry | None, ours: Ours, taken: t.Collection[
 def clashes(
     chassis: t.Iterable[Chassis],
     registry: Registry | None,
-    ours: Ours,
+    ours: OwnershipEvidence,
     known: t.Container[str],
     leaving: t.Container[str],
 ) -> list[str]:

@@ -17,7 +17,7 @@ from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
-from .ownership import Ours, format_addresses
+from .ownership import OwnershipEvidence, format_addresses
 from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
@@ -27,7 +27,7 @@ _COMES_BACK = 3.0  # an ovn-controller that lives needs less
 _TOLD = 10
 
 
-class Removal:
+class ChassisRemoval:
     """`leaving` maps nodes to system ids; `left` are those that could not be taken away entirely and have to stay recorded."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Removal:
         self.leaving, self.staying = dict(leaving), staying
         self.left: dict[str, str] = dict(leaving)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
-        self.ours = Ours(live.owner, live.addresses())
+        self.ours = OwnershipEvidence(live.owner, live.addresses())
         self.back: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
         self.done: list[ObjectChange] = []

@@ -21,9 +21,9 @@ from .lease import run_lease
 from .nodes import select_nodes
 from .objects import TOLD, HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
-from .ownership import Ours, clashes, orphaned_chassis
+from .ownership import OwnershipEvidence, clashes, orphaned_chassis
 from .pods import COMPONENTS, pod_troubles, rolled_out
-from .removal import Removal, leaving_nodes
+from .removal import ChassisRemoval, leaving_nodes
 from .resources import KIND, chassis_status, declared_settings, held_by_others, seen_of
 from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames
 from .southbound import Registry, read_registry
@@ -77,7 +77,7 @@ class Hypervisors(HypervisorObjects):
         leaving = leaving_nodes(live, recorded, names)
         self._settings(leaving)  # what is wrong with it has to be told before anything is written
         self.registry = self._look()
-        ours = Ours(live.owner, live.addresses())
+        ours = OwnershipEvidence(live.owner, live.addresses())
         self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
         staying = {one.system_id for one in self.chassis}
         self.leaving = {**orphaned_chassis(self.registry, ours, staying | set(leaving.values())), **leaving}
@@ -123,7 +123,7 @@ class Hypervisors(HypervisorObjects):
         if leaving and not self.check_mode:
             self.lease.acquire_or_renew("delete the chassis that are gone")  # what runs differ about most
         staying = {one.system_id for one in self.chassis}
-        removal = Removal(self.cluster, self.wanted, self.live, leaving, staying)
+        removal = ChassisRemoval(self.cluster, self.wanted, self.live, leaving, staying)
         try:
             removal.run(self.registry, self.deadline, check_mode=self.check_mode)
         finally:

@@ -13,7 +13,7 @@ import typing as t
 from .._errors import Conflict, InvalidInput, OvnError, Refused
 from .auth import AUTH_ARG_SPEC, hide_only_secrets
 from .command import ExecResult
-from .connection import Connection
+from .connection import ApiConnection
 from .kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
 from .retries import APPLY
 
@@ -26,7 +26,7 @@ Object = dict[str, t.Any]
 Objects = list[Object]  # in the class, `list` is a method
 
 
-class Cluster(Connection):
+class Cluster(ApiConnection):
     """A connection for one task; all methods can be called from several threads."""
 
     def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0) -> None:

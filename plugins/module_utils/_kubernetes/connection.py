@@ -80,7 +80,7 @@ def require_libraries() -> None:
         )
 
 
-class Connection:
+class ApiConnection:
     """One connection for one task; several threads may use it."""
 
     def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:

@@ -19,7 +19,7 @@ _VERB = re.compile(r'cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?
 _UNKNOWN_FIELD = re.compile(r"(\.\S+): field not declared in schema")
 
 
-class Status(t.NamedTuple):
+class ApiStatus(t.NamedTuple):
     """The API server's words, as far as they came."""
 
     message: str
@@ -29,17 +29,17 @@ class Status(t.NamedTuple):
     is_status: bool = False  # an object of the API server, not the page of some proxy
 
 
-def parse_status(body: str | bytes | None) -> Status:
+def parse_status(body: str | bytes | None) -> ApiStatus:
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body or ""
     try:
         answer = json.loads(text)
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or answer.get("kind") != "Status":
-        return Status(text.strip()[:300])
+        return ApiStatus(text.strip()[:300])
     details = answer.get("details") or {}
     causes = tuple(details.get("causes") or ())
-    return Status(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
+    return ApiStatus(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
 
 
 def failure(http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str) -> OvnError:
@@ -54,7 +54,7 @@ def failure(http_status: int, body: str | bytes | None, doing: str, *, server: s
 
 
 def _judge(
-    http_status: int, status: Status, message: str, *, server: str, credentials: str
+    http_status: int, status: ApiStatus, message: str, *, server: str, credentials: str
 ) -> tuple[type[OvnError], str]:
     if http_status == 401:
         return Refused, (
@@ -104,7 +104,7 @@ def _judge(
     return Refused, f"the API server {server} answered {http_status}: {message}"
 
 
-def _forbidden(status: Status, message: str, credentials: str) -> str:
+def _forbidden(status: ApiStatus, message: str, credentials: str) -> str:
     if "exceeded quota" in message or "failed quota" in message:
         return f"a quota of the namespace is in the way: {message}. Raise the ResourceQuota or ask for less."
     if "being terminated" in message:
@@ -116,7 +116,7 @@ def _forbidden(status: Status, message: str, credentials: str) -> str:
     return f'{message}. Give the user of {credentials} a role with the verb "{verb[1]}" on {where}.'
 
 
-def _owners(status: Status) -> dict[str, list[str]]:
+def _owners(status: ApiStatus) -> dict[str, list[str]]:
     """Field managers that are in the way, each with its fields."""
     owners: dict[str, list[str]] = {}
     for cause in status.causes:
@@ -126,7 +126,7 @@ def _owners(status: Status) -> dict[str, list[str]]:
     return owners
 
 
-def _conflict(status: Status, message: str) -> str:
+def _conflict(status: ApiStatus, message: str) -> str:
     owners = _owners(status)
     if owners:
         told = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
@@ -136,7 +136,7 @@ def _conflict(status: Status, message: str) -> str:
     return f"somebody else changed it meanwhile ({message}). Nothing was written; run again."
 
 
-def _invalid(status: Status, message: str) -> str:
+def _invalid(status: ApiStatus, message: str) -> str:
     causes = [f"{cause.get('field') or 'object'}: {cause.get('message', '')}" for cause in status.causes]
     if "updates to statefulset spec for fields" in message or "field is immutable" in message:
         return f"a field that cannot be changed later differs: {message}. Put the old value back, or delete the object first."

@@ -15,7 +15,7 @@ CONTAINER = "database"
 Object = t.Mapping[str, t.Any]
 
 
-class Left(t.NamedTuple):
+class PendingItem(t.NamedTuple):
     """Something left to do."""
 
     kind: str  # restart | missing
@@ -83,20 +83,20 @@ def pending_items(
     members: t.Mapping[str, int],
     *,
     in_effect: bool,
-) -> list[Left]:
+) -> list[PendingItem]:
     """`members`: how many pods each StatefulSet shall have in the end.
 
     A pod that is away for a moment says nothing about a specification that was `in_effect` before; one of an old template does.
     """
-    left: list[Left] = []
+    left: list[PendingItem] = []
 
     def missing(words: str) -> None:
-        left.append(Left("missing", words))
+        left.append(PendingItem("missing", words))
 
     for name, stateful_set in sorted(stateful_sets.items()):
         due = restarts_due(stateful_set, pods)
         if due:
-            left.append(Left("restart", f"A restart is due on {', '.join(due)}: its pod template has changed."))
+            left.append(PendingItem("restart", f"A restart is due on {', '.join(due)}: its pod template has changed."))
         if stateful_set is None:
             missing(f"StatefulSet {name} does not exist.")
         elif not generation_observed(stateful_set):

@@ -24,7 +24,7 @@ _PAUSE = 60.0  # between two looks of one wait there is less, also while a froze
 Object = t.Mapping[str, t.Any]
 
 
-class Waited:
+class WaitTracker:
     """The pods of one StatefulSet. Of one that is missing its controller is asked once, because it pauses up to a quarter of an hour."""
 
     def __init__(self, cluster: Cluster, namespace: str, owner: str, now: t.Callable[[], float]) -> None:

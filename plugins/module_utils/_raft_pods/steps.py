@@ -23,7 +23,7 @@ from .._kubernetes.rollout_progress import (
     is_ready,
     update_revision,
 )
-from .._kubernetes.wait_tracker import Waited
+from .._kubernetes.wait_tracker import WaitTracker
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.record import Record
@@ -66,7 +66,7 @@ class PodMembers:
         """`now` is the API server's clock, seconds since 1970. `check_lease` raises an error if this run has no right to act any more."""
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
         self.now, self.check_lease = now, check_lease
-        self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
+        self.waited = WaitTracker(cluster, namespace, f"{name}-{database}", now)
         self._checked = 0.0
 
     def execute(self, step: Step, record: Record, deadline: Deadline) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api, Mirror
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.log import Log, expected
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.self_update import Program
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.self_update import RunningArchive
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
 
 
@@ -163,7 +163,7 @@ def test_faults_of_ours_are_told_with_their_type() -> None:
 def test_a_replaced_program(tmp_path: pathlib.Path) -> None:
     path, other = tmp_path / "program", tmp_path / "other"
     path.write_text("one")
-    program = Program(str(path))
+    program = RunningArchive(str(path))
     assert not program.replaced()
     path.unlink()
     assert not program.replaced()  # in between

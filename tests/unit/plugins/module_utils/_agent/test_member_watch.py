@@ -66,7 +66,7 @@ def test_nobody_remembers_the_schema_of_a_member_that_failed(
         raise Unreachable("away")
 
     watch._look(t.cast(t.Any, FakeServer("7.0.0")))
-    monkeypatch.setattr(members, "open_watch", away)
+    monkeypatch.setattr(members, "open_monitor", away)
     watch.run()
     assert watch.answer is not None
     assert watch.answer.problems

@@ -67,11 +67,11 @@ class World:
         if self.ends <= 0:
             self.cluster.remove("Pod", "p")
 
-    def remove(self, **more: t.Any) -> removal.Removal:
+    def remove(self, **more: t.Any) -> removal.ChassisRemoval:
         wanted = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
-        make = t.cast("t.Any", removal.Removal)
-        one: removal.Removal = make(
+        make = t.cast("t.Any", removal.ChassisRemoval)
+        one: removal.ChassisRemoval = make(
             self.cluster, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
         )
         one.run(self.registry(), Deadline(60), check_mode=False)

@@ -6,7 +6,7 @@ import pytest
 from fake_cluster import Call, FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Waited
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import WaitTracker
 
 NAME = "ovn-northbound-1"
 STATEFUL_SET = {
@@ -24,7 +24,7 @@ class World:
         self.cluster = FakeCluster(STATEFUL_SET)
         if problem:
             self.cluster.always("patch", problem)
-        self.waited = Waited(self.cluster, "x", "ovn-northbound", lambda: self.time)
+        self.waited = WaitTracker(self.cluster, "x", "ovn-northbound", lambda: self.time)
 
     def look(self, uid: str | None, seconds: float) -> float | None:
         """Since when events count, after so many seconds."""
