@@ -75,30 +75,30 @@ def parse_show(text: str) -> list[Unit]:
     return units
 
 
-def running_masked(wanted: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
+def running_masked(desired: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
     """Units that are to be masked, but have a process now."""
-    return [w.name for w in wanted if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
+    return [w.name for w in desired if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
 
 
-def commands(wanted: DesiredUnit, unit: Unit) -> list[str]:
+def commands(desired: DesiredUnit, unit: Unit) -> list[str]:
     """The systemctl verbs that lead to the declared state, in order."""
     verbs = []
-    if wanted.masked:
+    if desired.masked:
         if not unit.masked:
             verbs.append("mask")
         if unit.active_state in ("active", "activating", "reloading"):
             verbs.append("stop")
         return verbs
-    if wanted.enabled is True and unit.file_state != "enabled":
+    if desired.enabled is True and unit.file_state != "enabled":
         verbs.append("enable")
-    if wanted.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
+    if desired.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
         verbs.append("disable")
     running = unit.active_state in ("active", "activating", "reloading")
-    if wanted.state == "started":
+    if desired.state == "started":
         if not running:
             verbs.append("start")
         elif unit.outdated:
             verbs.append("restart")
-    if wanted.state == "stopped" and running:
+    if desired.state == "stopped" and running:
         verbs.append("stop")
     return verbs

@@ -243,7 +243,7 @@ from ..module_utils._hypervisors.absent import AbsentHypervisors
 from ..module_utils._hypervisors.desired import desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
-from ..module_utils._kubernetes.apply import diff_of, listed, merged
+from ..module_utils._kubernetes.apply import as_results, diff_of, merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
@@ -270,13 +270,13 @@ def _options() -> dict[str, t.Any]:
 
 
 def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
-    objects = listed(merged(run.done))
+    objects = as_results(merge_changes(run.done))
     return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
 
 
 def _told(run: Hypervisors | AbsentHypervisors) -> list[str]:
     """What a failure says was done, in the words of `ovn_cluster`."""
-    changed = [one for one in merged(run.done) if one.action != "unchanged"]
+    changed = [one for one in merge_changes(run.done) if one.action != "unchanged"]
     return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
 
 

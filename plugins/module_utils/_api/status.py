@@ -174,7 +174,7 @@ def _up_to_date(
         return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", words)
     if left:
         reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
-        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.words for one in left)[:_LONGEST])
+        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
     return _Finding(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
 
 

@@ -53,7 +53,7 @@ class Outcome:
     """What was done here, in order, and the values before and after. `uncertain`: a write whose answer never came."""
 
     state: MemberState
-    actual: ObservedSettings
+    observed: ObservedSettings
     done: SettingsPlan = dataclasses.field(default_factory=SettingsPlan)
 
     def record(self, plan: SettingsPlan) -> None:
@@ -75,7 +75,7 @@ class Outcome:
 
 
 def converge(
-    member: OwnMember, wanted: DesiredSettings, layout: Layout, deadline: Deadline, *, check_mode: bool
+    member: OwnMember, desired: DesiredSettings, layout: Layout, deadline: Deadline, *, check_mode: bool
 ) -> Outcome:
     """Return when the own member shows everything; in check mode, when it is known what would be done here."""
     outcome = Outcome(
@@ -94,11 +94,11 @@ def converge(
                     raise _no_quorum(state, layout, outcome)
             else:
                 leaderless = None
-                if wanted.needs_rows:
-                    outcome.actual = member.read()
-                plan = plan_rows(wanted, outcome.actual, layout)
-                steps = _timer_steps(state, wanted, layout)
-                settled = wanted.election_timer is None or state.pending_timer is None
+                if desired.needs_rows:
+                    outcome.observed = member.read()
+                plan = plan_rows(desired, outcome.observed, layout)
+                steps = _timer_steps(state, desired, layout)
+                settled = desired.election_timer is None or state.pending_timer is None
                 if not plan.operations and not steps and settled:
                     return outcome
                 if state.role != "follower":
@@ -122,14 +122,14 @@ def converge(
             state = MemberState("none", reason=str(e), election_timer=outcome.state.election_timer)
 
 
-def _timer_steps(state: MemberState, wanted: DesiredSettings, layout: Layout) -> list[int]:
-    if wanted.election_timer is None:
+def _timer_steps(state: MemberState, desired: DesiredSettings, layout: Layout) -> list[int]:
+    if desired.election_timer is None:
         return []
     if state.election_timer is None:
         raise Refused(
             f"The {layout.title} database is standalone: it has no election timer. Leave election_timer out, or make it a cluster."
         )
-    return timer_steps(state.election_timer, wanted.election_timer)
+    return timer_steps(state.election_timer, desired.election_timer)
 
 
 def _one_step(member: OwnMember, outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> None:

@@ -148,52 +148,54 @@ def _encode(columns: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {column: encode_optional(value) if column in _OPTIONAL else value for column, value in columns.items()}
 
 
-def plan_rows(wanted: DesiredSettings, actual: ObservedSettings, layout: Layout) -> SettingsPlan:
+def plan_rows(desired: DesiredSettings, observed: ObservedSettings, layout: Layout) -> SettingsPlan:
     """The one transaction that makes the rows as wanted; empty if they are. Each write expects the value that was compared."""
     plan = SettingsPlan()
-    if actual.global_uuid is None:
-        if wanted.needs_rows:
-            _plan_first_row(plan, wanted, layout)
+    if observed.global_uuid is None:
+        if desired.needs_rows:
+            _plan_first_row(plan, desired, layout)
         return plan
-    added = _plan_connections(plan, wanted, actual)
-    gone = _plan_purge(plan, wanted, actual)
-    here = [["_uuid", "==", ["uuid", actual.global_uuid]]]
+    added = _plan_connections(plan, desired, observed)
+    gone = _plan_purge(plan, desired, observed)
+    here = [["_uuid", "==", ["uuid", observed.global_uuid]]]
     mutations: list[t.Any] = []
     if gone:
         mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in gone]]])
     if added:
         mutations.append(["connections", "insert", ["set", [["named-uuid", name] for name in added]]])
-    changed = {key: value for key, value in (wanted.options or {}).items() if actual.options.get(key) != value}
+    changed = {key: value for key, value in (desired.options or {}).items() if observed.options.get(key) != value}
     if changed:
-        plan.operations.append(expect(layout.global_table, actual.global_uuid, {"options": encode_map(actual.options)}))
+        plan.operations.append(
+            expect(layout.global_table, observed.global_uuid, {"options": encode_map(observed.options)})
+        )
         mutations.append(
             ["options", "delete", ["set", sorted(changed)]]
         )  # inserting a key that exists would keep its old value
         mutations.append(
             ["options", "insert", encode_map({key: value for key, value in changed.items() if value is not None})]
         )
-        _note_options(plan, changed, actual.options)
+        _note_options(plan, changed, observed.options)
     if mutations:
         plan.operations.append({"op": "mutate", "table": layout.global_table, "where": here, "mutations": mutations})
     return plan
 
 
-def _plan_first_row(plan: SettingsPlan, wanted: DesiredSettings, layout: Layout) -> None:
+def _plan_first_row(plan: SettingsPlan, desired: DesiredSettings, layout: Layout) -> None:
     """northd makes this row, too, as soon as it runs: the table has one row at most, so the slower one starts over."""
     plan.operations.append(expect_empty(layout.global_table))
     plan.note(f"create the row of {layout.global_table}", layout.global_table, "exists", False, True)
-    added = _plan_connections(plan, wanted, ObservedSettings())
-    options = {key: value for key, value in (wanted.options or {}).items() if value is not None}
+    added = _plan_connections(plan, desired, ObservedSettings())
+    options = {key: value for key, value in (desired.options or {}).items() if value is not None}
     _note_options(plan, options, {})
     row = {"connections": ["set", [["named-uuid", name] for name in added]], "options": encode_map(options)}
     plan.operations.append({"op": "insert", "table": layout.global_table, "row": row})
 
 
-def _plan_connections(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
+def _plan_connections(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
     """Names of the new rows; rows that differ are updated in place, rows of others are not looked at."""
     added: list[str] = []
-    for target, columns in (wanted.connections or {}).items():
-        row = actual.connections.get(target)
+    for target, columns in (desired.connections or {}).items():
+        row = observed.connections.get(target)
         if row is None:
             name = f"connection{len(added)}"
             added.append(name)
@@ -212,11 +214,11 @@ def _plan_connections(plan: SettingsPlan, wanted: DesiredSettings, actual: Obser
     return added
 
 
-def _plan_purge(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
+def _plan_purge(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
     gone: list[str] = []
-    if wanted.purge_connections:
-        for target in sorted(actual.connections.keys() - (wanted.connections or {}).keys()):
-            row = actual.connections[target]
+    if desired.purge_connections:
+        for target in sorted(observed.connections.keys() - (desired.connections or {}).keys()):
+            row = observed.connections[target]
             gone.append(row["_uuid"])
             plan.note(
                 f"remove connection {target}",
@@ -234,10 +236,10 @@ def _note_options(plan: SettingsPlan, changed: t.Mapping[str, str | None], old: 
         plan.note(words, "options", key, old.get(key), value)
 
 
-def timer_steps(current: int, wanted: int) -> list[int]:
+def timer_steps(current: int, desired: int) -> list[int]:
     """The values that the timer takes one after another: at most twice the one before on the way up, one step down."""
     steps: list[int] = []
-    while current != wanted:
-        current = min(2 * current, wanted)
+    while current != desired:
+        current = min(2 * current, desired)
         steps.append(current)
     return steps

@@ -19,14 +19,14 @@ from .desired import DesiredHypervisors
 LEASE = "ovn-hypervisors"
 
 
-def run_lease(cluster: Cluster, wanted: DesiredHypervisors) -> RunLease:
+def run_lease(cluster: Cluster, desired: DesiredHypervisors) -> RunLease:
     holder = identity(datetime.datetime.now(datetime.timezone.utc))
     return RunLease(
         cluster,
         LEASE,
-        wanted.namespace,
-        labels(wanted.name),
+        desired.namespace,
+        labels(desired.name),
         holder,
-        take_over=wanted.break_lock,
+        break_lock=desired.break_lock,
         what="the hypervisors of this namespace",
     )

@@ -33,9 +33,9 @@ class HypervisorObjects:
     """`done`, `removed` and `warnings` grow as it goes, so that a failure can tell what was done before."""
 
     def __init__(
-        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+        self, cluster: Cluster, desired: DesiredHypervisors, observed: ObservedHypervisors, *, check_mode: bool
     ) -> None:
-        self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
+        self.cluster, self.desired, self.observed, self.check_mode = cluster, desired, observed, check_mode
         self.done: list[ObjectChange] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
@@ -43,7 +43,7 @@ class HypervisorObjects:
         self.chassis: list[Chassis] = []
         self.leaving: dict[str, str] = {}  # nodes that are no hypervisors any more, with their system ids
         self.registry: Registry | None = None
-        self.resources: dict[str, Object] = dict(live.chassis)
+        self.resources: dict[str, Object] = dict(observed.chassis)
         self.archive = build_archive()
 
     @property
@@ -55,24 +55,26 @@ class HypervisorObjects:
         manifests = [chassis_definition(), *self._manifests(self._settings(self.leaving))]
         manifests += [manifest for one in self.chassis if (manifest := self._manifest_of(one)) is not None]
         return bool(self.leaving) or any(
-            (there := self.live.index.get(key_of(manifest))) is None or not is_applied(manifest, there)
+            (there := self.observed.index.get(key_of(manifest))) is None or not is_applied(manifest, there)
             for manifest in manifests
         )
 
     def _converge(self, manifests: list[Object]) -> list[ObjectChange]:
-        def note(one: ObjectChange) -> None:
+        def on_change(one: ObjectChange) -> None:
             self.done.append(one)
             if one.after is not None and not self.check_mode:
-                self.live.index[key_of(one.after)] = one.after
+                self.observed.index[key_of(one.after)] = one.after
 
-        force = self.wanted.force_conflicts
-        return converge(self.cluster, manifests, self.live.index, check_mode=self.check_mode, force=force, note=note)
+        force = self.desired.force_conflicts
+        return converge(
+            self.cluster, manifests, self.observed.index, check_mode=self.check_mode, force=force, on_change=on_change
+        )
 
     def _foundations(self) -> None:
         """The kind, and a namespace whose pods may use the network and folders of their node."""
         manifests = [chassis_definition()]
-        namespace = self.wanted.namespace
-        if self.live.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
+        namespace = self.desired.namespace
+        if self.observed.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
             labels = {"pod-security.kubernetes.io/enforce": "privileged"}
             manifests.append(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
@@ -81,42 +83,42 @@ class HypervisorObjects:
 
     def _settings(self, leaving: t.Mapping[str, str]) -> dict[str, str]:
         """The files of the ConfigMap. Whoever has gone stays recorded until it is gone everywhere."""
-        addresses = self.live.addresses()
+        addresses = self.observed.addresses()
         for one in self.chassis:
             if one.ips is None:
-                ip = address_of(one, self.live.chassis.get(one.node.name), self.registry)
+                ip = address_of(one, self.observed.chassis.get(one.node.name), self.registry)
                 add_address(addresses, one.node.name, ip, later=_TOLD_LATER if self._will_tell(one) else None)
-        return settings_files(self.default, self.chassis, leaving, owner=self.live.owner, addresses=addresses)
+        return settings_files(self.default, self.chassis, leaving, owner=self.observed.owner, addresses=addresses)
 
     def _note(self, leaving: t.Mapping[str, str]) -> None:
         """What came to be known since the settings were written, or the next run would have to."""
         self._converge(
-            [settings_manifest(self._settings(leaving), name=self.wanted.name, namespace=self.wanted.namespace)]
+            [settings_manifest(self._settings(leaving), name=self.desired.name, namespace=self.desired.namespace)]
         )
 
     def _manifests(self, files: dict[str, str]) -> list[Object]:
-        wanted = self.wanted
+        desired = self.desired
         manifests = hypervisor_manifests(
-            wanted.spec,
-            name=wanted.name,
-            namespace=wanted.namespace,
-            southbound=wanted.southbound,
-            northbound=wanted.northbound,
-            tls_secret=wanted.tls_secret,
-            api_server=wanted.api_server,
+            desired.spec,
+            name=desired.name,
+            namespace=desired.namespace,
+            southbound=desired.southbound,
+            northbound=desired.northbound,
+            tls_secret=desired.tls_secret,
+            api_server=desired.api_server,
             settings=files,
             archive=self.archive,
         )
         # A control plane in the same namespace publishes its endpoints itself.
-        return [m for m in manifests if not (self.live.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
+        return [m for m in manifests if not (self.observed.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
 
     def _objects(self, leaving: t.Mapping[str, str]) -> None:
         done = self._converge(self._manifests(self._settings(leaving)))
         self._resources([one for one in self.chassis if one.ips is not None])
         self._tell_of_script(done)
         settings = next(d for d in done if d.name == SETTINGS)
-        if settings.action == "changed" and self.wanted.wait and not self.check_mode:
-            trigger_config_sync(self.cluster, self.wanted, self.chassis, settings)
+        if settings.action == "changed" and self.desired.wait and not self.check_mode:
+            trigger_config_sync(self.cluster, self.desired, self.chassis, settings)
 
     def _tell_of_script(self, done: t.Sequence[ObjectChange]) -> None:
         """Daemons run under the script that they were started with. A restart costs too much to come with every new collection."""
@@ -126,7 +128,7 @@ class HypervisorObjects:
         if scripts.before is not None and before != after and same:
             self.warnings.append(
                 "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
-                f"kubectl -n {self.wanted.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
+                f"kubectl -n {self.desired.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
             )
 
     def _resources(self, chassis: t.Iterable[Chassis]) -> None:
@@ -150,11 +152,11 @@ class HypervisorObjects:
                 self.resources[done.name] = done.after
 
     def _manifest_of(self, one: Chassis, *, expected: bool = False) -> Object | None:
-        live, wanted = self.live.chassis.get(one.node.name), self.wanted
+        observed, desired = self.observed.chassis.get(one.node.name), self.desired
         return chassis_manifest(
-            one, live, self.registry, name=wanted.name, namespace=wanted.namespace, expected=expected
+            one, observed, self.registry, name=desired.name, namespace=desired.namespace, expected=expected
         )
 
     def _will_tell(self, one: Chassis) -> bool:
         """Whether a real run would wait until it knows the address."""
-        return self.check_mode and self.wanted.wait and self.registry is not None and one.node.ready
+        return self.check_mode and self.desired.wait and self.registry is not None and one.node.ready

@@ -13,7 +13,7 @@ import hashlib
 
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object
-from .._kubernetes.apply import Key, live_index
+from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._manifests.hypervisor_pods import SETTINGS
 from .nodes import Node, parse_node
@@ -78,13 +78,13 @@ def chassis_definition() -> Object:
 
 def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHypervisors:
     """Five requests. A definition that a newer collection has written is refused."""
-    wanted = chassis_definition()["metadata"]["name"]
+    desired = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
     definition = next(
         (
             d
-            for d in cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={wanted}")
-            if d["metadata"]["name"] == wanted
+            for d in cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={desired}")
+            if d["metadata"]["name"] == desired
         ),
         None,
     )
@@ -92,11 +92,11 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHyperviso
     chassis = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, KIND)} if definition else {}
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
     kinds = [("v1", "ConfigMap"), ("apps/v1", "DaemonSet")]
-    found = live_index(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
+    found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()
     if definition:
-        index[CRD, "CustomResourceDefinition", "", wanted] = definition
+        index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
     return ObservedHypervisors(
         name, namespace, index, nodes, chassis, definition, ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign

@@ -34,8 +34,8 @@ def rolled_out(daemon_set: Object, nodes: int, down: int = 0) -> bool:
     if status.get("observedGeneration", 0) < daemon_set["metadata"]["generation"]:
         return False
     # A node with a taint that the pods do not tolerate is not counted there, and would never be missed.
-    wanted = max(status.get("desiredNumberScheduled", 0), nodes) - down
-    return bool(status.get("updatedNumberScheduled", 0) >= wanted and status.get("numberReady", 0) >= wanted)
+    desired = max(status.get("desiredNumberScheduled", 0), nodes) - down
+    return bool(status.get("updatedNumberScheduled", 0) >= desired and status.get("numberReady", 0) >= desired)
 
 
 def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str, str]:

@@ -33,16 +33,16 @@ class ChassisRemoval:
     def __init__(
         self,
         cluster: Cluster,
-        wanted: DesiredHypervisors,
-        live: ObservedHypervisors,
+        desired: DesiredHypervisors,
+        observed: ObservedHypervisors,
         leaving: t.Mapping[str, str],
         staying: t.Collection[str],
     ) -> None:
-        self.cluster, self.wanted, self.live = cluster, wanted, live
+        self.cluster, self.desired, self.observed = cluster, desired, observed
         self.leaving, self.staying = dict(leaving), staying
         self.left: dict[str, str] = dict(leaving)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
-        self.ours = OwnershipEvidence(live.owner, live.addresses())
+        self.ours = OwnershipEvidence(observed.owner, observed.addresses())
         self.back: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
         self.done: list[ObjectChange] = []
@@ -72,7 +72,7 @@ class ChassisRemoval:
             registry = self._look()
             rows = self._rows(gone, registry)
         if rows and not check_mode:
-            delete_chassis(sorted(rows), self.wanted.asked, self.wanted.tls, Deadline(30))
+            delete_chassis(sorted(rows), self.desired.asked, self.desired.tls, Deadline(30))
             # A pod that Kubernetes does not know any more may still run, on a node that its API server has lost.
             time.sleep(_COMES_BACK)
             self.back = rows & self._look().chassis.keys()
@@ -85,7 +85,7 @@ class ChassisRemoval:
         self._judge(gone, registry)
 
     def _look(self) -> Registry:
-        return read_registry(self.wanted.asked, self.wanted.tls, Deadline(30))
+        return read_registry(self.desired.asked, self.desired.tls, Deadline(30))
 
     def _rows(self, gone: t.Mapping[str, str], registry: Registry) -> set[str]:
         found = set()
@@ -125,16 +125,16 @@ class ChassisRemoval:
     def _await_end(self, deadline: Deadline) -> dict[str, str]:
         """Nodes whose ovn-controller still runs, with the reason. Its chassis would come back at once."""
         while True:
-            pods = self.cluster.list("v1", "Pod", self.wanted.namespace, labels=our_pods(self.wanted.name))
+            pods = self.cluster.list("v1", "Pod", self.desired.namespace, labels=our_pods(self.desired.name))
             busy = {pod["spec"].get("nodeName", ""): f"pod {pod['metadata']['name']} is still there" for pod in pods}
             # The pods of a Node that was deleted run on, until Kubernetes ends them after a minute.
             busy = {node: words for node, words in busy.items() if node in self.leaving}
-            if not busy or not self.wanted.wait or deadline.left() <= _PAUSE:
+            if not busy or not self.desired.wait or deadline.left() <= _PAUSE:
                 return busy
             time.sleep(_PAUSE)
 
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
-        for node, resource in sorted(self.live.our_chassis.items()):
+        for node, resource in sorted(self.observed.our_chassis.items()):
             if node in gone and (check_mode or self._delete(resource)):
                 self.done.append(_deleted(resource))
 
@@ -148,8 +148,10 @@ def _deleted(resource: Object) -> ObjectChange:
 
 
 def leaving_nodes(
-    live: ObservedHypervisors, recorded: t.Mapping[str, str], staying: t.Container[str]
+    observed: ObservedHypervisors, recorded: t.Mapping[str, str], staying: t.Container[str]
 ) -> dict[str, str]:
     """Nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
-    ours = {node: (resource.get("spec") or {}).get("systemId") or node for node, resource in live.our_chassis.items()}
+    ours = {
+        node: (resource.get("spec") or {}).get("systemId") or node for node, resource in observed.our_chassis.items()
+    }
     return {node: name for node, name in {**ours, **recorded}.items() if node not in staying}

@@ -80,7 +80,7 @@ def declared_settings(resource: Object) -> Settings:
 
 def chassis_manifest(
     chassis: Chassis,
-    live: Object | None,
+    observed: Object | None,
     registry: Registry | None,
     *,
     name: str,
@@ -88,7 +88,7 @@ def chassis_manifest(
     expected: bool = False,
 ) -> Object | None:
     """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end. `expected`: as it will be then, but for the address."""
-    ip = address_of(chassis, live, registry)
+    ip = address_of(chassis, observed, registry)
     if ip is None and not expected:
         return None
     spec: Object = {
@@ -97,7 +97,7 @@ def chassis_manifest(
         "bridgeMappings": [_mapping(mapping) for mapping in chassis.bridge_mappings],
         "encapsulation": {"type": chassis.types[0], **({"ip": ip} if ip else {})},
     }
-    foreign = foreign_fields(live) if live else set()
+    foreign = foreign_fields(observed) if observed else set()
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -113,11 +113,11 @@ def chassis_manifest(
     }
 
 
-def address_of(chassis: Chassis, live: Object | None, registry: Registry | None) -> str | None:
-    """Where its tunnels end, as far as somebody has told; `live` is its OVNChassis."""
+def address_of(chassis: Chassis, observed: Object | None, registry: Registry | None) -> str | None:
+    """Where its tunnels end, as far as somebody has told; `observed` is its OVNChassis."""
     if chassis.ips:
         return chassis.ips[0]
-    found = ((live or {}).get("spec") or {}).get("encapsulation") or {}
+    found = ((observed or {}).get("spec") or {}).get("encapsulation") or {}
     registered = registry.registered_address(chassis) if registry else None
     return registered or t.cast("str | None", found.get("ip"))
 

@@ -34,11 +34,11 @@ class Hypervisors(HypervisorObjects):
     """One run, in the order that is safe."""
 
     def __init__(
-        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+        self, cluster: Cluster, desired: DesiredHypervisors, observed: ObservedHypervisors, *, check_mode: bool
     ) -> None:
-        super().__init__(cluster, wanted, live, check_mode=check_mode)
-        self.deadline = Deadline(wanted.wait_timeout)
-        self.lease = run_lease(cluster, wanted)
+        super().__init__(cluster, desired, observed, check_mode=check_mode)
+        self.deadline = Deadline(desired.wait_timeout)
+        self.lease = run_lease(cluster, desired)
         self._silent = False  # nobody of the Southbound database has answered
 
     def run(self) -> None:
@@ -46,7 +46,7 @@ class Hypervisors(HypervisorObjects):
         try:
             self._lock("bring the hypervisors to the declared state")
             left = self._act()
-            if not self.check_mode and self.wanted.wait:
+            if not self.check_mode and self.desired.wait:
                 self._wait()
                 # What nodes have told meanwhile may be the first difference; another run may have acted on it, or on more.
                 if self._lock("note what the nodes have told"):
@@ -63,21 +63,21 @@ class Hypervisors(HypervisorObjects):
 
     def _plan(self) -> None:
         """What is declared for what is there, or why not. Nothing is written."""
-        wanted, live = self.wanted, self.live
-        self.resources = dict(live.chassis)
-        recorded = recorded_nodes(live.settings)
-        known = {*recorded, *live.our_chassis}
-        nodes = select_nodes(live.nodes, wanted.spec, known=bool(known))
+        desired, observed = self.desired, self.observed
+        self.resources = dict(observed.chassis)
+        recorded = recorded_nodes(observed.settings)
+        known = {*recorded, *observed.our_chassis}
+        nodes = select_nodes(observed.nodes, desired.spec, known=bool(known))
         names = {node.name for node in nodes}
-        self.default = default_settings(wanted.spec, wanted.southbound)
-        declared = {node: declared_settings(resource) for node, resource in live.chassis.items() if node in names}
-        self.chassis = plan_chassis(nodes, wanted.spec, self.default, declared)
+        self.default = default_settings(desired.spec, desired.southbound)
+        declared = {node: declared_settings(resource) for node, resource in observed.chassis.items() if node in names}
+        self.chassis = plan_chassis(nodes, desired.spec, self.default, declared)
         self._refuse(renames(self.chassis, recorded))
-        self._refuse(held_by_others(live.chassis, sorted(names), wanted.name, wanted.namespace))
-        leaving = leaving_nodes(live, recorded, names)
+        self._refuse(held_by_others(observed.chassis, sorted(names), desired.name, desired.namespace))
+        leaving = leaving_nodes(observed, recorded, names)
         self._settings(leaving)  # what is wrong with it has to be told before anything is written
         self.registry = self._look()
-        ours = OwnershipEvidence(live.owner, live.addresses())
+        ours = OwnershipEvidence(observed.owner, observed.addresses())
         self._refuse(clashes(self.chassis, self.registry, ours, known, set(leaving.values())))
         staying = {one.system_id for one in self.chassis}
         self.leaving = {**orphaned_chassis(self.registry, ours, staying | set(leaving.values())), **leaving}
@@ -90,7 +90,7 @@ class Hypervisors(HypervisorObjects):
             self._foundations()  # it lies in the namespace
         if not self.lease.acquire_or_renew(step):
             return False
-        self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
+        self.observed = read_state(self.cluster, self.desired.name, self.desired.namespace)
         self._plan()
         return True
 
@@ -108,22 +108,22 @@ class Hypervisors(HypervisorObjects):
 
     def _look(self) -> Registry | None:
         """Only if somebody gave us the means; a control node need not reach the Southbound database."""
-        if not self.wanted.asked or self._silent:
+        if not self.desired.asked or self._silent:
             return None
         try:
-            registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
+            registry = read_registry(self.desired.asked, self.desired.tls, Deadline(15))
         except (Unreachable, TimedOut) as e:
             self._silent = True
             self.warnings.append(f"{e} This run sees the hypervisors only through their pods.")
             return None
-        return registry._replace(owner=self.live.owner)
+        return registry._replace(owner=self.observed.owner)
 
     def _remove(self, leaving: t.Mapping[str, str]) -> t.Mapping[str, str]:
         """Who has to stay recorded."""
         if leaving and not self.check_mode:
             self.lease.acquire_or_renew("delete the chassis that are gone")  # what runs differ about most
         staying = {one.system_id for one in self.chassis}
-        removal = ChassisRemoval(self.cluster, self.wanted, self.live, leaving, staying)
+        removal = ChassisRemoval(self.cluster, self.desired, self.observed, leaving, staying)
         try:
             removal.run(self.registry, self.deadline, check_mode=self.check_mode)
         finally:
@@ -139,14 +139,14 @@ class Hypervisors(HypervisorObjects):
     def _daemon_sets(self) -> dict[str, Object]:
         """As last seen; what was changed since then is not known."""
         touched = {d.name for d in self.done if d.kind == "DaemonSet" and d.action != "unchanged"}
-        found = {name: self.live.daemon_set(name) for name in COMPONENTS.values() if name not in touched}
+        found = {name: self.observed.daemon_set(name) for name in COMPONENTS.values() if name not in touched}
         return {name: daemon_set for name, daemon_set in found.items() if daemon_set is not None}
 
     def _wait(self) -> None:
-        await_pods(self.cluster, self.wanted, self._daemon_sets(), self.chassis, self.deadline)
+        await_pods(self.cluster, self.desired, self._daemon_sets(), self.chassis, self.deadline)
         if self.registry is not None and any(one.node.ready for one in self.chassis):
             self.registry = await_registered(
-                self.cluster, self.wanted, self.chassis, self.deadline, owner=self.live.owner
+                self.cluster, self.desired, self.chassis, self.deadline, owner=self.observed.owner
             )
 
     def _warn_of_nodes(self) -> None:
@@ -158,14 +158,14 @@ class Hypervisors(HypervisorObjects):
     def _troubles(self) -> dict[str, str] | None:
         """By node; None if there are no pods to look at."""
         daemon_sets = self._daemon_sets()
-        if self.wanted.wait and all(one.node.ready for one in self.chassis):
+        if self.desired.wait and all(one.node.ready for one in self.chassis):
             return {}  # or we would not have come so far
         count = len(self.chassis)
         if len(daemon_sets) == len(COMPONENTS) and all(rolled_out(one, count) for one in daemon_sets.values()):
             return {}
         if not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
             return None
-        pods = self.cluster.list("v1", "Pod", self.wanted.namespace, labels=our_pods(self.wanted.name))
+        pods = self.cluster.list("v1", "Pod", self.desired.namespace, labels=our_pods(self.desired.name))
         return pod_troubles(pods, [one.node for one in self.chassis])
 
     def _write_statuses(self) -> None:

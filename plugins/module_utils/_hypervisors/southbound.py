@@ -53,8 +53,8 @@ class Registry(t.NamedTuple):
             if row.owner != self.owner:
                 return "its row is of another host" if row.owner else "its row is not marked as ours yet"
             return None if row.encapsulations else "its row has no encapsulation"
-        wanted = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
-        return unregistered(LocalChassis(chassis.system_id, chassis.hostname, wanted), [row])
+        desired = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
+        return unregistered(LocalChassis(chassis.system_id, chassis.hostname, desired), [row])
 
     def registered_address(self, chassis: Chassis) -> str | None:
         """Return the tunnel end that the node has registered, which may be all that is known of it; None for a namesake's row."""

@@ -32,7 +32,7 @@ def our_pods(name: str) -> str:
 
 def await_pods(
     cluster: Cluster,
-    wanted: DesiredHypervisors,
+    desired: DesiredHypervisors,
     known: t.Mapping[str, Object],
     chassis: t.Sequence[Chassis],
     deadline: Deadline,
@@ -46,8 +46,8 @@ def await_pods(
 
     if good():
         return
-    labels = our_pods(wanted.name)
-    events = cluster.watch("apps/v1", "DaemonSet", wanted.namespace, labels=labels, timeout=max(1.0, deadline.left()))
+    labels = our_pods(desired.name)
+    events = cluster.watch("apps/v1", "DaemonSet", desired.namespace, labels=labels, timeout=max(1.0, deadline.left()))
     for kind, daemon_set in events:
         name = daemon_set["metadata"]["name"]
         if kind == "DELETED":
@@ -57,8 +57,8 @@ def await_pods(
         if good():
             return
     raise TimedOut(
-        f"The pods of the hypervisors in namespace {wanted.namespace} were not ready within {wanted.wait_timeout:g} s: "
-        f"{_progress(state)}. {why(cluster, wanted, chassis)}Run again when that is repaired; nothing has to be undone."
+        f"The pods of the hypervisors in namespace {desired.namespace} were not ready within {desired.wait_timeout:g} s: "
+        f"{_progress(state)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
     )
 
 
@@ -66,18 +66,18 @@ def _progress(state: t.Mapping[str, Object]) -> str:
     words = []
     for name in COMPONENTS.values():
         status = (state.get(name) or {}).get("status") or {}
-        wanted = status.get("desiredNumberScheduled", 0)
+        desired = status.get("desiredNumberScheduled", 0)
         words.append(
-            f"DaemonSet {name} has {status.get('numberReady', 0)} of {wanted} ready, {status.get('updatedNumberScheduled', 0)} up to date"
+            f"DaemonSet {name} has {status.get('numberReady', 0)} of {desired} ready, {status.get('updatedNumberScheduled', 0)} up to date"
         )
     return ", ".join(words)
 
 
-def why(cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
+def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
     """What Kubernetes and the agents say, as sentences; empty if nothing is wrong."""
     try:
-        pods = cluster.list("v1", "Pod", wanted.namespace, labels=our_pods(wanted.name))
-        events = cluster.list("v1", "Event", wanted.namespace)
+        pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
+        events = cluster.list("v1", "Event", desired.namespace)
     except OvnError as e:
         return f"(cause unknown: {e}) "
     troubles = pod_troubles(pods, [one.node for one in chassis])
@@ -86,14 +86,14 @@ def why(cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassi
 
 
 def await_registered(
-    cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
+    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
 ) -> Registry:
     """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends. `owner`: what our rows carry."""
     waited = [one for one in chassis if one.node.ready]
     missing: list[tuple[Chassis, str]] = []
     while True:
         try:
-            found = read_registry(wanted.asked, wanted.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
+            found = read_registry(desired.asked, desired.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
             registry = found._replace(owner=owner)
         except (Unreachable, TimedOut) as e:
             missing = [(one, str(e)) for one in waited[:1]]
@@ -107,7 +107,7 @@ def await_registered(
     told = "; ".join(f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_TOLD])
     more = f" and {len(missing) - _TOLD} more" if len(missing) > _TOLD else ""
     raise TimedOut(
-        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {wanted.wait_timeout:g} s: {told}{more}. "
-        f"{why(cluster, wanted, chassis)}See kubectl -n {wanted.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
+        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {desired.wait_timeout:g} s: {told}{more}. "
+        f"{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
         missing=[one.node.name for one, _reason in missing],
     )

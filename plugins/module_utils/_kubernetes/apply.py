@@ -47,7 +47,7 @@ class ObjectChange(t.NamedTuple):
     after: Object | None
 
 
-Note = t.Callable[[ObjectChange], object]
+OnChange = t.Callable[[ObjectChange], object]
 
 
 def key_of(manifest: Object) -> Key:
@@ -55,40 +55,40 @@ def key_of(manifest: Object) -> Key:
     return manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
-def live_index(
+def list_objects(
     cluster: Cluster, kinds: t.Iterable[tuple[str, str]], namespace: str | None, labels: str
 ) -> dict[Key, Object]:
     """The objects of these kinds, in one request a kind, some at the same time."""
     with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        lists = pool.map(lambda one: cluster.list(one[0], one[1], namespace, labels=labels), kinds)
+        lists = pool.map(lambda kind: cluster.list(kind[0], kind[1], namespace, labels=labels), kinds)
         return {key_of(item): item for items in lists for item in items}
 
 
 def converge(
     cluster: Cluster,
     desired: t.Sequence[Object],
-    live: t.Mapping[Key, Object],
+    observed: t.Mapping[Key, Object],
     *,
     check_mode: bool,
     force: bool = False,
-    note: Note | None = None,
+    on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
-    """Apply what differs, in the given order. The error of one object tells what was done before it, `note` hears of each at once."""
+    """Apply what differs, in the given order. The error of one object tells what was done before it, `on_change` hears of each at once."""
     done: list[ObjectChange] = []
     for manifest in desired:
         try:
-            one = _converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force)
+            change = _converge_one(cluster, manifest, observed.get(key_of(manifest)), check_mode, force)
         except OvnError as e:
-            e.details.setdefault("done", [_told(one) for one in done if one.action != "unchanged"])
+            e.details.setdefault("done", [_describe(change) for change in done if change.action != "unchanged"])
             raise
-        _add(one, done, note)
+        _add(change, done, on_change)
     return done
 
 
-def _add(one: ObjectChange, done: list[ObjectChange], note: Note | None) -> None:
-    done.append(one)
-    if note is not None:
-        note(one)
+def _add(change: ObjectChange, done: list[ObjectChange], on_change: OnChange | None) -> None:
+    done.append(change)
+    if on_change is not None:
+        on_change(change)
 
 
 def _converge_one(
@@ -159,21 +159,21 @@ def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) ->
 def prune(
     cluster: Cluster,
     desired: t.Iterable[Object],
-    live: t.Mapping[Key, Object],
+    observed: t.Mapping[Key, Object],
     *,
     check_mode: bool,
-    note: Note | None = None,
+    on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
     """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
     wanted = {key_of(manifest) for manifest in desired}
     done: list[ObjectChange] = []
-    for key, item in live.items():
+    for key, item in observed.items():
         if key in wanted or not _may_be_pruned(key, item):
             continue
         api_version, kind, namespace, name = key
         uid = item["metadata"].get("uid")
         if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
-            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, note)
+            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, on_change)
     return done
 
 
@@ -189,19 +189,19 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
     )
 
 
-def merged(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
+def merge_changes(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
     """Each object once: as it was before the run, what was first done to it, and as it is now."""
     found: dict[tuple[str, str, str], ObjectChange] = {}
-    for one in done:
-        key = (one.kind, one.name, one.namespace or "")
-        first = found.get(key, one)
-        found[key] = one._replace(
-            action=one.action if first.action == "unchanged" else first.action, before=first.before
+    for change in done:
+        key = (change.kind, change.name, change.namespace or "")
+        first = found.get(key, change)
+        found[key] = change._replace(
+            action=change.action if first.action == "unchanged" else first.action, before=first.before
         )
     return list(found.values())
 
 
-def listed(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
+def as_results(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
     """The value `objects` of a module."""
     return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
 
@@ -213,9 +213,9 @@ def diff_of(
     settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
     """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
-    changed = [one for one in merged(done) if one.action != "unchanged"]
-    before: Object = {_title(one): format_manifest(one.before) for one in changed if one.before is not None}
-    after: Object = {_title(one): format_manifest(one.after) for one in changed if one.after is not None}
+    changed = [change for change in merge_changes(done) if change.action != "unchanged"]
+    before: Object = {_title(change): format_manifest(change.before) for change in changed if change.before is not None}
+    after: Object = {_title(change): format_manifest(change.after) for change in changed if change.after is not None}
     for side, content in (("before", before), ("after", after)):
         values = (settings or {}).get(side)
         if values:
@@ -225,9 +225,9 @@ def diff_of(
     return {"before": before, "after": after}
 
 
-def _title(one: ObjectChange) -> str:
-    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
+def _title(change: ObjectChange) -> str:
+    return f"{change.kind} {change.namespace}/{change.name}" if change.namespace else f"{change.kind} {change.name}"
 
 
-def _told(one: ObjectChange) -> str:
-    return f"{_title(one)} {one.action}"
+def _describe(change: ObjectChange) -> str:
+    return f"{_title(change)} {change.action}"

@@ -48,40 +48,40 @@ def with_hash(manifest: Object) -> Object:
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
-def is_applied(manifest: Object, live: Object) -> bool:
+def is_applied(manifest: Object, observed: Object) -> bool:
     """Whether the live object carries our last word, and nobody took anything of it back."""
-    annotations = (live.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(APPLIED) == applied_hash(manifest) and contains(live, manifest)
+    annotations = (observed.get("metadata") or {}).get("annotations") or {}
+    return annotations.get(APPLIED) == applied_hash(manifest) and contains(observed, manifest)
 
 
-def contains(live: Object, desired: Object) -> bool:
-    return _within(desired, live, "", desired.get("kind") not in _WITHOUT_MERGED_LISTS, False)
+def contains(observed: Object, desired: Object) -> bool:
+    return _within(desired, observed, "", desired.get("kind") not in _WITHOUT_MERGED_LISTS, False)
 
 
-def _within(desired: t.Any, live: t.Any, field: str, merged: bool, quantities: bool) -> bool:
-    if isinstance(desired, dict) and isinstance(live, dict):
+def _within(desired: t.Any, observed: t.Any, field: str, merged: bool, quantities: bool) -> bool:
+    if isinstance(desired, dict) and isinstance(observed, dict):
         quantity = quantities or field in _QUANTITIES
-        return all(_within(value, live.get(key), key, merged, quantity) for key, value in desired.items())
-    if isinstance(desired, list) and isinstance(live, list):
-        return _list_within(desired, live, field, merged)
-    if live is None:
+        return all(_within(value, observed.get(key), key, merged, quantity) for key, value in desired.items())
+    if isinstance(desired, list) and isinstance(observed, list):
+        return _list_within(desired, observed, field, merged)
+    if observed is None:
         return not desired  # what is empty, zero or false is left out when it is stored
     if desired is None:
         return False
     if quantities or field == "sizeLimit":
-        return bool(quantity_of(desired) == quantity_of(live))
+        return bool(quantity_of(desired) == quantity_of(observed))
     # 1 == True, but a field that changed its type has changed
-    return type(desired) is type(live) and bool(desired == live)
+    return type(desired) is type(observed) and bool(desired == observed)
 
 
-def _list_within(desired: list[t.Any], live: list[t.Any], field: str, merged: bool) -> bool:
+def _list_within(desired: list[t.Any], observed: list[t.Any], field: str, merged: bool) -> bool:
     keys = _MERGED_BY.get(field, ()) if merged else ()
     for key in keys:
         if all(isinstance(item, dict) and key[0] in item for item in desired):
-            there = {_key_of(item, key): item for item in live if isinstance(item, dict)}
+            there = {_key_of(item, key): item for item in observed if isinstance(item, dict)}
             return all(_within(item, there.get(_key_of(item, key)), "", merged, False) for item in desired)
-    return len(desired) == len(live) and all(
-        _within(one, other, "", merged, False) for one, other in zip(desired, live)
+    return len(desired) == len(observed) and all(
+        _within(one, other, "", merged, False) for one, other in zip(desired, observed)
     )
 
 

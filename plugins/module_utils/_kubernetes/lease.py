@@ -57,12 +57,12 @@ class RunLease:
         labels: dict[str, str],
         holder: str,
         *,
-        take_over: bool,
+        break_lock: bool,
         what: str = "this control plane",
         patience: Deadline | None = None,
     ) -> None:
         """`what` it guards, in words. With `patience` another run is waited for until then, without it the first answer counts."""
-        self.cluster, self.holder, self.take_over, self.what = cluster, holder, take_over, what
+        self.cluster, self.holder, self.break_lock, self.what = cluster, holder, break_lock, what
         self.name, self.namespace, self.patience = name, namespace, patience
         self.notes: list[str] = []  # what became of the runs before
         self.metadata: dict[str, t.Any] = {"name": name, "namespace": namespace, "labels": labels}
@@ -130,7 +130,7 @@ class RunLease:
             spec = (live or {}).get("spec") or {}
             left = seconds_left(spec, now)
             waited = time.monotonic() - begun
-            if live is None or left <= 0 or self.take_over:
+            if live is None or left <= 0 or self.break_lock:
                 if waited > _LOOKS_EVERY:
                     self.notes.append(f"Waited {waited:.0f} s for another run on {self.what} to end.")
                 return live

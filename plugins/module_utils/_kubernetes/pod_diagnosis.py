@@ -48,8 +48,8 @@ def diagnose_containers(pod: Object) -> list[str]:
     for container in containers(pod):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
-            words = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
-            found.append(f"Container {container['name']} of pod {name} waits ({words})")
+            message = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
+            found.append(f"Container {container['name']} of pod {name} waits ({message})")
     return found
 
 

@@ -47,9 +47,9 @@ Object = t.Mapping[str, t.Any]
 
 
 class PodStartup(t.NamedTuple):
-    """`words` are Kubernetes' own, `unrecoverable`: somebody has to do something first."""
+    """`message` are Kubernetes' own, `unrecoverable`: somebody has to do something first."""
 
-    words: str
+    message: str
     unrecoverable: bool
 
 
@@ -77,17 +77,19 @@ def assess_startup(
         answered = since is not None and now - since >= _ANSWER
         return PodStartup("; ".join(diagnose_events(refused, owner, [name])[:1]), bool(refused) and answered)
     events = [event for event in events if not _of_another(event, pod)]
-    words = "; ".join(text.rstrip(".") for text in [*diagnose_containers(pod), *diagnose_events(events, name, [name])])
+    message = "; ".join(
+        text.rstrip(".") for text in [*diagnose_containers(pod), *diagnose_events(events, name, [name])]
+    )
     gone = pod["metadata"].get("deletionTimestamp")
     if gone:  # the moment by which it should have ended
         late = now - seconds(gone) > PATIENCE
-        return PodStartup(words or f"Pod {name} does not end: its node does not answer", late)
+        return PodStartup(message or f"Pod {name} does not end: its node does not answer", late)
     own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
     begun = since if needed and since is not None else 0.0
     condition = unscheduled(pod)
     if condition is not None:
-        return PodStartup(words, _gets_no_node(name, condition, own, events, now, begun))
-    return PodStartup(words, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
+        return PodStartup(message, _gets_no_node(name, condition, own, events, now, begun))
+    return PodStartup(message, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
 
 
 def _uid(event: Object) -> str:

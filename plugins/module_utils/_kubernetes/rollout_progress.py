@@ -19,7 +19,7 @@ class PendingItem(t.NamedTuple):
     """Something left to do."""
 
     kind: str  # restart | missing
-    words: str
+    message: str
 
 
 def is_outdated(pod: Object, update_revision: str) -> bool:
@@ -90,8 +90,8 @@ def pending_items(
     """
     left: list[PendingItem] = []
 
-    def missing(words: str) -> None:
-        left.append(PendingItem("missing", words))
+    def missing(message: str) -> None:
+        left.append(PendingItem("missing", message))
 
     for name, stateful_set in sorted(stateful_sets.items()):
         due = restarts_due(stateful_set, pods)

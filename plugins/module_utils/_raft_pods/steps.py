@@ -140,7 +140,7 @@ class PodMembers:
         for member, seen in self.assess_startups(stopped, pods).items():
             if seen.unrecoverable:
                 raise Refused(
-                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
+                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.message}. "
                     "Put it right, then run again."
                 )
 

@@ -309,7 +309,7 @@ def test_a_generation_is_observed_when_all_pods_have_it(
     assert conditions(found)["UpToDate"] == expected
     assert conditions(found)["Ready"][0] == "True"  # old pods serve as well
     if left and expected[1] != "NotRolledOut":
-        assert words(found, "UpToDate") == " ".join(one.words for one in left)
+        assert words(found, "UpToDate") == " ".join(one.message for one in left)
     # What the observer goes on from: the generation whose objects are there.
     assert rolled_out(found) == 3
     assert status(good, good, previous=found, declared=declared, left=left) == found

@@ -194,9 +194,9 @@ def test_what_may_come_is_waited_for_until_the_time_is_up() -> None:
 
 def test_an_observer_that_is_missing_is_a_warning() -> None:
     def trouble(there: Object, seen: Object | None) -> str:
-        return workloads.observer_trouble(cluster_with(there), t.cast(t.Any, WANTED), seen)
+        return workloads.observer_warning(cluster_with(there), t.cast(t.Any, WANTED), seen)
 
     absent, available = (deployment(number, "ovn-observer") for number in (0, 3))
     assert trouble(absent, available) == ""
     assert trouble(available, None) == ""
-    assert "ovn-observer is not available, so nobody keeps the status" in trouble(absent, None)
+    assert "ovn-observer is not available, so the status of OVNCluster" in trouble(absent, None)

@@ -39,7 +39,7 @@ def holders_of(cluster: FakeCluster) -> list[str]:
 
 
 def new_lease(cluster: FakeCluster) -> RunLease:
-    return RunLease(cluster, "ovn-run", "x", {}, "me", take_over=False)
+    return RunLease(cluster, "ovn-run", "x", {}, "me", break_lock=False)
 
 
 @pytest.mark.parametrize(

@@ -252,4 +252,4 @@ def test_outlook(case: Case) -> None:
     since = None if case.since is None else START + case.since
     found = assess_startup(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
     assert found.unrecoverable is case.unrecoverable
-    assert (case.words in found.words) if case.words else found.words == ""
+    assert (case.words in found.message) if case.words else found.message == ""

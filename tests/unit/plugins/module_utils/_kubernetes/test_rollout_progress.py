@@ -92,7 +92,7 @@ def test_left_to_do(
     left = pending_items({SET: there}, deployment, found, {SET: 3}, in_effect=in_effect)
     assert len(left) == len(words)
     for told, expected in zip(left, words):
-        assert expected in told.words
+        assert expected in told.message
         assert told.kind == ("restart" if "restart is due" in expected else "missing")
 
 
