@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-New settings reach the agents at once: kubelets look at ConfigMaps once a minute, but whenever a pod of theirs changes.
+Makes new settings reach the agents at once: a kubelet syncs ConfigMaps once a minute, and whenever a pod of its node changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .wait import our_pods
 def trigger_config_sync(
     cluster: Cluster, desired: DesiredHypervisors, chassis: t.Iterable[Chassis], settings: ObjectChange
 ) -> None:
-    """Touch the pods of the agents that `settings` changes something for."""
+    """Annotate the pods of the agents whose settings have changed."""
     before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     stamp = format_moment(datetime.datetime.now(datetime.timezone.utc))

@@ -16,16 +16,16 @@ from .._deadline import Deadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
-from .pods import COMPONENTS, explain, pod_troubles, rolled_out
+from .pods import COMPONENTS, explain, pod_problems, rolled_out
 from .settings import Chassis
 from .southbound import Registry, read_registry
 
-_TOLD = 5
+_MOST_LISTED = 5
 _PAUSE = 1.0  # between looks at the Southbound database
 
 
 def our_pods(name: str) -> str:
-    """Label selector."""
+    """Return the label selector of the pods of both DaemonSets."""
     parts = ",".join(COMPONENTS)
     return f"app.kubernetes.io/managed-by={MANAGER},app.kubernetes.io/instance={name},app.kubernetes.io/component in ({parts})"
 
@@ -37,7 +37,7 @@ def await_pods(
     chassis: t.Sequence[Chassis],
     deadline: Deadline,
 ) -> None:
-    """Return when every pod runs what it should and is ready; nodes that are down are not waited for. `known`: DaemonSets as last seen."""
+    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last."""
     down = sum(not one.node.ready for one in chassis)
     state = dict(known)
 
@@ -63,32 +63,32 @@ def await_pods(
 
 
 def _progress(state: t.Mapping[str, Object]) -> str:
-    words = []
+    progress = []
     for name in COMPONENTS.values():
         status = (state.get(name) or {}).get("status") or {}
         desired = status.get("desiredNumberScheduled", 0)
-        words.append(
+        progress.append(
             f"DaemonSet {name} has {status.get('numberReady', 0)} of {desired} ready, {status.get('updatedNumberScheduled', 0)} up to date"
         )
-    return ", ".join(words)
+    return ", ".join(progress)
 
 
 def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
-    """What Kubernetes and the agents say, as sentences; empty if nothing is wrong."""
+    """Return what Kubernetes and the agents report, as sentences; empty if nothing is wrong."""
     try:
         pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
         events = cluster.list("v1", "Event", desired.namespace)
     except OvnError as e:
         return f"(cause unknown: {e}) "
-    troubles = pod_troubles(pods, [one.node for one in chassis])
-    text = explain(troubles, pods, events)
+    problems = pod_problems(pods, [one.node for one in chassis])
+    text = explain(problems, pods, events)
     return f"{text}. " if text else ""
 
 
 def await_registered(
     cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
 ) -> Registry:
-    """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends. `owner`: what our rows carry."""
+    """Return the registry when every hypervisor whose node is ready is registered; `TimedOut` names the missing ones. `owner`: the mark of our rows."""
     waited = [one for one in chassis if one.node.ready]
     missing: list[tuple[Chassis, str]] = []
     while True:
@@ -98,16 +98,18 @@ def await_registered(
         except (Unreachable, TimedOut) as e:
             missing = [(one, str(e)) for one in waited[:1]]
         else:
-            missing = [(one, reason) for one in waited if (reason := registry.registered(one))]
+            missing = [(one, reason) for one in waited if (reason := registry.registration_problem(one))]
             if not missing:
                 return registry
         if deadline.left() <= _PAUSE:
             break
         time.sleep(_PAUSE)
-    told = "; ".join(f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_TOLD])
-    more = f" and {len(missing) - _TOLD} more" if len(missing) > _TOLD else ""
+    listed = "; ".join(
+        f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_MOST_LISTED]
+    )
+    more = f" and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
     raise TimedOut(
-        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {desired.wait_timeout:g} s: {told}{more}. "
+        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {desired.wait_timeout:g} s: {listed}{more}. "
         f"{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
         missing=[one.node.name for one, _reason in missing],
     )

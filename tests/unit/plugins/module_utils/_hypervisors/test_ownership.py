@@ -47,7 +47,7 @@ def registry(*rows: tuple[str, str, str]) -> Registry:
     ],
 )
 def test_judge(ip: str, owner: str, verdict: str) -> None:
-    assert OURS.judge("n1", registry(("n1", ip, owner)).chassis["n1"]) == verdict
+    assert OURS.classify("n1", registry(("n1", ip, owner)).chassis["n1"]) == verdict
 
 
 @pytest.mark.parametrize(

@@ -120,4 +120,4 @@ def test_a_chassis_that_comes_back_stays_recorded(monkeypatch: pytest.MonkeyPatc
     world.immortal = {"n1"}
     done = world.remove()
     assert (done.removed, done.left) == ([], {"n1": "n1"})
-    assert "came back" in done.warnings[0]
+    assert "registered again" in done.warnings[0]
