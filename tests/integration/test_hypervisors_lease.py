@@ -155,7 +155,7 @@ def test_absent_leaves_what_another_run_has_taken_over(
     """With `break_lock`, while this one waited for pods."""
     hypervisors()
     monkeypatch.setattr(ChassisRemoval, "run", lambda *_arguments, **_options: work(hypervisors))
-    with pytest.raises(Refused, match="Another run took the Lease"):
+    with pytest.raises(Refused, match="Another run acquired the Lease"):
         AbsentHypervisors(*looked(hypervisors), check_mode=False).run()
     assert sorted(hypervisors.settings()["_nodes"]) == ["worker-1", "worker-2"]
     assert holder(hypervisors) == "somebody on host process 1"

@@ -18,7 +18,7 @@ from .._deadline import Deadline
 from .._errors import TimedOut
 from .._kubernetes.apply import Key, ObjectChange, OnChange
 from .._kubernetes.client import Cluster
-from .._kubernetes.lease import RunLease, check_lease, identity
+from .._kubernetes.lease import RunLease, check_lease, holder_identity
 from .._kubernetes.rollout_progress import is_terminating
 from .observed_state import ObservedCluster, read_state
 
@@ -83,7 +83,7 @@ def delete_control_plane(
         for manifest in [*to_delete, *pods]:
             on_change(_deletion(manifest, namespace))
         return
-    holder = identity(datetime.datetime.now(datetime.timezone.utc))
+    holder = holder_identity(datetime.datetime.now(datetime.timezone.utc))
     lease = RunLease(
         cluster, lease_name(name), namespace, labels(name), holder, break_lock=break_lock, patience=deadline
     )

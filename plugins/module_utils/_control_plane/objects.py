@@ -19,9 +19,9 @@ from .._errors import Changed, Conflict, Refused
 from .._kubernetes.apply import Key, ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
-from .._kubernetes.lease import RunLease, identity
-from .._kubernetes.moment import format_moment
+from .._kubernetes.lease import RunLease, holder_identity
 from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.timestamps import format_timestamp
 from .._launchers.raft import SCRIPT
 from .._manifests.central import central_manifests
 from .._raft.gates import gate_reason
@@ -74,8 +74,8 @@ class ClusterObjects:
         # Of the specification that `desired` is made of. Another client may write the next one meanwhile.
         self.generation = 0 if observed.resource is None else observed.resource["metadata"]["generation"]
         now = datetime.datetime.now(datetime.timezone.utc)
-        self.identity = identity(now)
-        self.time = format_moment(now)
+        self.identity = holder_identity(now)
+        self.time = format_timestamp(now)
         name, namespace = desired.name, desired.namespace
         self.lease = RunLease(
             cluster,

@@ -20,7 +20,7 @@ from .._kubernetes.pod_startup import PATIENCE, assess_startup
 from .._kubernetes.pods import list_events
 from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
-from .._kubernetes.wait_tracker import ASKED_ANNOTATION
+from .._kubernetes.wait_tracker import REQUEUE_ANNOTATION
 from .._raft_pods.diagnosis import describe
 from .desired import DesiredCluster
 
@@ -127,7 +127,7 @@ class _DeploymentStartup:
 
     def _requeue(self) -> None:
         """Annotate the Deployment: its controller copies annotations to the newest ReplicaSet, which requeues that one, too."""
-        patch = {"metadata": {"annotations": {ASKED_ANNOTATION: f"{self.now():.0f}"}}}
+        patch = {"metadata": {"annotations": {REQUEUE_ANNOTATION: f"{self.now():.0f}"}}}
         with contextlib.suppress(OvnError):  # then it tries again by itself, only later
             self.cluster.patch("apps/v1", "Deployment", self.name, self.namespace, patch)
 

@@ -54,7 +54,7 @@ class AbsentHypervisors:
                 # Another run may have created something until a moment ago.
                 self.observed = read_state(self.cluster, self.desired.name, self.desired.namespace)
             self._delete_all()
-            self.lease.remove()
+            self.lease.delete()
         finally:
             self.lease.release()
 

@@ -12,7 +12,7 @@ import datetime
 
 from .._api.names import labels
 from .._kubernetes.client import Cluster
-from .._kubernetes.lease import RunLease, identity
+from .._kubernetes.lease import RunLease, holder_identity
 from .desired import DesiredHypervisors
 
 # One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
@@ -20,7 +20,7 @@ LEASE = "ovn-hypervisors"
 
 
 def run_lease(cluster: Cluster, desired: DesiredHypervisors) -> RunLease:
-    holder = identity(datetime.datetime.now(datetime.timezone.utc))
+    holder = holder_identity(datetime.datetime.now(datetime.timezone.utc))
     return RunLease(
         cluster,
         LEASE,
@@ -28,5 +28,5 @@ def run_lease(cluster: Cluster, desired: DesiredHypervisors) -> RunLease:
         labels(desired.name),
         holder,
         break_lock=desired.break_lock,
-        what="the hypervisors of this namespace",
+        subject="the hypervisors of this namespace",
     )

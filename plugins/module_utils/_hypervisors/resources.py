@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.chassis_settings import Settings
 from .._api.names import API_VERSION, GROUP, MANAGER, Object, labels
-from .._kubernetes.moment import format_moment, parse_moment
+from .._kubernetes.timestamps import format_timestamp, parse_timestamp
 from .settings import Chassis
 from .southbound import Registry
 
@@ -155,12 +155,12 @@ def chassis_status(previous: Object, facts: ChassisFacts, *, generation: int, no
         for kind, judged in (("Ready", _ready(facts)), ("OVSConnected", _connected(facts)))
     ]
     registered = facts.registered or (facts.registered is None and facts.pods == "")
-    since = previous.get("registeredAt") or (format_moment(now) if registered else None)
+    since = previous.get("registeredAt") or (format_timestamp(now) if registered else None)
     if since:
         status["registeredAt"] = since
     beat = previous.get("lastHeartbeat")
-    if facts.heartbeat and (not beat or facts.heartbeat - parse_moment(beat) >= _STALE):
-        beat = format_moment(facts.heartbeat)
+    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= _STALE):
+        beat = format_timestamp(facts.heartbeat)
     if beat:
         status["lastHeartbeat"] = beat
     return status
@@ -199,6 +199,6 @@ def _condition(
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since or format_moment(now),
+        "lastTransitionTime": since or format_timestamp(now),
         "observedGeneration": generation,
     }

@@ -15,7 +15,7 @@ from .._api.chassis_settings import DEFAULT
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
-from .._kubernetes.moment import format_moment
+from .._kubernetes.timestamps import format_timestamp
 from .desired import DesiredHypervisors
 from .settings import Chassis
 from .wait import our_pods
@@ -27,7 +27,7 @@ def trigger_config_sync(
     """Annotate the pods of the agents whose settings have changed."""
     before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    stamp = format_moment(datetime.datetime.now(datetime.timezone.utc))
+    stamp = format_timestamp(datetime.datetime.now(datetime.timezone.utc))
     patch = {"metadata": {"annotations": {"ovn.c5c3.io/settings": stamp}}}
     labels = f"{our_pods(desired.name)},app.kubernetes.io/component=controller"
     if not changed & {DEFAULT, *(one.node.name for one in chassis)}:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-From live objects to desired ones: one PATCH for each that differs, none for one that does not.
+Applies desired objects: one PATCH for each that differs from the observed one, none for the others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NEVER_PRUNED = frozenset(
 _VERSIONED = frozenset({"StatefulSet"})
 _ATTEMPTS = 5
 _AT_ONCE = 4  # requests: each needs a connection of its own
-_SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
+_SERVED_SECONDS = 10.0  # within which the API server serves a kind that was just defined
 
 
 class ObjectChange(t.NamedTuple):
@@ -58,7 +58,7 @@ def key_of(manifest: Object) -> Key:
 def list_objects(
     cluster: Cluster, kinds: t.Iterable[tuple[str, str]], namespace: str | None, labels: str
 ) -> dict[Key, Object]:
-    """The objects of these kinds, in one request a kind, some at the same time."""
+    """Return the objects of these (apiVersion, kind) pairs by key, in one request for each kind, up to 4 at a time."""
     with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         lists = pool.map(lambda kind: cluster.list(kind[0], kind[1], namespace, labels=labels), kinds)
         return {key_of(item): item for items in lists for item in items}
@@ -73,7 +73,10 @@ def converge(
     force: bool = False,
     on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
-    """Apply what differs, in the given order. The error of one object tells what was done before it, `on_change` hears of each at once."""
+    """Apply what differs, in the given order, and return what was done to each object.
+
+    `on_change` is called after each object. An error lists in its detail `done` what was done before it.
+    """
     done: list[ObjectChange] = []
     for manifest in desired:
         try:
@@ -112,7 +115,7 @@ def _converge_one(
 
 
 def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
-    """Apply it over exactly this specification; `Conflict` if somebody wrote another one meanwhile. Its controller writes the status at any time."""
+    """Apply it over exactly this specification; `Conflict` if another client changed that meanwhile. Its controller may write the status at any time."""
     there: Object | None = before
     for _attempt in range(_ATTEMPTS):
         version = (there or before)["metadata"]["resourceVersion"]
@@ -133,7 +136,7 @@ def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -
 
 def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
     if before is None:
-        # It may have been there without our labels.
+        # It may have existed without our labels.
         return "created" if was_created(after, FIELD_MANAGER) else "changed"
     if check_mode:  # a dry run does not move the resourceVersion
         return "unchanged" if format_manifest(before) == format_manifest(after) else "changed"
@@ -142,7 +145,7 @@ def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
 
 
 def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) -> Object:
-    """A kind that was defined or changed a moment ago is not served at once."""
+    """Apply it, and retry while the API server does not serve a kind that was defined or changed a moment ago."""
     ours = manifest["apiVersion"].startswith("ovn.c5c3.io/")
     deadline = Deadline(_SERVED_SECONDS)
     while True:
@@ -164,11 +167,11 @@ def prune(
     check_mode: bool,
     on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
-    """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
-    wanted = {key_of(manifest) for manifest in desired}
+    """Delete what an earlier run applied and is no longer desired, and return the deletions. Data is kept: claims, records, secrets."""
+    desired_keys = {key_of(manifest) for manifest in desired}
     done: list[ObjectChange] = []
     for key, item in observed.items():
-        if key in wanted or not _may_be_pruned(key, item):
+        if key in desired_keys or not _may_be_pruned(key, item):
             continue
         api_version, kind, namespace, name = key
         uid = item["metadata"].get("uid")
@@ -190,7 +193,7 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
 
 
 def merge_changes(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
-    """Each object once: as it was before the run, what was first done to it, and as it is now."""
+    """Return each object once: as it was before the run, what was first done to it, and as it is now."""
     found: dict[tuple[str, str, str], ObjectChange] = {}
     for change in done:
         key = (change.kind, change.name, change.namespace or "")
@@ -202,7 +205,7 @@ def merge_changes(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
 
 
 def as_results(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
-    """The value `objects` of a module."""
+    """Return the value `objects` of a module."""
     return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
 
 
@@ -212,7 +215,7 @@ def diff_of(
     steps: t.Sequence[str] = (),
     settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
-    """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
+    """Return the value `diff` of a module: the objects that changed, settings of databases, and steps that were executed."""
     changed = [change for change in merge_changes(done) if change.action != "unchanged"]
     before: Object = {_title(change): format_manifest(change.before) for change in changed if change.before is not None}
     after: Object = {_title(change): format_manifest(change.after) for change in changed if change.after is not None}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Whether a live object already is what we would apply. The API server adds defaults and writes quantities its own way.
+Compares an observed object with the desired one. The API server adds defaults and writes quantities in a form of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import hashlib
 import json
 import typing as t
 
-from .moment import seconds
 from .quantity import parse_quantity
+from .timestamps import unix_seconds
 
 APPLIED = "ovn.c5c3.io/applied"
 Object = dict[str, t.Any]
@@ -38,7 +38,7 @@ _QUANTITIES = frozenset({"limits", "requests", "capacity", "hard"})
 
 
 def applied_hash(manifest: Object) -> str:
-    """Changes with whatever we apply, also with what we no longer say."""
+    """Return a hash of all that we apply. It also changes when we no longer apply a field."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:32]
 
 
@@ -49,7 +49,7 @@ def with_hash(manifest: Object) -> Object:
 
 
 def is_applied(manifest: Object, observed: Object) -> bool:
-    """Whether the live object carries our last word, and nobody took anything of it back."""
+    """Return whether the observed object carries the hash of `manifest`, and no other client has changed a field of it since."""
     annotations = (observed.get("metadata") or {}).get("annotations") or {}
     return annotations.get(APPLIED) == applied_hash(manifest) and contains(observed, manifest)
 
@@ -90,7 +90,7 @@ def _key_of(item: Object, key: tuple[str, ...]) -> tuple[t.Any, ...]:
 
 
 def quantity_of(value: t.Any) -> t.Any:
-    """The number behind "1Gi" or "500m"; anything else as it is."""
+    """Return the number of "1Gi" or "500m", anything else as it is."""
     try:
         return parse_quantity(str(value))
     except ValueError:
@@ -98,7 +98,7 @@ def quantity_of(value: t.Any) -> t.Any:
 
 
 def format_manifest(manifest: Object | None) -> Object:
-    """What a diff shows: without what changes by itself, and without secrets."""
+    """Return what a diff shows: without fields that the API server sets, and without secrets."""
     if manifest is None:
         return {}
     metadata = {
@@ -111,7 +111,7 @@ def format_manifest(manifest: Object | None) -> Object:
         for field in ("data", "stringData"):
             if content.get(field):
                 content[field] = {key: masked(value) for key, value in content[field].items()}
-    if content.get("binaryData"):  # programs, which nobody reads in a diff
+    if content.get("binaryData"):  # archives, which are not readable in a diff
         content["binaryData"] = {key: _digest(value) for key, value in content["binaryData"].items()}
     return {**content, "metadata": metadata}
 
@@ -121,16 +121,17 @@ def _digest(value: t.Any) -> str:
 
 
 def masked(value: t.Any) -> str:
-    """Different for different secrets, so that a diff shows that one has changed."""
+    """Return a text that differs for different secrets, so that a diff shows a change."""
     return f"(secret, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
 
 
 def was_created(answer: Object, field_manager: str) -> bool:
-    """Whether an object that we applied did not exist before: nobody else has written it, and its first moment is our last."""
+    """Return whether our apply has created the object: no other field manager has written it, and it was created when we last wrote it."""
     metadata = answer.get("metadata") or {}
     entries = metadata.get("managedFields") or []
     return all(
         entry.get("manager") == field_manager
-        and abs(seconds(entry.get("time")) - seconds(metadata.get("creationTimestamp"))) <= 1  # they are rounded
+        and abs(unix_seconds(entry.get("time")) - unix_seconds(metadata.get("creationTimestamp")))
+        <= 1  # they are rounded
         for entry in entries
     )

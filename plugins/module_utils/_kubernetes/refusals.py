@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the API server's refusals mean: an HTTP status with its Status object becomes an error of our family.
+What the API server's refusals mean: an HTTP status with its Status object becomes an `OvnError`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNKNOWN_FIELD = re.compile(r"(\.\S+): field not declared in schema")
 
 
 class ApiStatus(t.NamedTuple):
-    """The API server's words, as far as they came."""
+    """The Status object of an answer, or the text that came instead."""
 
     message: str
     reason: str = ""
@@ -42,18 +42,20 @@ def parse_status(body: str | bytes | None) -> ApiStatus:
     return ApiStatus(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
 
 
-def failure(http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str) -> OvnError:
-    """The error for an answer outside 2xx. `doing`: what was asked, for example "apply ConfigMap ovn-system/ovn"."""
+def response_failure(
+    http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str
+) -> OvnError:
+    """Return the error for an answer outside 2xx. `doing`: the request, for example "apply ConfigMap ovn-system/ovn"."""
     status = parse_status(body)
     message = status.message or "no reason given"
-    kind, text = _judge(http_status, status, message, server=server, credentials=credentials)
+    kind, text = _classify(http_status, status, message, server=server, credentials=credentials)
     error = kind(f"Cannot {doing}: {text}", http_status=http_status, reason=status.reason)
     if managers := sorted(_owners(status)):
         error.details["managers"] = managers
     return error
 
 
-def _judge(
+def _classify(
     http_status: int, status: ApiStatus, message: str, *, server: str, credentials: str
 ) -> tuple[type[OvnError], str]:
     if http_status == 401:
@@ -117,7 +119,7 @@ def _forbidden(status: ApiStatus, message: str, credentials: str) -> str:
 
 
 def _owners(status: ApiStatus) -> dict[str, list[str]]:
-    """Field managers that are in the way, each with its fields."""
+    """Return the field managers that conflict, each with its fields."""
     owners: dict[str, list[str]] = {}
     for cause in status.causes:
         if cause.get("reason") == "FieldManagerConflict":
@@ -129,11 +131,11 @@ def _owners(status: ApiStatus) -> dict[str, list[str]]:
 def _conflict(status: ApiStatus, message: str) -> str:
     owners = _owners(status)
     if owners:
-        told = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
-        return f"another field manager owns what we want to set: {told}. Let it stop setting them, or take them over with force_conflicts."
+        listed = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
+        return f"another field manager owns what we want to set: {listed}. Let it stop setting them, or take them over with force_conflicts."
     if status.reason == "AlreadyExists":
-        return f"{message}. Somebody else created it; look at it, then run again."
-    return f"somebody else changed it meanwhile ({message}). Nothing was written; run again."
+        return f"{message}. Another client created it; look at it, then run again."
+    return f"another client changed it meanwhile ({message}). Nothing was written; run again."
 
 
 def _invalid(status: ApiStatus, message: str) -> str:

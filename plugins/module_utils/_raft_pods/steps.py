@@ -113,7 +113,7 @@ class PodMembers:
         self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
     ) -> dict[str, PodStartup]:
         """Of pods that do not run."""
-        self.waited.look(members, pods)
+        self.waited.observe(members, pods)
         events = list_events(self.cluster, self.namespace)
         owner = f"{self.name}-{self.database}"
         now, waited = self.now(), self.waited
@@ -126,12 +126,12 @@ class PodMembers:
 
     def _refuse_unrecoverable(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
         """An error if one of these, which are waited for, will not come by itself."""
-        self.waited.look(members, pods)
+        self.waited.observe(members, pods)
         now = time.monotonic()
         stopped = [
             member
             for member in members
-            if self.waited.lasts(member) > _FIRST_CHECK_SECONDS
+            if self.waited.seconds_waited(member) > _FIRST_CHECK_SECONDS
             and not (member in pods and is_database_container_running(pods[member]))
         ]
         if not stopped or now - self._checked < _FIRST_CHECK_SECONDS:

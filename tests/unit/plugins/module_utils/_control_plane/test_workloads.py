@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import wor
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_startup
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import unix_seconds
 
 Object = dict[str, t.Any]
 WANTED = types.SimpleNamespace(
@@ -182,7 +182,7 @@ def test_an_age_is_told_by_the_clock_of_the_api_server(monkeypatch: pytest.Monke
     """By this machine's clock, which is wrong, the pod would be old."""
     monkeypatch.setattr(workloads, "PATIENCE", 0)
     cluster = cluster_with(*[deployment(2)] * 5, deployment(3), others=[pod("ImagePullBackOff")])
-    made = seconds("2026-01-01T00:00:00Z")
+    made = unix_seconds("2026-01-01T00:00:00Z")
     found = workloads.await_workloads(cluster, t.cast(t.Any, WANTED), None, Deadline(30), lambda: made + 5)
     assert found["status"] == AVAILABLE
 

@@ -30,7 +30,7 @@ class World:
         """Since when events count, after so many seconds."""
         self.time += seconds
         pods = {} if uid is None else {NAME: {"metadata": {"uid": uid}}}
-        self.waited.look([NAME], pods)
+        self.waited.observe([NAME], pods)
         return self.waited.since(NAME, pods.get(NAME))
 
 
@@ -85,11 +85,11 @@ def test_a_new_wait_asks_again(pause: float) -> None:
     world.look(None, 0)
     world.look(None, 5)
     if pause < 30:
-        world.waited.forget([NAME])
-        assert world.waited.lasts(NAME) == 0
+        world.waited.reset([NAME])
+        assert world.waited.seconds_waited(NAME) == 0
     assert world.look(None, pause) is None
     assert world.look(None, 5) == 110 + pause
-    assert world.waited.lasts(NAME) == 5
+    assert world.waited.seconds_waited(NAME) == 5
     assert len(world.cluster.written) == 2
 
 
