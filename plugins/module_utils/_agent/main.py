@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What `python3 c5c3-ovn.pyz COMMAND` starts.
+The commands of the archive: `python3 c5c3-ovn.pyz COMMAND`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """The exit code of the command that the first argument names."""
+    """Run the command that the first argument names and return its exit code."""
     if not arguments or arguments[0] not in COMMANDS:
         sys.stderr.write(f"usage: c5c3-ovn.pyz {'|'.join(COMMANDS)} ...\n")
         return 2

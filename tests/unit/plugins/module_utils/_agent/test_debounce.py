@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
 
 
 def judge(judge: VerdictDebouncer, answers: list[Answer], now: float, timer: int = 1000) -> tuple[str, bool]:
-    verdict, seen = judge.judge(answers, {}, None, timer, now)
+    verdict, seen = judge.debounce(answers, {}, None, timer, now)
     return verdict.verdict, seen
 
 
@@ -60,13 +60,13 @@ def test_leading_pod(say: Say) -> None:
 
 def test_a_change_of_northd_is_waited_for() -> None:
     northd = ActiveNorthd()
-    assert northd.judge([], 0) == ([], True)
-    assert northd.judge(["a"], 1) == (["a"], True)
-    assert northd.judge([], 2) == (["a"], False)
-    assert northd.judge(["b"], 3) == (["b"], True)
-    assert northd.judge([], 4) == (["b"], False)
-    assert northd.judge([], 10) == ([], True)
-    assert northd.judge(None, 11) == (None, True)
+    assert northd.debounce([], 0) == ([], True)
+    assert northd.debounce(["a"], 1) == (["a"], True)
+    assert northd.debounce([], 2) == (["a"], False)
+    assert northd.debounce(["b"], 3) == (["b"], True)
+    assert northd.debounce([], 4) == (["b"], False)
+    assert northd.debounce([], 10) == ([], True)
+    assert northd.debounce(None, 11) == (None, True)
 
 
 def indexes(answers: list[Answer], samples: dict[str, list[Sample]]) -> list[int | None]:
