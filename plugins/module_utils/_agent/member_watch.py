@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from .._api.status import pod_of
-from .._database.schema_update import version_in
+from .._database.schema_update import parse_schema_version
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
@@ -138,7 +138,7 @@ class MemberWatch(threading.Thread):
             return
         self._schema_asked = time.monotonic()
         try:
-            found = version_in(json.dumps(connection.ask("get_schema", [self._database])))
+            found = parse_schema_version(json.dumps(connection.ask("get_schema", [self._database])))
         except OvnError:
             return  # a busy server takes long for this; the next request shows whether it responds
         before, self.schema = self.schema, found

@@ -23,7 +23,7 @@ from .._api.leader_labels import LABELS, active_northd, label_patches
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
-from .._database.schema_update import Schemas, of_image
+from .._database.schema_update import Schemas, image_schema_version
 from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
@@ -83,7 +83,9 @@ class Observer:
         }
         self._northd = ActiveNorthd()
         self._last_summary = ""
-        self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
+        self._image_schemas = {
+            name: image_schema_version(name, settings.schemas) for name in DATABASES
+        }  # as long as it lives
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._record_read_at: dict[str, float] = {}
 

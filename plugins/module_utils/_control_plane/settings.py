@@ -13,8 +13,7 @@ import dataclasses
 import typing as t
 
 from .._database.converge import MemberState, Outcome, converge
-from .._database.settings import LAYOUTS, ObservedSettings, plan_rows
-from .._database.settings import DesiredSettings as WantedSettings
+from .._database.settings import LAYOUTS, DesiredSettings, ObservedSettings, plan_rows
 from .._databases import DATABASES, PORTS, Database
 from .._deadline import Deadline
 from .._kubernetes.client import Cluster
@@ -26,9 +25,9 @@ from .desired import DesiredCluster
 from .pod_database import PodDatabase
 
 
-def wanted_settings(
+def desired_settings(
     desired: DesiredCluster, database: Database, observations: t.Iterable[Observation] = ()
-) -> WantedSettings:
+) -> DesiredSettings:
     """Return what the specification names; rows and keys of others stay as they are. Large database files raise the declared timers."""
     spec = desired.spec.database(database)
     scheme = "pssl" if desired.spec.tls.enabled else "ptcp"
@@ -36,14 +35,14 @@ def wanted_settings(
     row: dict[str, t.Any] = {"inactivity_probe": timers.inactivity_probe}
     if database == "southbound":
         row["role"] = ""
-    return WantedSettings(
+    return DesiredSettings(
         election_timer=timers.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
     )
 
 
 def _predict_new_database(desired: DesiredCluster, database: Database) -> Outcome:
     """Return the outcome for a database that is about to be created: it has no rows, and is created with its election timer."""
-    settings = dataclasses.replace(wanted_settings(desired, database), election_timer=None)
+    settings = dataclasses.replace(desired_settings(desired, database), election_timer=None)
     return Outcome(MemberState("none"), ObservedSettings(), plan_rows(settings, ObservedSettings(), LAYOUTS[database]))
 
 
@@ -74,7 +73,7 @@ def converge_settings(
             status,
             rollout.context.lease,
         )
-        settings = wanted_settings(desired, database, rollout.observations.values())
+        settings = desired_settings(desired, database, rollout.observations.values())
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []
