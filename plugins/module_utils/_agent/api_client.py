@@ -25,7 +25,7 @@ FIELD_MANAGER = "c5c3.ovn-observer"
 
 Object = t.Any  # a Kubernetes object as JSON has it
 
-# A watch is asked again this often (seconds), so that one whose server vanished without a word is noticed.
+# A watch is renewed this often (seconds), so that a server that vanished without closing the connection is noticed.
 _WATCH = 45
 
 

@@ -46,7 +46,7 @@ _IDENTITY = {external_ids.SYSTEM_ID, external_ids.REMOTE, external_ids.ENCAP_TYP
 
 
 class AgentPaths(t.NamedTuple):
-    """Where the agent finds everything, from its environment."""
+    """The paths and endpoints of the agent, from its environment."""
 
     node: str
     node_ip: str
@@ -70,7 +70,7 @@ class AgentPaths(t.NamedTuple):
         )
 
     def read(self) -> Settings:
-        """The settings of this node."""
+        """Return the settings of this node; `InvalidInput` or `Refused` if they cannot be read."""
         default = self._file(DEFAULT)
         if default is None:
             raise Refused(f"{self.settings}/{DEFAULT} is not there: the ConfigMap has no settings yet.")

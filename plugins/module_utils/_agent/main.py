@@ -13,21 +13,21 @@ import typing as t
 
 
 def _observer(arguments: t.Sequence[str]) -> int:
-    from .observer import main as observe
+    from .observer import main as run
 
-    return observe(arguments)
+    return run(arguments)
 
 
 def _chassis(arguments: t.Sequence[str]) -> int:
-    from .chassis_agent import main as keep
+    from .chassis_agent import main as run
 
-    return keep(arguments)
+    return run(arguments)
 
 
 def _northd(arguments: t.Sequence[str]) -> int:
-    from .northd import main as tell
+    from .northd import main as run
 
-    return tell(arguments)
+    return run(arguments)
 
 
 def _version(arguments: t.Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from .._raft.cluster_witness import ClusterWitness, MemberWitness, merge_cluster
 from .._raft.lag import Sample
 from .api_client import Api
 
-# A server shows an entry when it is committed, a moment before its own disk has it. A file that a power failure has cut off is no old copy.
+# A server reports an entry when it is committed, shortly before its own disk has it. A file that a power failure has truncated is no old copy.
 ON_DISK_SECONDS = 5.0
 _EVERY = 10.0  # seconds between two writes of one database
 _READ_AGAIN = 60.0  # seconds after which a run may have reset what was written

@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 Ports of Services to which another client gave another number. The API server merges ports by number: applied beside the other one, ours would have
-its name twice, which is invalid and names nobody. And node ports that would move from one Service of ours to another.
+its name twice, which is refused without the name of a field manager. And node ports that would move from one Service of ours to another.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def refuse_port_clashes(port_clashes: t.Sequence[PortClash]) -> None:
             metadata = port_clash.manifest["metadata"]
             listed = ", ".join(_title(port) for port in port_clash.ports)
             raise Conflict(
-                f"Cannot apply Service {metadata['namespace']}/{metadata['name']}: another field manager owns what we want to set: "
+                f"Cannot apply Service {metadata['namespace']}/{metadata['name']}: another field manager owns fields of the desired object: "
                 f"{', '.join(_quoted(m) for m in port_clash.managers)} set .spec.ports ({listed}). "
-                "Let it stop setting them, or take them over with force_conflicts. Nothing was changed."
+                "Let it stop setting them, or overwrite them with force_conflicts. Nothing was changed."
             )
 
 
@@ -87,7 +87,7 @@ def repair_ports(
     for port_clash in port_clashes:
         metadata = port_clash.manifest["metadata"]
         ports = {"ports": repaired_ports(port_clash)}
-        # With the version: what somebody else has set since then is a conflict again.
+        # With the resourceVersion: what another client has set since then is a conflict.
         patch = {"metadata": {"resourceVersion": port_clash.observed["metadata"]["resourceVersion"]}, "spec": ports}
         after = {**port_clash.observed, "spec": {**port_clash.observed["spec"], **ports}}
         if not check_mode:

@@ -108,7 +108,7 @@ class ChassisRemoval:
                 message = (
                     "it is of another Kubernetes cluster"
                     if verdict == "theirs"
-                    else f"nothing tells that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
+                    else f"there is no proof that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
                 )
                 self.warnings.append(
                     f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {format_addresses(row)}) '

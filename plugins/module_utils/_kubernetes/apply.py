@@ -25,11 +25,11 @@ Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name
 Action = t.Literal["created", "changed", "unchanged", "deleted"]
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
-# Content, and what others hang on: only deleted when somebody asks for exactly that.
+# Data, and what other objects depend on: deleted only on an explicit request.
 _NEVER_PRUNED = frozenset(
     {"CustomResourceDefinition", "Namespace", "OVNCluster", "PersistentVolume", "PersistentVolumeClaim", "Secret"}
 )
-# A stale `replicas` would end members, so what is applied names the version that was seen.
+# An outdated `replicas` would end members, so an apply names the version that was read.
 _VERSIONED = frozenset({"StatefulSet"})
 _ATTEMPTS = 5
 _AT_ONCE = 4  # requests: each needs a connection of its own
@@ -100,28 +100,28 @@ def _converge_one(
     _api_version, kind, namespace, name = key_of(manifest)
     if before is not None and is_applied(manifest, before):
         return ObjectChange(kind, name, namespace, "unchanged", before, before)
-    wanted = with_hash(manifest)
+    applied = with_hash(manifest)
     try:
         if before is not None and kind in _VERSIONED and not check_mode:
-            after = _apply_over(cluster, wanted, before, force)
+            after = _apply_over(cluster, applied, before, force)
         else:
-            after = _apply(cluster, wanted, check_mode, force)
+            after = _apply(cluster, applied, check_mode, force)
     except Refused as e:
         if check_mode and before is None and e.details.get("http_status") == 404:
             # Its namespace or its kind comes first in a real run.
-            return ObjectChange(kind, name, namespace, "created", None, wanted)
+            return ObjectChange(kind, name, namespace, "created", None, applied)
         raise
     return ObjectChange(kind, name, namespace, _action(before, after, check_mode), before, after)
 
 
-def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
+def _apply_over(cluster: Cluster, manifest: Object, before: Object, force: bool) -> Object:
     """Apply it over exactly this specification; `Conflict` if another client changed that meanwhile. Its controller may write the status at any time."""
     there: Object | None = before
     for _attempt in range(_ATTEMPTS):
         version = (there or before)["metadata"]["resourceVersion"]
         try:
             return cluster.apply(
-                {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}}, force=force
+                {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}}, force=force
             )
         except Conflict as e:
             if e.details.get("managers"):

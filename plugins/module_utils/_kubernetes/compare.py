@@ -31,7 +31,7 @@ _MERGED_BY: t.Mapping[str, tuple[tuple[str, ...], ...]] = {
     "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
 }
-# Kinds in which such names mean something else.
+# Kinds in which these field names have another meaning.
 _WITHOUT_MERGED_LISTS = frozenset({"NetworkPolicy", "CustomResourceDefinition", "ConfigMap", "Secret"})
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _QUANTITIES = frozenset({"limits", "requests", "capacity", "hard"})

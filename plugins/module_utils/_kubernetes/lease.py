@@ -22,7 +22,7 @@ from .client import Cluster
 from .timestamps import format_timestamp, parse_timestamp
 
 _API = "coordination.k8s.io/v1"
-# Short, so that a killed run keeps nobody out for long; renewed meanwhile, so that a long wait does not lose it.
+# Short, so that a killed run does not block others for long; renewed every 20 s, so that it does not expire during a long wait.
 _SECONDS = 90
 _RENEWED_EVERY = 20.0
 _POLL_EVERY = 2.0  # for another run to end

@@ -12,7 +12,7 @@ import typing as t
 
 from .._errors import CertificateProblem, OvnError, TimedOut, Unreachable
 
-# urllib3 is on the control node only, so its exceptions are told apart by their names. The order matters: in urllib3 1.26
+# urllib3 is on the control node only, so its exceptions are distinguished by their names. The order matters: in urllib3 1.26
 # a refused connection is a subclass of a timeout.
 _REFUSED, _BROKEN = "nothing listens there", "the connection broke"
 _KINDS: tuple[tuple[tuple[str, ...], type[OvnError], str], ...] = (

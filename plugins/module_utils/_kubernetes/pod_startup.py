@@ -19,7 +19,7 @@ from .timestamps import unix_seconds
 
 # Seconds until a problem that may be temporary counts as permanent: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
-# What a controller answers when it is asked for a pod it answers at once; its events are stamped with whole seconds.
+# A requeued controller refuses a pod at once, and the timestamps of its events are whole seconds.
 _ANSWER = 3.0
 _UNBOUND_PATIENCE = 120.0  # for a provisioner to create the volume
 _CRASH_PATIENCE = 60.0  # for a container that crashed before; the kubelet may pause for longer

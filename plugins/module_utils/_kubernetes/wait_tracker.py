@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
     from .client import Cluster
 
 REQUEUE_ANNOTATION = "ovn.c5c3.io/asked"
-# Who makes pods did so by now, if nobody refuses them.
+# By now the controller has created the pod, unless it was refused.
 _REQUEUE_AFTER = 2.0
 _PAUSE = 60.0  # two observations of one wait are closer together, also while a frozen node delays the run
 

@@ -83,7 +83,7 @@ class World:
     [
         pytest.param(("192.0.2.1", ""), ["n1"], {}, None, id="the noted address"),
         pytest.param(("192.0.2.9", "abc"), ["n1"], {}, None, id="it says that it is ours"),
-        pytest.param(("192.0.2.9", ""), [], {"n1": "n1"}, "nothing tells that it was node n1", id="in doubt"),
+        pytest.param(("192.0.2.9", ""), [], {"n1": "n1"}, "there is no proof that it was node n1", id="in doubt"),
         pytest.param(("192.0.2.9", "def"), [], {}, "of another Kubernetes cluster", id="a namesake elsewhere"),
     ],
 )
