@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Which run on which control node: a name that tells people time, machine and process, and tells us whether that process still exists.
+Names of runs: time, machine and process, from which a later run can tell whether that process still exists.
 
 Another container is another control node: process ids count inside a PID namespace, so boot and namespace are part of the name.
 """
@@ -30,7 +30,7 @@ class _Process(t.NamedTuple):
 
 
 def _process(pid: int) -> _Process | None:
-    """What /proc says, None if it says nothing: the process has ended, or there is no such /proc."""
+    """Return the process from /proc, None if it is not there: the process has ended, or there is no such /proc."""
     try:
         text = pathlib.Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -47,7 +47,7 @@ def _command_line(pid: int) -> bytes:
 
 
 def _place() -> str:
-    """The boot and the PID namespace of this process, empty where that cannot be known (macOS)."""
+    """Return the boot and the PID namespace of this process, empty where they are not known (macOS)."""
     try:
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{re.sub('[^0-9]', '', os.readlink('/proc/self/ns/pid'))}"
@@ -56,7 +56,7 @@ def _place() -> str:
 
 
 def run_process() -> int:
-    """The process of the whole run. Ansible evaluates filters in workers that it forks for a task, and those end with the task."""
+    """Return the id of the process of the whole run. Ansible evaluates filters in workers that it forks for a task, and that end with the task."""
     parent = multiprocessing.parent_process()
     pid = (parent.pid if parent else None) or os.getpid()
     while True:
@@ -67,7 +67,7 @@ def run_process() -> int:
 
 
 def run_name(moment: str) -> str:
-    """The name of this run, unlike that of any other one."""
+    """Return the unique name of this run, which began at `moment`."""
     pid = run_process()
     process, place = _process(pid), _place()
     mark = f" [{place}/{process.started}]" if process and place else ""
@@ -75,7 +75,7 @@ def run_name(moment: str) -> str:
 
 
 def has_ended(name: str) -> bool:
-    """Whether the process of that run is known to have ended. Of runs on other control nodes nothing is known."""
+    """Return whether the process of that run is known to have ended. False for runs on other control nodes."""
     match = _NAME.fullmatch(name)
     if match is None or f"{match['boot']}/{match['namespace']}" != _place():
         return False
@@ -85,7 +85,7 @@ def has_ended(name: str) -> bool:
     except ProcessLookupError:
         return True
     except OSError:
-        pass  # it exists and belongs to somebody else
+        pass  # it exists and belongs to another user
     process = _process(pid)
-    # A process that /proc hides exists all the same. One that nobody has waited for has ended.
+    # A process that /proc hides exists all the same. A zombie has ended.
     return process is not None and (process.started != int(match["started"]) or process.state in "ZX")

@@ -4,7 +4,7 @@
 
 """PRIVATE to the collection: may change at any time.
 
-The two databases of OVN: what they are called, where they listen and which timer they have by default. Every other file asks here.
+The two databases of OVN: their names, ports and default timer, defined here alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 # What the names of a server's sockets, pid and database file begin with, as the distributions have it.
 STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
-# Milliseconds, what a cluster has that was created without one (ovsdb-tool(1), create-cluster). Ours have that of the specification or the role.
+# Milliseconds: OVSDB's default (ovsdb-tool(1), create-cluster). Our clusters are created with that of the specification or the role.
 OVSDB_ELECTION_TIMER = 1000
 
 

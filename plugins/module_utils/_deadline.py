@@ -27,9 +27,9 @@ class Deadline:
         return self.elapsed >= self.seconds
 
     def left(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never negative."""
         return max(0.0, self.seconds - self.elapsed)
 
     def within(self, seconds: float) -> Deadline:
-        """A nested deadline that ends no later than this one."""
+        """Return a deadline in `seconds` that ends no later than this one."""
         return Deadline(min(seconds, self.left()))

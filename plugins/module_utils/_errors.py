@@ -30,11 +30,11 @@ class InvalidInput(OvnError):
 
 
 class Unreachable(OvnError):
-    """Nobody answered at the address: refused, no route, name not found, no such socket."""
+    """Nothing listens at the address: refused, no route, name not found, no such socket."""
 
 
 class TimedOut(OvnError):
-    """Somebody listens, but no complete answer came in time."""
+    """No complete answer came in time, although something listens."""
 
 
 class CertificateProblem(OvnError):
@@ -46,11 +46,11 @@ class Refused(OvnError):
 
 
 class Conflict(OvnError):
-    """Somebody else changed the same object between our look and our write; nothing was written."""
+    """Another client changed the same object between our read and our write; nothing was written."""
 
 
 class Changed(OvnError):
-    """The target of a step is no longer as it was when the step was planned; nothing was done, and a new observation decides."""
+    """The target of a step is no longer as it was when the step was planned; nothing was done, and the caller observes again."""
 
 
 class BadAnswer(OvnError):

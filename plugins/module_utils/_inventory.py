@@ -4,7 +4,7 @@
 
 """PRIVATE to the collection: may change at any time.
 
-What the variables of a host mean, wherever they are read. Pure. An empty value is an absent one, so that an inventory can take a default back.
+Meaning of the variables of a host, defined once. Pure. An empty value counts as absent, so that an inventory can unset a default.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-How long the stop of a database member may take, in seconds. The launcher spends it, the unit of a machine and the pod limit it.
+How long the stop of a database member may take, in seconds. The launcher uses it; the unit of a machine and the pod are limited to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 EXIT_SECONDS = 20
 # After that: the server has got a signal and may still be busy.
 END_SECONDS = 35
-# Looking at the end of the file and recording it, and the start of the processes that do all this.
+# Reading the end of the file and recording it, and starting the processes that do this.
 RECORD_SECONDS = 5
 # systemd and the kubelet kill what still runs after this.
 STOP_SECONDS = EXIT_SECONDS + END_SECONDS + RECORD_SECONDS

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Systemd units of daemons that must not be restarted without need, and must be when they run with old settings. Pure.
+systemd units of daemons that are restarted only if they run with old settings or an old program. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PROPERTIES = ("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonRelo
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """What systemd says of one unit, and what its main process was really started with."""
+    """The state of one unit in systemd, and what its main process was started with."""
 
     name: str
     load_state: str = "not-found"
@@ -34,7 +34,7 @@ class Unit:
 
     @property
     def outdated(self) -> str:
-        """Why the running process is not what a start would give now; empty if it is, or if nothing runs."""
+        """Return why the running process differs from one that would be started now; empty if it does not, or if none runs."""
         if not self.main_pid:
             return ""
         if self.binary_replaced:
@@ -46,7 +46,7 @@ class Unit:
 
 @dataclasses.dataclass(frozen=True)
 class DesiredUnit:
-    """The declared state of one unit; None leaves that part alone."""
+    """The desired state of one unit; None leaves that part unchanged."""
 
     name: str
     enabled: bool | None = None
@@ -55,7 +55,7 @@ class DesiredUnit:
 
 
 def parse_show(text: str) -> list[Unit]:
-    """The output of `systemctl show --property=...`: one block of KEY=VALUE lines a unit."""
+    """Parse the output of `systemctl show --property=...`: one block of KEY=VALUE lines for each unit."""
     units = []
     for block in text.strip().split("\n\n"):
         values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -75,30 +75,30 @@ def parse_show(text: str) -> list[Unit]:
     return units
 
 
-def running_masked(wanted: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
-    """Units that are to be masked, but have a process now."""
-    return [w.name for w in wanted if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
+def running_masked(desired: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
+    """Return the names of the units that are to be masked, but have a process now."""
+    return [w.name for w in desired if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
 
 
-def commands(wanted: DesiredUnit, unit: Unit) -> list[str]:
-    """The systemctl verbs that lead to the declared state, in order."""
+def systemctl_verbs(desired: DesiredUnit, unit: Unit) -> list[str]:
+    """Return the systemctl verbs that lead to the desired state, in order."""
     verbs = []
-    if wanted.masked:
+    if desired.masked:
         if not unit.masked:
             verbs.append("mask")
         if unit.active_state in ("active", "activating", "reloading"):
             verbs.append("stop")
         return verbs
-    if wanted.enabled is True and unit.file_state != "enabled":
+    if desired.enabled is True and unit.file_state != "enabled":
         verbs.append("enable")
-    if wanted.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
+    if desired.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
         verbs.append("disable")
     running = unit.active_state in ("active", "activating", "reloading")
-    if wanted.state == "started":
+    if desired.state == "started":
         if not running:
             verbs.append("start")
         elif unit.outdated:
             verbs.append("restart")
-    if wanted.state == "stopped" and running:
+    if desired.state == "stopped" and running:
         verbs.append("stop")
     return verbs

@@ -263,13 +263,13 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._control_plane.absent import kept, remove
+from ..module_utils._control_plane.absent import delete_control_plane, remaining_data
 from ..module_utils._control_plane.control_plane import ControlPlane
 from ..module_utils._control_plane.desired import desired_from_params
 from ..module_utils._control_plane.observed_state import read_state
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._kubernetes.apply import ObjectChange, diff_of, listed, merged
+from ..module_utils._kubernetes.apply import ObjectChange, as_results, diff_of, merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
@@ -286,7 +286,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     try:
         plane.present()
     except OvnError as e:
-        e.details.update(objects=listed(merged(plane.done)), steps=plane.steps, changed=plane.changed)
+        e.details.update(objects=as_results(merge_changes(plane.done)), steps=plane.steps, changed=plane.changed)
         raise
     finally:
         for warning in plane.warnings:
@@ -294,7 +294,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     return {
         "changed": plane.changed,
         "endpoints": plane.endpoints.as_dict(),
-        "objects": listed(merged(plane.done)),
+        "objects": as_results(merge_changes(plane.done)),
         "steps": plane.steps,
         "cluster": plane.resource or {},
         **{database: rollout.verdict().as_dict() for database, rollout in plane.databases.items()},
@@ -307,7 +307,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     name, namespace = _place(params)
     done: list[ObjectChange] = []
     try:
-        remove(
+        delete_control_plane(
             cluster,
             name,
             namespace,
@@ -315,13 +315,19 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             check_mode=module.check_mode,
             deadline=Deadline(params["wait_timeout"]),
             note=done.append,
-            take_over=params["break_lock"],
+            break_lock=params["break_lock"],
         )
     except OvnError as e:
-        e.details.update(objects=listed(merged(done)), changed=bool(done))
+        e.details.update(objects=as_results(merge_changes(done)), changed=bool(done))
         raise
-    left = [] if params["delete_data"] else kept(read_state(cluster, name, namespace))
-    return {"changed": bool(done), "objects": listed(merged(done)), "cluster": {}, "kept": left, "diff": diff_of(done)}
+    left = [] if params["delete_data"] else remaining_data(read_state(cluster, name, namespace))
+    return {
+        "changed": bool(done),
+        "objects": as_results(merge_changes(done)),
+        "cluster": {},
+        "kept": left,
+        "diff": diff_of(done),
+    }
 
 
 def main() -> t.NoReturn:

@@ -202,7 +202,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._database.converge import converge
 from ..module_utils._database.member import LocalMember
-from ..module_utils._database.settings import LAYOUTS, wanted_settings
+from ..module_utils._database.settings import LAYOUTS, desired_from_params
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
 
@@ -235,7 +235,7 @@ def main() -> t.NoReturn:
     params = module.params
     layout = LAYOUTS[params["database"]]
     try:
-        wanted = wanted_settings(params)
+        wanted = desired_from_params(params)
         member = LocalMember(
             layout,
             params["control_socket"] or f"/run/ovn/{layout.stem}.ctl",

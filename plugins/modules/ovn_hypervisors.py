@@ -239,11 +239,11 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
-from ..module_utils._hypervisors.absent import Absence
+from ..module_utils._hypervisors.absent import AbsentHypervisors
 from ..module_utils._hypervisors.desired import desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
-from ..module_utils._kubernetes.apply import diff_of, listed, merged
+from ..module_utils._kubernetes.apply import as_results, diff_of, merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
@@ -269,25 +269,25 @@ def _options() -> dict[str, t.Any]:
     }
 
 
-def _result(run: Hypervisors | Absence) -> dict[str, t.Any]:
-    objects = listed(merged(run.done))
+def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
+    objects = as_results(merge_changes(run.done))
     return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
 
 
-def _told(run: Hypervisors | Absence) -> list[str]:
+def _told(run: Hypervisors | AbsentHypervisors) -> list[str]:
     """What a failure says was done, in the words of `ovn_cluster`."""
-    changed = [one for one in merged(run.done) if one.action != "unchanged"]
+    changed = [one for one in merge_changes(run.done) if one.action != "unchanged"]
     return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     wanted = desired_from_params(module.params, cluster.server)
     live = read_state(cluster, wanted.name, wanted.namespace)
-    run: Hypervisors | Absence
+    run: Hypervisors | AbsentHypervisors
     if module.params["state"] == "present":
         run = Hypervisors(cluster, wanted, live, check_mode=module.check_mode)
     else:
-        run = Absence(cluster, wanted, live, check_mode=module.check_mode)
+        run = AbsentHypervisors(cluster, wanted, live, check_mode=module.check_mode)
     try:
         run.run()
     except OvnError as e:

@@ -124,7 +124,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import InvalidInput, OvnError, Refused
 from ..module_utils._pki.files import Ownership, activate, attribute_problem, read, write_pending
-from ..module_utils._units import PROPERTIES, DesiredUnit, Unit, commands, parse_show, running_masked
+from ..module_utils._units import PROPERTIES, DesiredUnit, Unit, parse_show, running_masked, systemctl_verbs
 
 
 def with_process(unit: Unit) -> Unit:
@@ -204,7 +204,7 @@ def bring(
         units = look(module, names)
     for w in wanted:
         unit = units[w.name]
-        for verb in commands(w, unit):
+        for verb in systemctl_verbs(w, unit):
             done.append(f"{verb} {w.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
             if not module.check_mode:
                 systemctl(module, verb, w.name)

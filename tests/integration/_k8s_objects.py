@@ -9,7 +9,12 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Key, ObjectChange, converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
+    Key,
+    ObjectChange,
+    converge,
+    list_objects,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 Object = dict[str, t.Any]
@@ -110,7 +115,7 @@ def everything(namespace: str) -> list[Object]:
 
 
 def look(cluster: Cluster, namespace: str) -> dict[Key, Object]:
-    return live_index(cluster, KINDS, namespace, SELECTOR)
+    return list_objects(cluster, KINDS, namespace, SELECTOR)
 
 
 def run(

@@ -134,13 +134,13 @@ def test_absent_takes_what_a_run_made_a_moment_before(plane: ControlPlane, monke
 def test_absent_leaves_a_lease_that_another_run_took(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `break_lock` for example: it is in use, and whoever loses it would have a third run beside him."""
     plane.late()
-    real = lease.RunLease.remove
+    real = lease.RunLease.delete
 
     def slow(*arguments: t.Any) -> None:
         plane.patch("Lease", "ovn-run", {"spec": {"holderIdentity": "another"}}, manager="another")
         real(*arguments)
 
-    monkeypatch.setattr(lease.RunLease, "remove", slow)
+    monkeypatch.setattr(lease.RunLease, "delete", slow)
     plane(state="absent")
     assert plane.get("Lease", "ovn-run")["spec"]["holderIdentity"] == "another"
 

@@ -135,7 +135,7 @@ def test_a_run_that_lost_its_lease_while_it_slept_evicts_nobody(
 
     monkeypatch.setattr(PodMembers, "execute", sleep)
     ran: Ran = plane(**options, spec=tagged, may_fail=True)
-    assert "Another run took the Lease ovn-run" in ran["msg"]
+    assert "Another run acquired the Lease ovn-run" in ran["msg"]
     assert {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members} == pods
     assert plane.get("Lease", "ovn-run")["spec"]["holderIdentity"] == ELSEWHERE
 

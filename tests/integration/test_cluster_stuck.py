@@ -120,7 +120,7 @@ def test_a_pod_that_cannot_start_ends_the_run_early(
 def test_a_registry_that_is_there_again(plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kubelets pause for minutes, and the next run does not wait for that: with new pods they try at once."""
     monkeypatch.setattr(control_plane, "await_workloads", lambda _cluster, _wanted, seen, *_: seen)
-    monkeypatch.setattr(control_plane, "observer_trouble", lambda *_: "")
+    monkeypatch.setattr(control_plane, "observer_warning", lambda *_: "")
     kubelet.has_image = False
     assert "the registry is away" in plane(spec=WHOLE, may_fail=True, wait_timeout=100)["msg"]
     kubelet.has_image = True
@@ -162,7 +162,7 @@ def test_check_mode_goes_on_over_claims_whose_pods_the_run_creates(
 ) -> None:
     """Records, StatefulSet and pods are gone, and the claims stay: a run creates the pods and asks their launchers."""
     monkeypatch.setattr(control_plane, "await_workloads", lambda _cluster, _wanted, seen, *_: seen)
-    monkeypatch.setattr(control_plane, "observer_trouble", lambda *_: "")
+    monkeypatch.setattr(control_plane, "observer_warning", lambda *_: "")
     plane(spec=WHOLE, wait_timeout=120)
     cid = plane.recorded("northbound")["cid"]
     plane.remove("ConfigMap", "ovn-northbound-record")

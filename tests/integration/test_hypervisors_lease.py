@@ -13,7 +13,7 @@ from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
 from conftest import MakeCluster, RunModule, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import Absence
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import AbsentHypervisors
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import (
     DesiredHypervisors,
     desired_from_params,
@@ -22,7 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_sta
     ObservedHypervisors,
     read_state,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.removal import Removal
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.removal import ChassisRemoval
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.run import Hypervisors as Rollout
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster
 
@@ -144,7 +144,7 @@ def test_a_run_knows_what_another_one_did_before_the_lease_was_taken(hypervisors
     assert "worker-3" in hypervisors.settings()["_nodes"]
     hypervisors.node("worker-4", "192.0.2.24")
     hypervisors()
-    Absence(*second, check_mode=False).run()
+    AbsentHypervisors(*second, check_mode=False).run()
     assert hypervisors.chassis() == {}
     assert not leases(hypervisors)
 
@@ -154,9 +154,9 @@ def test_absent_leaves_what_another_run_has_taken_over(
 ) -> None:
     """With `break_lock`, while this one waited for pods."""
     hypervisors()
-    monkeypatch.setattr(Removal, "run", lambda *_arguments, **_options: work(hypervisors))
-    with pytest.raises(Refused, match="Another run took the Lease"):
-        Absence(*looked(hypervisors), check_mode=False).run()
+    monkeypatch.setattr(ChassisRemoval, "run", lambda *_arguments, **_options: work(hypervisors))
+    with pytest.raises(Refused, match="Another run acquired the Lease"):
+        AbsentHypervisors(*looked(hypervisors), check_mode=False).run()
     assert sorted(hypervisors.settings()["_nodes"]) == ["worker-1", "worker-2"]
     assert holder(hypervisors) == "somebody on host process 1"
 

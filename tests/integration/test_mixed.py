@@ -24,7 +24,7 @@ from conftest import MakeCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge, live_index
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge, list_objects
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 NETWORK = f"100.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
@@ -110,7 +110,7 @@ def control_plane(site: Inventory, spec: Object) -> None:
     resource = {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": spec}
     services = [manifest for manifest in manifests if manifest["kind"] == "Service"]
     cluster = Cluster({"kubeconfig": site.server.kubeconfig})
-    live = live_index(cluster, [("apiextensions.k8s.io/v1", "CustomResourceDefinition")], None, "")
+    live = list_objects(cluster, [("apiextensions.k8s.io/v1", "CustomResourceDefinition")], None, "")
     converge(cluster, [*custom_resource_definitions(), resource, *services], live, check_mode=False)
 
 

@@ -16,7 +16,7 @@ import typing as t
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS, Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import failure
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import response_failure
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY
 
 Object = dict[str, t.Any]
@@ -174,7 +174,7 @@ class FakeCluster(Cluster):
             for kind in KNOWN_KINDS.values():
                 if (kind.api_version, kind.plural) == (found["version"], plural):
                     return kind, found["namespace"] or "", name, subresource
-        raise failure(404, "", doing, server=self.server, credentials=self.credentials)
+        raise response_failure(404, "", doing, server=self.server, credentials=self.credentials)
 
     def _select(self, kind: Kind, namespace: str, options: Object) -> list[Object]:
         labels, fields = options.get("label_selector") or "", options.get("field_selector") or ""
@@ -209,7 +209,7 @@ class FakeCluster(Cluster):
 
     def _failure(self, code: int, reason: str, message: str, doing: str) -> OvnError:
         body = json.dumps({"kind": "Status", "reason": reason, "message": message})
-        return failure(code, body, doing, server=self.server, credentials=self.credentials)
+        return response_failure(code, body, doing, server=self.server, credentials=self.credentials)
 
 
 def _verb(method: str, name: str, subresource: str, content_type: str | None) -> str:

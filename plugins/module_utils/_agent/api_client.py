@@ -18,19 +18,19 @@ import typing as t
 import urllib.parse
 
 from .._errors import BadAnswer, CertificateProblem, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
-from .log import expected
+from .log import as_ovn_error
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 FIELD_MANAGER = "c5c3.ovn-observer"
 
 Object = t.Any  # a Kubernetes object as JSON has it
 
-# A watch is asked again this often (seconds), so that one whose server vanished without a word is noticed.
+# A watch is renewed this often (seconds), so that a server that vanished without closing the connection is noticed.
 _WATCH = 45
 
 
 class Api:
-    """One API server. Every call opens its own connection: calls are rare, and token and CA are read again because both rotate."""
+    """The client of one API server. Each call opens its own connection: calls are rare, and token and CA are read again because both rotate."""
 
     def __init__(self, server: str, folder: str = SERVICE_ACCOUNT, *, timeout: float = 5.0) -> None:
         parts = urllib.parse.urlsplit(server)
@@ -42,7 +42,7 @@ class Api:
 
     @classmethod
     def of_this_pod(cls, environment: t.Mapping[str, str]) -> Api:
-        """What every pod finds in its environment."""
+        """Return a client with what every pod has in its environment; `InvalidInput` outside of a pod."""
         folder = environment.get("OVN_SERVICE_ACCOUNT_DIR", SERVICE_ACCOUNT)
         server = environment.get("OVN_API_SERVER", "")
         if not server:
@@ -53,15 +53,15 @@ class Api:
         return cls(server, folder)
 
     def get(self, path: str, **query: str) -> Object:
-        """The object or list at `path`; an object that does not exist is None."""
+        """Return the object or list at `path`, None if it does not exist."""
         return self._answer("GET", path, query)
 
     def patch(self, path: str, body: Object) -> Object:
-        """A JSON merge patch (RFC 7386): None removes a key, lists are replaced. None if the object does not exist."""
+        """Apply a JSON merge patch (RFC 7386; None removes a key, lists are replaced) and return the object, None if it does not exist."""
         return self._answer("PATCH", path, {"fieldManager": FIELD_MANAGER}, body)
 
     def watch(self, path: str, version: str, **query: str) -> t.Iterator[Object]:
-        """Events {type, object} after `version`; ends by itself after less than a minute."""
+        """Yield the events {type, object} after `version`; ends by itself after less than a minute."""
         query = {**query, "watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
         connection, response = self._send("GET", path, {**query, "timeoutSeconds": str(_WATCH)}, timeout=_WATCH + 10)
         try:
@@ -138,19 +138,19 @@ class Api:
         return Unreachable(f"{self.name} is not reachable: {getattr(e, 'strerror', None) or e!r}.")
 
 
-def _refusal(words: str, status: int, body: bytes) -> OvnError:
+def _refusal(request: str, status: int, body: bytes) -> OvnError:
     try:
         message = str(json.loads(body).get("message", ""))
     except (ValueError, AttributeError):
         message = body.decode(errors="replace")
     kind = Conflict if status == 409 else Refused
-    return kind(f"{words} {status}: {message.strip()[:500]}", status=status)
+    return kind(f"{request} {status}: {message.strip()[:500]}", status=status)
 
 
 class Mirror(threading.Thread):
     """A copy of the objects at `path`, kept up to date by a watch. `objects` is replaced as a whole, so readers need no lock.
 
-    It never goes back: watch and `put` tell of the same writes in any order, and nobody would correct what was told last.
+    An object is never replaced by an older version: watch and `put` report the same writes in any order.
     """
 
     def __init__(
@@ -159,12 +159,12 @@ class Mirror(threading.Thread):
         path: str,
         query: t.Mapping[str, str],
         changed: t.Callable[[], None],
-        trouble: t.Callable[[str, OvnError | None], None],
+        report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
         super().__init__(daemon=True, name=f"mirror of {path}")
         self.objects: dict[str, Object] | None = None  # by name; None until the first list came
         self._api, self._path, self._query = api, path, query
-        self._changed, self._trouble = changed, trouble
+        self._changed, self._report_error = changed, report_error
         self._stopped = threading.Event()
         self._turn = threading.Lock()  # to replace `objects`
 
@@ -176,10 +176,10 @@ class Mirror(threading.Thread):
         while not self._stopped.is_set():
             try:
                 self._follow()
-                self._trouble(self._path, None)
+                self._report_error(self._path, None)
                 pause = 0.5
-            except Exception as e:  # a fault of ours, too: the thread has to go on
-                self._trouble(self._path, expected(e))
+            except Exception as e:  # also for a bug: the thread must go on
+                self._report_error(self._path, as_ovn_error(e))
                 self._stopped.wait(pause)
                 pause = min(pause * 2, 10)
 
@@ -190,8 +190,8 @@ class Mirror(threading.Thread):
         self._replace({item["metadata"]["name"]: item for item in listed.get("items", [])})
         version = listed.get("metadata", {}).get("resourceVersion")
         if version is None:
-            raise Refused(f"{self._api.name} knows nothing of {self._path}: is the CustomResourceDefinition missing?")
-        self._trouble(self._path, None)
+            raise Refused(f"{self._api.name} does not serve {self._path}. Is the CustomResourceDefinition missing?")
+        self._report_error(self._path, None)
         while not self._stopped.is_set():
             for event in self._api.watch(self._path, version, **self._query):
                 if event.get("type") == "ERROR":  # the version is too old to go on from
@@ -200,9 +200,9 @@ class Mirror(threading.Thread):
                 version = item["metadata"]["resourceVersion"]
                 if event["type"] == "BOOKMARK":
                     continue
-                self._heard(event["type"], item)
+                self._apply_event(event["type"], item)
 
-    def _heard(self, kind: str, item: Object) -> None:
+    def _apply_event(self, kind: str, item: Object) -> None:
         name = item["metadata"]["name"]
         with self._turn:
             objects = dict(self.objects or {})
@@ -216,7 +216,7 @@ class Mirror(threading.Thread):
             self._changed()
 
     def put(self, item: Object) -> None:
-        """What a write of ours returned, before the watch tells: nobody writes the same thing twice."""
+        """Store what a write of ours returned before the watch reports it, so that it is not written twice."""
         name = item["metadata"]["name"]
         with self._turn:
             if self.objects is not None and name in self.objects and not _is_newer(self.objects[name], item):
@@ -233,7 +233,7 @@ class Mirror(threading.Thread):
 
 
 def _is_newer(known: Object | None, item: Object) -> bool:
-    """Whether `known` is a later version of the same object. Where versions are no numbers nobody can tell."""
+    """Return whether `known` is a later version of the same object; False if the versions are no numbers."""
     if known is None or known["metadata"].get("uid") != item["metadata"].get("uid"):
         return False
     versions = [str(one["metadata"].get("resourceVersion", "")) for one in (known, item)]

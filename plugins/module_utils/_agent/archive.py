@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is made of the very code that is running, so pods
-judge by the same rules as the modules. Equal code gives equal bytes, on every machine.
+One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is built from the code that is running, so pods apply the same
+rules as the modules. Equal code gives equal bytes, on every machine.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import re
 import typing as t
 import zipfile
 
-# Seen by Ansible, too: what is imported here travels with every module that builds the archive.
+# For Ansible, too: what is imported here is sent with every module that builds the archive.
 from . import main as entry
 
 ROOT = "c5c3_ovn"
 LIMIT = 500 * 1024  # of the 1 MiB that a ConfigMap holds, of which base64 takes a quarter
 
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # of all module_utils, maybe inside a zip file
-# Our code is formatted: looking for this is as good as parsing, and a run that changes nothing should cost nothing.
+# Our code is formatted, so this expression finds every import, and it is faster than a parser in runs that change nothing.
 _IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _HEADER = """\
@@ -45,7 +45,7 @@ class _Source(t.NamedTuple):
 
 
 def build_archive() -> bytes:
-    """A zipapp (PEP 441) of `_agent.main` and everything of ours that it imports."""
+    """Return a zipapp (PEP 441) of `_agent.main` and everything of ours that it imports."""
     members = {"__main__.py": _START, f"{ROOT}/__init__.py": _HEADER}
     for name, source in _closure(entry.__name__.rpartition("module_utils.")[2]).items():
         path = name.replace(".", "/")
@@ -65,7 +65,7 @@ def build_archive() -> bytes:
 
 
 def _closure(first: str) -> dict[str, _Source]:
-    """Our modules that `first` imports, directly or not, with the packages around them; names are relative to module_utils."""
+    """Return our modules that `first` imports, directly or not, and their packages; names are relative to module_utils."""
     found: dict[str, _Source] = {}
     todo = [first]
     while todo:
@@ -73,7 +73,7 @@ def _closure(first: str) -> dict[str, _Source]:
         if not name or name in found:
             continue
         source = _source(name)
-        if source is None:  # a function or class of the package that was looked at already
+        if source is None:  # a function or class of a package that is in `found` already
             continue
         found[name] = source
         todo.append(name.rpartition(".")[0])
@@ -82,7 +82,7 @@ def _closure(first: str) -> dict[str, _Source]:
 
 
 def _source(name: str) -> _Source | None:
-    """From wherever Python loads it: a folder, or the zip file that Ansible sends to its targets. Nothing is imported for it."""
+    """Return the source from where Python loads it: a folder, or the zip file that Ansible sends to its targets. Nothing is imported."""
     path = os.path.join(_FOLDER, *name.split("."))
     for candidate, is_package in ((f"{path}.py", False), (os.path.join(path, "__init__.py"), True)):
         try:
@@ -104,7 +104,7 @@ def _read(path: str) -> bytes:
 
 
 def _imports(name: str, source: _Source) -> t.Iterator[str]:
-    """What relative imports name; `from . import x` may mean a module or not."""
+    """Yield the names of relative imports. The x in `from . import x` may be a module or not."""
     parts = name.split(".")
     for dots, module, names in _IMPORT.findall(source.text):
         package = parts[: len(parts) - len(dots) + source.is_package]

@@ -5,7 +5,7 @@
 
 `c5c3-ovn.pyz chassis`: keeps the Open vSwitch settings of one node as the ConfigMap `ovn-chassis` says, by the rules of ovn_chassis.
 
-Between changes it sleeps in a request of the local database server, which answers as soon as somebody touches the settings.
+Between changes it waits in a request to the local database server, which answers as soon as another client changes the settings.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .log import Log
 
-_SLEEP = 5.0  # seconds between looks at the mounted files (their change times) if the database does not wake us
+_SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
 _AGAIN = 5.0  # before another attempt after a refusal or while a server is away
 _TIMEOUT = 10.0
 _APPLIED = 30.0  # for ovs-vswitchd
 _WATCHED = ["external_ids", "other_config", "bridges"]
-# A change of these can make a clash with another chassis.
+# A change of these can clash with another chassis.
 _IDENTITY = {external_ids.SYSTEM_ID, external_ids.REMOTE, external_ids.ENCAP_TYPE, external_ids.ENCAP_IP}
 
 
 class AgentPaths(t.NamedTuple):
-    """Where the agent finds everything, from its environment."""
+    """The paths and endpoints of the agent, from its environment."""
 
     node: str
     node_ip: str
@@ -70,7 +70,7 @@ class AgentPaths(t.NamedTuple):
         )
 
     def read(self) -> Settings:
-        """The settings of this node."""
+        """Return the settings of this node; `InvalidInput` or `Refused` if they cannot be read."""
         default = self._file(DEFAULT)
         if default is None:
             raise Refused(f"{self.settings}/{DEFAULT} is not there: the ConfigMap has no settings yet.")
@@ -87,43 +87,43 @@ class AgentPaths(t.NamedTuple):
             raise InvalidInput(f"{path} cannot be read: {e}.") from e
 
 
-class Agent:
-    """Brings the node's database to its settings. What others wait for are files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
+class ChassisAgent:
+    """Applies a node's settings to its database. Other processes wait for files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
 
-    def __init__(self, place: AgentPaths, log: Log) -> None:
-        self.place = place
+    def __init__(self, paths: AgentPaths, log: Log) -> None:
+        self.paths = paths
         self.log = log
         self._settled = False
 
     def run(self, archive: str) -> t.NoReturn:
-        """For ever; only a signal ends it, or another `archive`: the code of this process has changed then."""
-        started = _seen(archive)
-        while _seen(archive) == started:
-            seen = self._files()
+        """Run until a signal, or until the file `archive` is replaced: then execute the new code."""
+        started = _file_state(archive)
+        while _file_state(archive) == started:
+            files = self._files()
             try:
-                with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, {}) as database:
+                with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, {}) as database:
                     row = _row(database)
                     self._settle_if_known(row)
                     changed = self.attempt()
                     self._report(None)
-                    # What somebody else does from here on differs from `row`. After a change of our own it is read again.
-                    while not changed and self._files() == seen and _seen(archive) == started:
-                        changed = _differs(database, row, _SLEEP)
+                    # A change of another client from here on differs from `row`. After a change of our own it is read again.
+                    while not changed and self._files() == files and _file_state(archive) == started:
+                        changed = _await_change(database, row, _SLEEP)
             except OvnError as e:
                 self._report(e)
                 time.sleep(_AGAIN)
-        self.log.say("new code: starting again")
+        self.log.info("new code: starting again")
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
     def _files(self) -> tuple[t.Any, ...]:
-        """What the settings were made of, as far as a cheap look tells."""
-        files = [_seen(f"{self.place.settings}/{name}") for name in (DEFAULT, self.place.node)]
+        """Return the state of everything that the settings depend on, as far as it is cheap to read."""
+        files = [_file_state(f"{self.paths.settings}/{name}") for name in (DEFAULT, self.paths.node)]
         return (*files, self._address_of_tunnels())
 
     def _address_of_tunnels(self) -> str | None:
-        """Only where it is looked for on network devices, whose addresses come and go."""
+        """Return the tunnel address if it is looked up on network devices, whose addresses may change, else None."""
         try:
-            settings = self.place.read()
+            settings = self.paths.read()
             encapsulation = settings.get("encapsulation") or {}
             if not (encapsulation.get("interface") or encapsulation.get("cidr")):
                 return None
@@ -132,25 +132,25 @@ class Agent:
             return None
 
     def _options(self, settings: Settings) -> Settings:
-        return options_of(settings, node=self.place.node, node_ip=self.place.node_ip, addresses=node_addresses)
+        return options_of(settings, node=self.paths.node, node_ip=self.paths.node_ip, addresses=node_addresses)
 
     def _settle_if_known(self, row: t.Mapping[str, t.Any]) -> None:
-        """A node that was set up before must not wait for the Southbound database to have its ovn-controller back."""
+        """Let ovn-controller start on a node that was set up before, without waiting for the Southbound database."""
         keys = decode(row["external_ids"])
         if ownership.KEY in keys and all(key in keys for key in _IDENTITY):
             self._settle()
 
     def _settle(self) -> None:
         if not self._settled:
-            _write(f"{self.place.run}/settled", "")
+            _write(f"{self.paths.run}/settled", "")
             self._settled = True
 
     def attempt(self) -> bool:
-        """One run of ovn_chassis; True if it wrote something. Trouble is an `OvnError`."""
-        options = self._options(self.place.read())
-        wanted = wanted_of(options)
-        plan_for = functools.partial(make_plan, wanted)
-        with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, wanted.bridges) as database:
+        """Apply the settings once, as ovn_chassis does, and return whether something was written; `OvnError` if that failed."""
+        options = self._options(self.paths.read())
+        desired = wanted_of(options)
+        plan_for = functools.partial(make_plan, desired)
+        with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges) as database:
             actual, rows = database.read()
             plan = plan_for(actual)
             if not options.get("allow_missing_ports"):
@@ -158,15 +158,15 @@ class Agent:
             self._refuse_clash(plan, actual, options)
             plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
             if next_cfg is not None:
-                self.log.say(f"changed: {json.dumps(diff_of(plan, actual)['after'], sort_keys=True)}")
+                self.log.info(f"changed: {json.dumps(diff_of(plan, actual)['after'], sort_keys=True)}")
             self._settle()
             try:
                 errors = database.wait_applied(next_cfg or actual.next_cfg, Deadline(_APPLIED))
-            except TimedOut as e:  # in the words of a pod: there are no units here
+            except TimedOut as e:  # a message for a pod: there are no systemd units here
                 raise TimedOut(
                     f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
                 ) from e
-        refuse_port_errors(errors, wanted.bridges, bool(options.get("allow_missing_ports")))
+        refuse_port_errors(errors, desired.bridges, bool(options.get("allow_missing_ports")))
         return not plan.empty
 
     def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
@@ -181,20 +181,20 @@ class Agent:
         if any(endpoint.scheme == "ssl" for endpoint in endpoints):
             from .._ovsdb.tls import client_context
 
-            client_context.cache_clear()  # certificates are renewed while we run
-        chassis = look_up(local, endpoints, self.place.tls, Deadline(_TIMEOUT))
+            client_context.cache_clear()  # certificates are renewed while this process runs
+        chassis = look_up(local, endpoints, self.paths.tls, Deadline(_TIMEOUT))
         reason = address_conflict(local, chassis) or duplicate_id(local, chassis)
         if reason:
             raise Refused(f"{reason} Nothing was written.")
 
-    def _report(self, trouble: OvnError | None) -> None:
-        self.log.trouble("settings", trouble)
-        run = self.place.run
-        if trouble is None:
+    def _report(self, error: OvnError | None) -> None:
+        self.log.report_error("settings", error)
+        run = self.paths.run
+        if error is None:
             _write(f"{run}/agent.ready", "")
             _remove(f"{run}/agent.trouble")
         else:
-            _write(f"{run}/agent.trouble", f"{trouble}\n")
+            _write(f"{run}/agent.trouble", f"{error}\n")
             _remove(f"{run}/agent.ready")
 
 
@@ -206,8 +206,8 @@ def _row(database: LocalDatabase) -> dict[str, t.Any]:
     return rows[0]
 
 
-def _differs(database: LocalDatabase, row: t.Mapping[str, t.Any], seconds: float) -> bool:
-    """Sleep until the row is another one, at most `seconds`; the server wakes us."""
+def _await_change(database: LocalDatabase, row: t.Mapping[str, t.Any], seconds: float) -> bool:
+    """Wait until the row has changed, at most `seconds`, and return whether it has. The server does the waiting (RFC 7047, wait)."""
     wait = {
         "op": "wait",
         "timeout": int(seconds * 1000),
@@ -225,8 +225,8 @@ def _differs(database: LocalDatabase, row: t.Mapping[str, t.Any], seconds: float
     return True
 
 
-def _seen(path: str) -> tuple[int, ...]:
-    """Changes with the file; mounted ConfigMaps are replaced as a whole, so the inode changes too."""
+def _file_state(path: str) -> tuple[int, ...]:
+    """Return a value that changes with the file; mounted ConfigMaps are replaced as a whole, so the inode changes, too."""
     try:
         found = os.stat(path)
     except OSError:
@@ -235,7 +235,7 @@ def _seen(path: str) -> tuple[int, ...]:
 
 
 def _write(path: str, text: str) -> None:
-    """At once or not at all: others read it."""
+    """Write the file atomically: other processes read it."""
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(f"{path}.new", path)
@@ -253,12 +253,12 @@ def _end(_number: int, _frame: object) -> t.NoReturn:
 def main(_arguments: t.Sequence[str]) -> int:
     log = Log("chassis")
     try:
-        place = AgentPaths.of(os.environ)
+        paths = AgentPaths.of(os.environ)
     except InvalidInput as e:
-        log.say(str(e))
+        log.info(str(e))
         return 2
     for number in (signal.SIGTERM, signal.SIGINT):
         # A transaction is done or not done, so this process may end at any point.
         signal.signal(number, _end)
-    log.say(f"keeping the settings of {place.node}")
-    return Agent(place, log).run(sys.argv[0])
+    log.info(f"keeping the settings of {paths.node}")
+    return ChassisAgent(paths, log).run(sys.argv[0])

@@ -5,8 +5,8 @@
 
 How many chassis there are and how many of them answer, from one member of the Southbound database.
 
-Rows of dead chassis stay. Alive is who has repeated the last heartbeat number (NB_Global.nb_cfg, which Neutron, ovn_sync and others count
-up), or has little time since then. Nobody counts up here: each heartbeat costs a transaction for every chassis.
+Rows of dead chassis stay. A chassis is alive if it has repeated the last heartbeat number (NB_Global.nb_cfg, which Neutron, ovn_sync and others
+increment), or if that number is younger than the grace period. The observer never increments it: each heartbeat costs a transaction for every chassis.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .._databases import DATABASE_NAMES
 from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
-from .log import expected
-from .member_watch import open_watch
+from .log import as_ovn_error
+from .member_watch import open_monitor
 
 # Seconds after a heartbeat within which an answer is not late.
 GRACE = 60.0
@@ -42,7 +42,7 @@ else:  # Python 3.8 in a pod cannot evaluate it
 
 
 def apply_updates(rows: Rows, updates: t.Any) -> None:
-    """What a notification `update2` (ovsdb-server(7)) says, for columns that hold one value each."""
+    """Apply a notification `update2` (ovsdb-server(7)) to `rows` (table, UUID, column), for columns that hold one value each; `BadAnswer` if it is none."""
     try:
         for table, changes in updates.items():
             known = rows.setdefault(table, {})
@@ -56,44 +56,44 @@ def apply_updates(rows: Rows, updates: t.Any) -> None:
         raise BadAnswer(f"An update makes no sense: {str(updates)[:200]}.") from e
 
 
-class Count:
-    """Counts over time: a new heartbeat gives everybody some time."""
+class ChassisCounter:
+    """Counts registered and active chassis over time: after a new heartbeat all chassis have a grace period to answer it."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, float] = {}  # heartbeat number: when it was seen first
+        self._heartbeats: dict[int, float] = {}  # heartbeat number: when it was seen first
 
-    def of(self, rows: Rows, now: float) -> dict[str, int]:
-        """`now` is of a monotonic clock."""
+    def count(self, rows: Rows, now: float) -> dict[str, int]:
+        """Return the `count` of registered chassis and how many of them are `active`; `now` in seconds of a monotonic clock."""
 
         def tables(table: str) -> t.Iterable[dict[str, t.Any]]:
             return rows.get(table, {}).values()
 
         latest = last_heartbeat(tables)
         # The first number that is seen here may be old, and so may be those that have not answered it.
-        self._asked.setdefault(latest, now if self._asked else now - GRACE)
+        self._heartbeats.setdefault(latest, now if self._heartbeats else now - GRACE)
         # A database that was created again counts from zero.
-        self._asked = {number: since for number, since in self._asked.items() if number <= latest}
-        due = [number for number, since in self._asked.items() if now - since >= GRACE]
-        expected = max(due, default=0)
-        self._asked = {number: since for number, since in self._asked.items() if number >= expected}
+        self._heartbeats = {number: since for number, since in self._heartbeats.items() if number <= latest}
+        past_grace = [number for number, since in self._heartbeats.items() if now - since >= GRACE]
+        expected = max(past_grace, default=0)
+        self._heartbeats = {number: since for number, since in self._heartbeats.items() if number >= expected}
         entries = describe_chassis(chassis_rows(tables).values(), private_rows(tables).values(), expected)
         registered = [entry for entry in entries if entry["registered"]]
         return {"count": len(registered), "active": sum(1 for entry in registered if entry["alive"])}
 
 
 class ChassisWatch(threading.Thread):
-    """Keeps `rows` true while any member takes part in the cluster; None while nobody can tell."""
+    """Keeps `rows` up to date while any member takes part in the cluster; None while no member does."""
 
     def __init__(
         self,
         choose: t.Callable[[], Endpoint | None],
         tls: TlsFiles,
         changed: t.Callable[[], None],
-        trouble: t.Callable[[str, OvnError | None], None],
+        report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
         super().__init__(daemon=True, name="watch of the chassis")
         self.rows: Rows | None = None
-        self._choose, self._tls, self._changed, self._trouble = choose, tls, changed, trouble
+        self._choose, self._tls, self._changed, self._report_error = choose, tls, changed, report_error
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -106,21 +106,21 @@ class ChassisWatch(threading.Thread):
             if endpoint is not None:
                 try:
                     self._follow(endpoint)
-                    self._trouble("chassis", None)
+                    self._report_error("chassis", None)
                     pause = 0.1
-                except Exception as e:  # a fault of ours, too: the thread has to go on
-                    self._trouble("chassis", expected(e))
+                except Exception as e:  # also for a bug: the thread must go on
+                    self._report_error("chassis", as_ovn_error(e))
                     pause = min(pause * 2, 10)
             self.rows = None
             self._stopped.wait(pause if endpoint is not None else 0.5)
 
     def _follow(self, endpoint: Endpoint) -> None:
-        """Until another member has to be asked."""
-        with contextlib.closing(open_watch(endpoint, self._tls)) as connection:
+        """Follow the updates of this member until another one is chosen."""
+        with contextlib.closing(open_monitor(endpoint, self._tls)) as connection:
             rows: Rows = {}
             apply_updates(rows, connection.ask("monitor_cond", [DATABASE_NAMES["southbound"], "chassis", _COLUMNS], 10))
             self._publish(rows)
-            self._trouble("chassis", None)
+            self._report_error("chassis", None)
             while not self._stopped.is_set():
                 if connection.wait(_EVERY):
                     for update in connection.updates:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Whether all members of a database hold the same at one log index (R25), compared now and then by the observer: no status of OVSDB tells.
+Compares periodically whether all members of a database hold the same at one log index (R25), which no status of OVSDB reports.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .._errors import OvnError
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
 from .._raft.contents import Contents, compare, read_all
-from .log import expected
+from .log import as_ovn_error
 from .member_watch import MemberWatch
 
-# A server answers nobody else while it prints a table.
+# A server answers no other client while it prints a table.
 MOST_ROWS = 20_000
 _SECONDS = 60.0  # for one database
 
 
 class ContentsWatch(threading.Thread):
-    """Compares each database every `period` seconds. `of` returns what was read last."""
+    """Compares each database every `period` seconds. `add_contents` returns what was read last."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class ContentsWatch(threading.Thread):
         tls: TlsFiles,
         period: float,
         changed: t.Callable[[], None],
-        trouble: t.Callable[[str, OvnError | None], None],
+        report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
         super().__init__(daemon=True, name="watch of the contents")
         self._members, self._tls, self._period = members, tls, period
-        self._changed, self._trouble = changed, trouble
+        self._changed, self._report_error = changed, report_error
         self._read: dict[str, dict[str, Contents]] = {}  # by database and server id; replaced as a whole
         self._stopped = threading.Event()
 
@@ -46,14 +46,14 @@ class ContentsWatch(threading.Thread):
         self._stopped.set()
 
     def run(self) -> None:
-        # Not at once: a server that has just started is busy enough.
+        # Not immediately: a server that has just started is busy enough.
         while not self._stopped.wait(self._period):
             for name in self._members:
                 try:
                     self._compare(name)
-                    self._trouble(f"contents of {name}", None)
-                except Exception as e:  # a fault of ours, too: the thread has to go on
-                    self._trouble(f"contents of {name}", expected(e))
+                    self._report_error(f"contents of {name}", None)
+                except Exception as e:  # also for a bug: the thread must go on
+                    self._report_error(f"contents of {name}", as_ovn_error(e))
 
     def _compare(self, name: str) -> None:
         sids = {m.member: m.answer.server_id for m in self._members[name] if m.answer and takes_part(m.answer)}
@@ -70,14 +70,14 @@ class ContentsWatch(threading.Thread):
             self._read[name] = read
             self._changed()
 
-    def of(self, name: str, answers: t.Sequence[Answer]) -> list[Answer]:
-        """Return the answers with what their servers held. A member that was replaced since is another server."""
+    def add_contents(self, name: str, answers: t.Sequence[Answer]) -> list[Answer]:
+        """Return the answers with the contents of their servers. A member that was replaced since is another server."""
         read = self._read.get(name, {})
         return [dataclasses.replace(a, contents=read.get(a.server_id or "")) for a in answers]
 
 
 def is_newer_finding(before: t.Mapping[str, Contents], now: t.Mapping[str, Contents]) -> bool:
-    """Whether `now` replaces `before`: a busy database that could not be compared does not unsay that its members differ."""
+    """Return whether `now` replaces `before`. A difference stays reported if the busy database could not be compared this time."""
     found = compare(now)
     return bool(found.differences or not (found.unread or found.apart) or not compare(before).differences)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-From what the members of one database say to what is told about it, over time: what may pass by itself is not told at once. Pure.
+Debounces what the observer publishes: a state that may be transient, such as an election, is published only when it lasts. Pure.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _WAITING_SECONDS = 3.0
 _NORTHD_PATIENCE = 5.0
 
 
-class Judge:
-    """One database."""
+class VerdictDebouncer:
+    """Debounces the verdicts of one database with `members` members."""
 
     def __init__(self, members: int) -> None:
         self._members = members
-        self._told: Verdict | None = None
+        self._published: Verdict | None = None
         self._doubt_since: float | None = None
 
-    def judge(
+    def debounce(
         self,
         answers: t.Sequence[Answer],
         indexes: t.Mapping[str, t.Sequence[Sample]],
@@ -37,33 +37,36 @@ class Judge:
         election_timer: int,
         now: float,
     ) -> tuple[Verdict, bool]:
-        """The verdict to tell, and whether it is what was just seen: an election takes three timers, and nothing is wrong then."""
+        """Return the verdict to publish, and whether it is the current one. A transient state counts after three election timers, at least 3 s.
+
+        `election_timer` in milliseconds, `now` in seconds of a monotonic clock.
+        """
         verdict = assess(align_indexes(answers, indexes), self._members, cluster_id)
-        if not verdict.transient or (self._told is not None and not self._told.writable):
-            self._told, self._doubt_since = verdict, None
+        if not verdict.transient or (self._published is not None and not self._published.writable):
+            self._published, self._doubt_since = verdict, None
             return verdict, not verdict.transient
         if self._doubt_since is None:
             self._doubt_since = now
         if now - self._doubt_since > max(_WAITING_SECONDS, 3 * election_timer / 1000):
-            self._told = verdict
+            self._published = verdict
             return verdict, True
-        return self._told or verdict, False
+        return self._published or verdict, False
 
     @property
     def unsettled(self) -> bool:
-        """Whether a look is needed soon, even if nothing happens."""
+        """Return whether another round is needed soon, even without an event."""
         return self._doubt_since is not None
 
 
 class ActiveNorthd:
-    """The active northd. The next one takes over within milliseconds, its label follows a little later."""
+    """Debounces which northd is active. The next one takes over within milliseconds, its label follows a little later."""
 
     def __init__(self) -> None:
         self._last: t.Sequence[str] = ()
         self._gone_since: float | None = None
 
-    def judge(self, active: t.Sequence[str] | None, now: float) -> tuple[t.Sequence[str] | None, bool]:
-        """Whom to tell of, and whether it is what was just seen; None: nobody can say."""
+    def debounce(self, active: t.Sequence[str] | None, now: float) -> tuple[t.Sequence[str] | None, bool]:
+        """Return the active pods to publish (None: not known), and whether they are the current ones. `now` in seconds of a monotonic clock."""
         if active is None or active:
             self._last, self._gone_since = active or (), None
             return active, True
@@ -76,6 +79,6 @@ class ActiveNorthd:
 
 
 def leading_pod(verdict: Verdict) -> str | None:
-    """The pod to label."""
+    """Return the pod that gets the leader label, None if no member leads."""
     leader = leader_of(verdict)
     return pod_of(leader) if leader else None

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the processes in pods print: one line for each change, not one for each attempt.
+The log of the processes in pods: one line for each change, not one for each attempt.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import threading
 from .._errors import BadAnswer, OvnError
 
 
-def expected(error: Exception) -> OvnError:
-    """The same as one of ours: what nobody expected is told with its type, for whoever has to look for the fault."""
+def as_ovn_error(error: Exception) -> OvnError:
+    """Return the error as an `OvnError`. The message of an unexpected one begins with its class, for debugging."""
     return error if isinstance(error, OvnError) else BadAnswer(f"{type(error).__name__}: {error}")
 
 
@@ -26,19 +26,19 @@ class Log:
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._troubles: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
 
-    def say(self, message: str) -> None:
+    def info(self, message: str) -> None:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         with self._lock:
             sys.stderr.write(f"{now} {self._name}: {message}\n")
             sys.stderr.flush()
 
-    def trouble(self, subject: str, error: OvnError | None) -> None:
-        """Tell of trouble with `subject` when it begins, changes, or ends (None)."""
+    def report_error(self, subject: str, error: OvnError | None) -> None:
+        """Log the error of `subject` when it begins, changes, or ends (None)."""
         message = "" if error is None else str(error)
         with self._lock:
-            before = self._troubles.get(subject, "")
-            self._troubles[subject] = message
+            before = self._errors.get(subject, "")
+            self._errors[subject] = message
         if message != before:
-            self.say(message or f"{subject}: works again")
+            self.info(message or f"{subject}: works again")

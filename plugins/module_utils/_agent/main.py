@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What `python3 c5c3-ovn.pyz COMMAND` starts.
+The commands of the archive: `python3 c5c3-ovn.pyz COMMAND`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import typing as t
 
 
 def _observer(arguments: t.Sequence[str]) -> int:
-    from .observer import main as observe
+    from .observer import main as run
 
-    return observe(arguments)
+    return run(arguments)
 
 
 def _chassis(arguments: t.Sequence[str]) -> int:
-    from .chassis_agent import main as keep
+    from .chassis_agent import main as run
 
-    return keep(arguments)
+    return run(arguments)
 
 
 def _northd(arguments: t.Sequence[str]) -> int:
-    from .northd import main as tell
+    from .northd import main as run
 
-    return tell(arguments)
+    return run(arguments)
 
 
 def _version(arguments: t.Sequence[str]) -> int:
@@ -46,7 +46,7 @@ COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """The exit code of the command that the first argument names."""
+    """Run the command that the first argument names and return its exit code."""
     if not arguments or arguments[0] not in COMMANDS:
         sys.stderr.write(f"usage: c5c3-ovn.pyz {'|'.join(COMMANDS)} ...\n")
         return 2

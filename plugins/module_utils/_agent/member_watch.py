@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One database member, watched from outside: a connection that stays open, events of its `_Server` row, and a question now and then, because
-a server that hangs sends no event. Each member has its own thread, so a dead one costs the others nothing.
+Watches one database member over the network: a connection that stays open, events of its `_Server` row, and a request every few seconds, because
+a server that hangs sends no event. Each member has its own thread, so a dead one does not delay the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from .._api.status import pod_of
-from .._database.schema_update import version_in
+from .._database.schema_update import parse_schema_version
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
@@ -26,7 +26,7 @@ from .._ovsdb.wire import Connection
 from .._raft.answer import Answer
 from .._raft.ask import answer_of_server, problem_of
 from .._raft.lag import Sample
-from .log import expected
+from .log import as_ovn_error
 
 # Seconds. A member that hangs is noticed after the sum of the first two.
 _EVERY = 5.0
@@ -34,19 +34,19 @@ _ANSWER = 3.0
 _LONGEST_PAUSE = 4.0
 _SCHEMA_EVERY = 60.0  # it is long, and changes once in years
 
-# What makes a difference at once. The index moves with each transaction: it is asked for, not watched.
+# Columns whose change is an event. The index changes with each transaction, so it is polled.
 _WATCHED = ["name", "model", "connected", "leader", "cid", "sid"]
 
 
-# Of the index: enough that one is a look older than the newest, however many events there were.
+# Samples of the index: enough that one is a polling period older than the newest, however many events there were.
 _SAMPLES = 8
 
 
-class Watch(Connection):
-    """A connection that also takes notifications."""
+class MonitorConnection(Connection):
+    """A connection that also receives the notifications of a monitor (RFC 7047 section 4.1.6)."""
 
     def __init__(self, endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> None:
-        self.updates: list[list[t.Any]] = []  # parameters of those that came and were not looked at yet
+        self.updates: list[list[t.Any]] = []  # parameters of notifications that were not processed yet
         super().__init__(endpoint, tls, deadline)
 
     def _receive(self) -> dict[str, t.Any]:
@@ -60,7 +60,7 @@ class Watch(Connection):
         return self.call(method, params)
 
     def wait(self, seconds: float) -> bool:
-        """Whether something changed within that time."""
+        """Wait for a notification, at most `seconds`, and return whether one came."""
         self.deadline = Deadline(seconds)
         try:
             while not self.updates:
@@ -72,24 +72,24 @@ class Watch(Connection):
         return True
 
 
-def open_watch(endpoint: Endpoint, tls: TlsFiles) -> Watch:
-    """Connected, with the certificates that lie there now: they are renewed under a running process."""
+def open_monitor(endpoint: Endpoint, tls: TlsFiles) -> MonitorConnection:
+    """Return a connection that uses the present certificate files: they are renewed while this process runs."""
     if endpoint.scheme == "ssl":
         from .._ovsdb.tls import client_context
 
         client_context.cache_clear()
-    return Watch(endpoint, tls, Deadline(_ANSWER))
+    return MonitorConnection(endpoint, tls, Deadline(_ANSWER))
 
 
 class MemberWatch(threading.Thread):
-    """Keeps `answer` true; calls `changed` when it says something new."""
+    """Keeps `answer` up to date and calls `changed` when more than its index has changed."""
 
     def __init__(self, endpoint: Endpoint, database: str, tls: TlsFiles, changed: t.Callable[[], None]) -> None:
         super().__init__(daemon=True, name=f"watch of {endpoint}")
         self.endpoint = endpoint
         self.member = pod_of(str(endpoint))
         self.answer: Answer | None = None  # None until it answered or failed for the first time
-        self.indexes: tuple[Sample, ...] = ()  # of the last looks, the newest at the end
+        self.indexes: tuple[Sample, ...] = ()  # of the last requests, the newest at the end
         self._database, self._tls, self._changed = database, tls, changed
         self.schema: str | None = None  # its version, None while it is not known
         self._schema_asked = -_SCHEMA_EVERY
@@ -102,56 +102,56 @@ class MemberWatch(threading.Thread):
         pause = 0.25
         while not self._stopped.is_set():
             try:
-                with contextlib.closing(open_watch(self.endpoint, self._tls)) as connection:
+                with contextlib.closing(open_monitor(self.endpoint, self._tls)) as connection:
                     # Else the server hangs up with each change of a role or a schema.
                     connection.ask("set_db_change_aware", [True])
                     connection.ask("monitor", ["_Server", "database", {"Database": [{"columns": _WATCHED}]}])
-                    self._look(connection)
+                    self._query(connection)
                     pause = 0.25
                     self._follow(connection)
-            except Exception as e:  # a fault of ours, too: the thread has to go on
+            except Exception as e:  # also for a bug: the thread must go on
                 self.indexes, self.schema, self._schema_asked = (), None, -_SCHEMA_EVERY
-                problem = problem_of(expected(e))
-                self._tell(Answer(self.member, self._database, problems=(problem,), taken=time.time()))
+                problem = problem_of(as_ovn_error(e))
+                self._publish(Answer(self.member, self._database, problems=(problem,), taken=time.time()))
             self._stopped.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _follow(self, connection: Watch) -> None:
+    def _follow(self, connection: MonitorConnection) -> None:
         while not self._stopped.is_set():
-            # All threads look at the same moments, so that their indexes can be compared.
+            # All threads poll at the same times, so that their indexes can be compared.
             connection.wait(_EVERY - time.monotonic() % _EVERY + 0.01)
-            self._look(connection)
+            self._query(connection)
 
-    def _look(self, connection: Watch) -> None:
+    def _query(self, connection: MonitorConnection) -> None:
         connection.updates.clear()
         connection.deadline = Deadline(_ANSWER)
         found = answer_of_server(self.endpoint, self._database, read_databases(connection))
         answer = Answer(self.member, self._database, **found, taken=time.time())
         if answer.server is not None and answer.server.log_index is not None:
             self.indexes = (*self.indexes[1 - _SAMPLES :], Sample(time.monotonic(), answer.server.log_index))
-        self._tell(answer)
+        self._publish(answer)
         if answer.server is not None and answer.server.connected:
-            self._look_at_schema(connection)
+            self._query_schema(connection)
 
-    def _look_at_schema(self, connection: Watch) -> None:
+    def _query_schema(self, connection: MonitorConnection) -> None:
         if time.monotonic() - self._schema_asked < _SCHEMA_EVERY:
             return
         self._schema_asked = time.monotonic()
         try:
-            found = version_in(json.dumps(connection.ask("get_schema", [self._database])))
+            found = parse_schema_version(json.dumps(connection.ask("get_schema", [self._database])))
         except OvnError:
-            return  # a busy server takes its time for this; whether it is well is seen by the next look
+            return  # a busy server takes long for this; the next request shows whether it responds
         before, self.schema = self.schema, found
         if found != before:
             self._changed()
 
-    def _tell(self, answer: Answer) -> None:
+    def _publish(self, answer: Answer) -> None:
         before, self.answer = self.answer, answer
-        if before is None or _substance(before) != _substance(answer):
+        if before is None or _without_index(before) != _without_index(answer):
             self._changed()
 
 
-def _substance(answer: Answer) -> t.Any:
+def _without_index(answer: Answer) -> t.Any:
     server = answer.server._replace(log_index=None) if answer.server else None
     joined = answer.server is not None and answer.server.log_index is not None
     return server, joined, answer.problems

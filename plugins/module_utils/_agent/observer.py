@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods true, between runs and without them.
+`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods up to date, between runs and without them.
 
-It looks and tells, it repairs nothing: only runs change databases. For pods that start it writes down how new the members' files are.
+It observes and reports, it repairs nothing: only runs change databases. For pods that start it records how new the members' files are.
 """
 
 from __future__ import annotations
@@ -20,68 +20,74 @@ import time
 import typing as t
 
 from .._api.leader_labels import LABELS, active_northd, label_patches
-from .._api.observer_settings import ALIVE_FILE, Settings
+from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
-from .._database.schema_update import Schemas, of_image
+from .._database.schema_update import Schemas, image_schema_version
 from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
-from .._kubernetes.rollout_progress import Left, pending_items
+from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._ovsdb.endpoint import Endpoint
 from .._raft.answer import Answer, failed_answer
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
-from .chassis_count import ChassisWatch, Count
+from .chassis_count import ChassisCounter, ChassisWatch
 from .contents_watch import ContentsWatch, takes_part
-from .debounce import ActiveNorthd, Judge, leading_pod
-from .log import Log, expected
+from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
+from .log import Log, as_ovn_error
 from .member_watch import MemberWatch
-from .self_update import Program
+from .self_update import RunningArchive
 from .witness_writer import WitnessWriter, indexes_on_disk
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
 _TICK = 10.0  # a round at least this often
-_SOON = 1.0  # while something is not settled or could not be written
-_GATHER = 0.1  # events of one cause come together
+_SOON = 1.0  # while a state may be transient or a write has failed
+_GATHER = 0.1  # for further events of one cause
 _START = 5.0  # until every member has had the time to answer once
-_ASK_RECORD = 15.0
+_RECORD_EVERY = 15.0
 
 
 class Observer:
-    """Threads that look, and one loop that judges and writes."""
+    """Threads that observe, and one loop that assesses and writes."""
 
-    def __init__(self, settings: Settings, api: Api, log: Log, program: Program) -> None:
+    def __init__(self, settings: ObserverSettings, api: Api, log: Log, archive: RunningArchive) -> None:
         self.settings, self.api, self.log = settings, api, log
-        self._program = program
+        self._archive = archive
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"
         self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"
         selector = {"labelSelector": f"app.kubernetes.io/instance={settings.name}"}
         only = {"fieldSelector": f"metadata.name={settings.name}"}
-        self.pods = Mirror(api, f"{core}/pods", selector, self._wake.set, log.trouble)
-        self.clusters = Mirror(api, self._resource, only, self._wake.set, log.trouble)
+        self.pods = Mirror(api, f"{core}/pods", selector, self._wake.set, log.report_error)
+        self.clusters = Mirror(api, self._resource, only, self._wake.set, log.report_error)
         apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
-        self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.trouble)
-        self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.trouble)
+        self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.report_error)
+        self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.report_error)
         self.members: dict[str, list[MemberWatch]] = {
             name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
             for name in DATABASES
         }
-        self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.trouble)
-        self.contents = ContentsWatch(self.members, settings.tls, settings.compare_seconds, self._wake.set, log.trouble)
-        self._count = Count()
+        self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.report_error)
+        self.contents = ContentsWatch(
+            self.members, settings.tls, settings.compare_seconds, self._wake.set, log.report_error
+        )
+        self._counter = ChassisCounter()
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
-        self._judges: dict[str, Judge] = {name: Judge(len(settings.endpoints[name])) for name in DATABASES}
+        self._debouncers: dict[str, VerdictDebouncer] = {
+            name: VerdictDebouncer(len(settings.endpoints[name])) for name in DATABASES
+        }
         self._northd = ActiveNorthd()
-        self._said = ""
-        self._image_schemas = {name: of_image(name, settings.schemas) for name in DATABASES}  # as long as it lives
+        self._last_summary = ""
+        self._image_schemas = {
+            name: image_schema_version(name, settings.schemas) for name in DATABASES
+        }  # as long as it lives
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
-        self._asked_record: dict[str, float] = {}
+        self._record_read_at: dict[str, float] = {}
 
     @property
     def stopped(self) -> bool:
@@ -92,19 +98,19 @@ class Observer:
         self._wake.set()
 
     def run(self) -> None:
-        """Until it is stopped, or its program is replaced."""
+        """Run until it is stopped, or its archive is replaced."""
         threads: list[Mirror | ChassisWatch | ContentsWatch | MemberWatch]
         threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis, self.contents]
         threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
         self._first_answers()
-        while not self._stop.is_set() and not self._program.replaced():
+        while not self._stop.is_set() and not self._archive.is_replaced():
             try:
                 settled = self._round()
-                self.log.trouble("round", None)
-            except Exception as e:  # a fault of ours: better late than never
-                self.log.trouble("round", expected(e))
+                self.log.report_error("round", None)
+            except Exception as e:  # also for a bug: the next round may work
+                self.log.report_error("round", as_ovn_error(e))
                 settled = False
             _touch(self.settings.alive_file)
             self._wake.wait(_TICK if settled else _SOON)
@@ -122,101 +128,101 @@ class Observer:
             self._wake.clear()
 
     def _southbound_member(self) -> Endpoint | None:
-        """Whom to ask about chassis: the first that takes part, so that it stays the same one."""
+        """Return the member to read the chassis from: the first that takes part, so that it stays the same one."""
         for member in self.members["southbound"]:
             if takes_part(member.answer):
                 return member.endpoint
         return None
 
     def _answers(self, name: str) -> list[Answer]:
-        words = f"no answer within {_START:g} s"
+        message = f"no answer within {_START:g} s"
         return [
             member.answer
-            or failed_answer(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {words}.")
+            or failed_answer(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {message}.")
             for member in self.members[name]
         ]
 
     def _round(self) -> bool:
-        """Judge and write; False if there should be another round soon."""
+        """Assess and write; return False if another round is needed soon."""
         resource = (self.clusters.objects or {}).get(self.settings.name)
         settled = True
         verdicts: dict[str, Verdict] = {}
         leaders: dict[str, str | None] = {}
         for name in DATABASES:
-            verdicts[name], seen = self._judge(name, resource)
-            if seen:
+            verdicts[name], current = self._assess(name, resource)
+            if current:
                 leaders[LABELS[name]] = leading_pod(verdicts[name])
-            settled &= seen and not self._judges[name].unsettled
-            # The next one is due soon anyway, so a failure asks for no other round.
+            settled &= current and not self._debouncers[name].unsettled
+            # The next regular write is soon enough, so a failure needs no round of its own.
             self._try(f"witness of {name}", functools.partial(self._write_witness, name))
         pods = list((self.pods.objects or {}).values())
         for pod, patch in label_patches(pods, leaders).items():
-            settled &= self._try(f"labels of {pod}", functools.partial(self._label, pod, patch))
+            settled &= self._try(f"labels of {pod}", functools.partial(self._patch_labels, pod, patch))
         active = None if self.pods.objects is None else active_northd(pods)
-        northd, seen = self._northd.judge(active, time.monotonic())
-        settled &= seen
+        northd, current = self._northd.debounce(active, time.monotonic())
+        settled &= current
         if resource is not None:
             write = functools.partial(self._write, resource, verdicts, northd)
             settled &= self._try("status", write)
         return settled
 
     def _try(self, subject: str, write: t.Callable[[], None]) -> bool:
-        """Whether it worked. One write that fails does not keep others from being tried."""
+        """Call `write` and return whether it succeeded. A failure is logged and does not prevent the other writes."""
         try:
             write()
         except OvnError as e:
-            self.log.trouble(subject, e)
+            self.log.report_error(subject, e)
             return False
-        self.log.trouble(subject, None)
+        self.log.report_error(subject, None)
         return True
 
     def _write_witness(self, name: str) -> None:
-        """How new the files are, for pods that start."""
+        """Record how new the members' files are, for pods that start."""
         now, cluster_id = time.monotonic(), self._cluster_ids[name]
-        told = [(member.answer, member.indexes) for member in self.members[name]]
-        self._witnesses[name].write(cluster_id, indexes_on_disk(told, cluster_id, now), now)
+        samples = [(member.answer, member.indexes) for member in self.members[name]]
+        self._witnesses[name].write(cluster_id, indexes_on_disk(samples, cluster_id, now), now)
 
-    def _label(self, pod: str, patch: t.Any) -> None:
+    def _patch_labels(self, pod: str, patch: t.Any) -> None:
         written = self.api.patch(f"{self._core}/pods/{pod}", patch)
         if written is not None:
             self.pods.put(written)
-            self.log.say(f"{pod}: {patch['metadata']['labels']}")
+            self.log.info(f"{pod}: {patch['metadata']['labels']}")
 
-    def _judge(self, name: str, resource: t.Any) -> tuple[Verdict, bool]:
+    def _assess(self, name: str, resource: t.Any) -> tuple[Verdict, bool]:
         spec = (resource or {}).get("spec", {}).get(name, {})
         indexes = {member.member: member.indexes for member in self.members[name]}
         while True:
-            verdict, seen = self._judges[name].judge(
-                self.contents.of(name, self._answers(name)),
+            verdict, current = self._debouncers[name].debounce(
+                self.contents.add_contents(name, self._answers(name)),
                 indexes,
                 self._cluster_ids[name],
                 int(spec.get("electionTimer") or OVSDB_ELECTION_TIMER),
                 time.monotonic(),
             )
-            # A cluster gets another id only by being created again, which a run writes down before anybody sees it.
+            # A cluster gets another id only by being created again, which a run records before it can be observed.
             unsure = self._cluster_ids[name] is None or verdict.verdict == "split"
             if not unsure or not self._read_record(name):
-                return verdict, seen
+                return verdict, current
 
     def _read_record(self, name: str) -> bool:
-        """Whether the recorded cluster id is another one than until now."""
-        if time.monotonic() - self._asked_record.get(name, -_ASK_RECORD) < _ASK_RECORD:
+        """Read the record, at most every 15 s, and return whether the cluster id has changed."""
+        if time.monotonic() - self._record_read_at.get(name, -_RECORD_EVERY) < _RECORD_EVERY:
             return False
-        self._asked_record[name] = time.monotonic()
+        self._record_read_at[name] = time.monotonic()
         try:
             found = self.api.get(f"{self._core}/configmaps/{self.settings.name}-{name}-record")
             cid = parse_record(found["data"]["record.json"]).cid if found else None
-            self.log.trouble(f"record of {name}", None)
+            self.log.report_error(f"record of {name}", None)
         except KeyError:
             cid = None  # just being created
         except OvnError as e:
-            self.log.trouble(f"record of {name}", e)
+            self.log.report_error(f"record of {name}", e)
             return False
         before, self._cluster_ids[name] = self._cluster_ids[name], cid
         return before != cid
 
-    def _left(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[Left] | None:
-        """What is left to do for the specification of the last run; None while that is not known."""
+    def _pending_items(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> list[PendingItem] | None:
+        """Return what is pending for the specification of the last run; None while that is not known."""
         sets, deployments, pods = self.stateful_sets.objects, self.deployments.objects, self.pods.objects
         if sets is None or deployments is None or pods is None:
             return None
@@ -232,16 +238,16 @@ class Observer:
         )
 
     def _schemas(self) -> dict[str, Schemas]:
-        """Of the database by any member that takes part, and of the image that this process runs in."""
+        """Return the schema of each database, by any member that takes part, and that of the image of this process."""
         known: dict[str, Schemas] = {}
         for name in DATABASES:
             there = next((m.schema for m in self.members[name] if m.schema and takes_part(m.answer)), None)
             known[name] = Schemas(there, self._image_schemas[name])
         return known
 
-    def _outside(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
-        """Only a run knows the addresses outside. Those of nodes follow members that have moved."""
-        known = {name: told for name, told in previous.get("endpoints", {}).items() if told}
+    def _outside_endpoints(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """Return the endpoints for clients outside, which only a run can compute. Addresses of nodes follow members that have moved."""
+        known = {name: endpoints for name, endpoints in previous.get("endpoints", {}).items() if endpoints}
         for name in known:
             if spec.get(name, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
                 members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[name]]
@@ -249,34 +255,34 @@ class Observer:
         return known
 
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
-        """The status, if it is not what the API server has."""
+        """Write the status if it differs from that on the API server."""
         previous = resource.get("status") or {}
         rows = self.chassis.rows
         inside: dict[str, str] = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
         status = cluster_status(
-            # Runs make objects of the specification, so only they move this; pods may follow later.
+            # Runs apply the specification, so only they change the generation; pods may follow later.
             generation=rolled_out(previous),
             declared=resource["metadata"]["generation"],
-            left=self._left(resource.get("spec", {}), previous),
+            left=self._pending_items(resource.get("spec", {}), previous),
             schemas=self._schemas(),
             previous=previous,
             verdicts=verdicts,
-            endpoints={**inside, **self._outside(resource.get("spec", {}), previous)},
-            chassis=None if rows is None else self._count.of(rows, time.monotonic()),
+            endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
+            chassis=None if rows is None else self._counter.count(rows, time.monotonic()),
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )
         if all(previous.get(key) == value for key, value in status.items()):
             return
-        # With the version: else what a run has written in between would be undone.
+        # With the resourceVersion: else what a run has written in between would be undone.
         patch = {"metadata": {"resourceVersion": resource["metadata"]["resourceVersion"]}, "status": status}
         written = self.api.patch(f"{self._resource}/{self.settings.name}/status", patch)
         if written is not None:
             self.clusters.put(written)
             summary = _summary(written.get("status", {}))
-            if summary != self._said:
-                self.log.say(summary)
-            self._said = summary
+            if summary != self._last_summary:
+                self.log.info(summary)
+            self._last_summary = summary
 
 
 def _summary(status: t.Mapping[str, t.Any]) -> str:
@@ -291,7 +297,7 @@ def _summary(status: t.Mapping[str, t.Any]) -> str:
 
 
 def _touch(path: str) -> None:
-    """For the liveness probe. Without the folder there is no probe."""
+    """Update the file's time for the liveness probe. Without the folder there is no probe."""
     try:
         with open(path, "w", encoding="ascii"):
             os.utime(path)
@@ -310,15 +316,15 @@ def main(arguments: t.Sequence[str]) -> int:
     environment = os.environ
     if "--alive" in arguments:
         return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
-    log, program = Log("observer"), Program()
+    log, archive = Log("observer"), RunningArchive()
     try:
-        observer = Observer(Settings.of(environment), Api.of_this_pod(environment), log, program)
+        observer = Observer(ObserverSettings.of(environment), Api.of_this_pod(environment), log, archive)
     except InvalidInput as e:
-        log.say(str(e))
+        log.info(str(e))
         return 2
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: observer.stop())
     observer.run()
     if not observer.stopped:
-        program.start_again()
+        archive.restart()
     return 0

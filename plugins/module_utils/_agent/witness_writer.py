@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the observer writes down, between runs, of how new the members' files are (R25). From outside it sees indexes, never a term or a disk: what runs
-have written of those stays.
+Records between runs how new the members' files are (R25). Over the network the observer reads indexes, never a term or a disk: what runs have recorded
+of those is kept.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .._raft.cluster_witness import ClusterWitness, MemberWitness, merge_cluster
 from .._raft.lag import Sample
 from .api_client import Api
 
-# A server shows an entry when it is committed, a moment before its own disk has it. A file that a power failure has cut off is no old copy.
+# A server reports an entry when it is committed, shortly before its own disk has it. A file that a power failure has truncated is no old copy.
 ON_DISK_SECONDS = 5.0
 _EVERY = 10.0  # seconds between two writes of one database
-_LOOK_AGAIN = 60.0  # seconds after which a run may have given up what was written
+_READ_AGAIN = 60.0  # seconds after which a run may have reset what was written
 
 
 class WitnessWriter:
@@ -28,14 +28,14 @@ class WitnessWriter:
 
     def __init__(self, api: Api, path: str) -> None:
         self._map = WitnessMap(lambda: api.get(path), lambda patch: api.patch(path, patch))
-        self._last, self._checked = -_EVERY, -_LOOK_AGAIN
+        self._last, self._checked = -_EVERY, -_READ_AGAIN
 
     def write(self, cluster_id: str | None, indexes: t.Mapping[str, int], now: float) -> None:
-        """Write what is higher than what is there. `indexes` maps server ids, `now` is the monotonic clock."""
+        """Write the indexes that are higher than the stored ones. `indexes` is by server id, `now` in seconds of a monotonic clock."""
         if cluster_id is None or not indexes or now - self._last < _EVERY:
             return
         self._last = now
-        if now - self._checked >= _LOOK_AGAIN:
+        if now - self._checked >= _READ_AGAIN:
             self._checked = now
             self._map.read_text()
         seen = ClusterWitness(cluster_id, {sid: MemberWitness(index) for sid, index in indexes.items()})

@@ -27,13 +27,13 @@ Metadata = dict[str, t.Any]
 Reader = t.Callable[[t.Any, str], t.Any]  # (value, its path for messages) -> what the attribute holds
 
 
-class Declared(t.Protocol):
+class FieldsClass(t.Protocol):
     """Any dataclass."""
 
     __dataclass_fields__: t.ClassVar[dict[str, dataclasses.Field[t.Any]]]
 
 
-D = t.TypeVar("D", bound=Declared)
+D = t.TypeVar("D", bound=FieldsClass)
 
 
 def declare(schema: Schema, read: Reader | None = None, *, required: bool = False) -> Metadata:
@@ -51,17 +51,17 @@ def declare(schema: Schema, read: Reader | None = None, *, required: bool = Fals
     }
 
 
-def part(kind: type[Declared], description: str, *rules: Schema, given: bool = False) -> Metadata:
+def part(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Metadata:
     """A group of fields. If nobody gives it, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
     return {**declare(schema_of(kind, description, *rules, given=given), reader(kind)), "absent": {}}
 
 
-def optional_part(kind: type[Declared], description: str, *rules: Schema) -> Metadata:
+def optional_part(kind: type[FieldsClass], description: str, *rules: Schema) -> Metadata:
     """A group of fields; None if nobody gives it."""
     return declare(schema_of(kind, description, *rules), reader(kind))
 
 
-def schema_of(kind: type[Declared], description: str, *rules: Schema, given: bool = False) -> Schema:
+def schema_of(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Schema:
     """The record of all fields of the class, in their order; `rules` and `given` as in `fields.record`."""
     declared = {key_of(own.name): own.metadata for own in _fields(kind)}
     required = [key for key, metadata in declared.items() if metadata["required"]]
@@ -80,12 +80,12 @@ def read(kind: type[D], value: t.Mapping[str, t.Any], path: str, **others: t.Any
     return kind(**others, **attributes)
 
 
-def reader(kind: type[Declared]) -> Reader:
+def reader(kind: type[FieldsClass]) -> Reader:
     """For a field that holds one object of the class."""
     return functools.partial(read, kind)
 
 
-def list_reader(kind: type[Declared]) -> Reader:
+def list_reader(kind: type[FieldsClass]) -> Reader:
     """For a field that holds a list of objects of the class."""
     return lambda values, path: tuple(read(kind, value, f"{path}[{index}]") for index, value in enumerate(values))
 
@@ -95,7 +95,7 @@ def key_of(attribute: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), attribute)
 
 
-def _fields(kind: type[Declared]) -> list[dataclasses.Field[t.Any]]:
+def _fields(kind: type[FieldsClass]) -> list[dataclasses.Field[t.Any]]:
     return [own for own in dataclasses.fields(kind) if own.metadata]
 
 

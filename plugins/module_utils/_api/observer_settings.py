@@ -20,7 +20,7 @@ ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two looks at what members hold: each costs them time
 
 
-class Settings(t.NamedTuple):
+class ObserverSettings(t.NamedTuple):
     """From the environment."""
 
     name: str
@@ -32,7 +32,7 @@ class Settings(t.NamedTuple):
     compare_seconds: float = COMPARE_SECONDS
 
     @classmethod
-    def of(cls, environment: t.Mapping[str, str]) -> Settings:
+    def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
         def needed(variable: str) -> str:
             if not environment.get(variable):
                 raise InvalidInput(f"{variable} is not set.")

@@ -16,7 +16,7 @@ import typing as t
 
 from .._database.schema_update import Schemas, schema_gap
 from .._databases import DATABASES, TITLES
-from .._kubernetes.rollout_progress import Left
+from .._kubernetes.rollout_progress import PendingItem
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
@@ -61,7 +61,7 @@ def cluster_status(
     now: str,
     northd: t.Sequence[str] | None = None,
     declared: int | None = None,
-    left: t.Sequence[Left] | None = None,
+    left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
     """The whole status. What the caller does not know is None, and what was known of it stays: `chassis` (count, active), `northd` (active
@@ -164,7 +164,7 @@ def _again(before: t.Mapping[str, t.Any]) -> _Finding:
 
 
 def _up_to_date(
-    generation: int, declared: int, left: t.Sequence[Left] | None, before: t.Mapping[str, t.Any] | None
+    generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
 ) -> _Finding:
     if declared > generation:
         words = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
@@ -174,7 +174,7 @@ def _up_to_date(
         return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", words)
     if left:
         reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
-        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.words for one in left)[:_LONGEST])
+        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
     return _Finding(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What a run wants: the options of ovn_cluster, checked, and what follows from them together with what is there. Pure.
+The desired state: the checked options of ovn_cluster, and what follows from them together with the observed state. Pure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DesiredCluster:
     metadata: Object
     cluster_domain: str
     cluster_ids: t.Mapping[str, str | None]
-    declared: bool = True  # False: whoever applied the resource keeps it
+    declared: bool = True  # False: the resource was applied by another client, which keeps it
     bootstrap: bool = True
     restart: bool = True
     allow_outage: bool = False
@@ -45,15 +45,17 @@ class DesiredCluster:
     wait: bool = True
     wait_timeout: float = 300
 
-    def foundations(self, live: ObservedCluster) -> list[Object]:
-        """The namespace if it is missing, and the kinds. A newer collection may have written them: those stay."""
+    def foundations(self, observed: ObservedCluster) -> list[Object]:
+        """Return the namespace if it is missing, and the custom resource definitions that this user may read."""
         missing = (
-            [] if live.namespace else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
+            []
+            if observed.namespace_object
+            else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
         )
-        return missing + wanted_definitions(live)
+        return missing + desired_definitions(observed)
 
     def resource(self) -> Object:
-        """The custom resource."""
+        """Return the OVNCluster."""
         ours = {"name": self.name, "namespace": self.namespace}
         both = {**labels(self.name), **(self.metadata.get("labels") or {})}
         return {
@@ -64,11 +66,11 @@ class DesiredCluster:
         }
 
     def record_skeleton(self, database: Database) -> Object:
-        """The ConfigMap of a record without its data: no owner, for it outlives the custom resource."""
+        """Return the ConfigMap of a record without its data. It has no owner, because it outlives the OVNCluster."""
         return self._skeleton(record_name(self.name, database), database)
 
     def witness_skeleton(self, database: Database) -> Object:
-        """The ConfigMap of the witness without its data: without an owner, as the record."""
+        """Return the ConfigMap of the witness without its data; without an owner, as the record."""
         return self._skeleton(witness_name(self.name, database), database)
 
     def _skeleton(self, name: str, database: Database) -> Object:
@@ -77,7 +79,7 @@ class DesiredCluster:
 
 
 def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) -> DesiredCluster:
-    """The options, checked. Without `spec` and `definition` the resource that is there is taken as it is."""
+    """Return the options, checked; `InvalidInput` names the one that cannot work. Without `spec` and `definition` the `existing` OVNCluster counts."""
     definition = params["definition"] or {}
     if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
         raise InvalidInput(
@@ -134,19 +136,19 @@ def _cluster_id(params: t.Mapping[str, t.Any], database: Database) -> str | None
         ) from None
 
 
-def wanted_definitions(live: ObservedCluster) -> list[Object]:
-    """Our custom resource definitions; a newer collection's are refused."""
+def desired_definitions(observed: ObservedCluster) -> list[Object]:
+    """Return our custom resource definitions that this user may read; `Refused` if a newer collection has written them."""
     manifests = custom_resource_definitions()
     for manifest in manifests:
-        check_revision(live.index.get(key_of(manifest)))
-    return [manifest for manifest in manifests if manifest["metadata"]["name"] not in live.hidden]
+        check_revision(observed.index.get(key_of(manifest)))
+    return [manifest for manifest in manifests if manifest["metadata"]["name"] not in observed.hidden]
 
 
-def keep_claims(manifests: list[Object], live: ObservedCluster) -> list[Object]:
-    """Claim templates of a StatefulSet cannot be changed; claims that exist grow by themselves (storage.py)."""
+def keep_claims(manifests: list[Object], observed: ObservedCluster) -> list[Object]:
+    """Return the manifests with the claim templates that each StatefulSet has: they are immutable. Claims that exist are grown by storage.py."""
     for manifest in manifests:
         if manifest["kind"] == "StatefulSet":
-            there = live.index.get(key_of(manifest))
+            there = observed.index.get(key_of(manifest))
             if there:
                 manifest["spec"]["volumeClaimTemplates"] = [
                     {key: value for key, value in _without_nulls(template).items() if key != "status"}
@@ -156,19 +158,19 @@ def keep_claims(manifests: list[Object], live: ObservedCluster) -> list[Object]:
 
 
 def _without_nulls(value: t.Any) -> t.Any:
-    """API servers before 1.34 tell `creationTimestamp: null` in these templates, which nobody has applied."""
+    """Return it without nulls: API servers before 1.34 return `creationTimestamp: null` in these templates, which was never applied."""
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def is_config(manifest: Object) -> bool:
-    """The ConfigMap that tells others where the databases are; written when that is known."""
+    """Return whether it is the ConfigMap that publishes the endpoints of the databases. It is written when they are known."""
     return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)
 
 
 def template_changes(done: t.Sequence[ObjectChange], name: str) -> bool:
-    """Whether the pods of this StatefulSet would get another template."""
+    """Return whether one of the changes gives StatefulSet `name` another pod template."""
     return any(
         d.kind == "StatefulSet"
         and d.name == name
@@ -180,6 +182,6 @@ def template_changes(done: t.Sequence[ObjectChange], name: str) -> bool:
 
 
 def is_later(manifest: Object) -> bool:
-    """northd and the observer: of no use before the databases are, and updated after them."""
+    """Return whether it is the Deployment of northd or of the observer, which are updated after the databases."""
     component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
     return manifest["kind"] == "Deployment" and component in ("northd", "observer")

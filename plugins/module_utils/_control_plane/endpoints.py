@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Where clients reach the databases: computed from the Services and Nodes of this moment, never frozen.
+Where clients reach the databases: computed from the Services and Nodes in each run, never stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._kubernetes.client import Cluster
 
 @dataclasses.dataclass(frozen=True)
 class Endpoints:
-    """Comma lists of every member. Where nothing is exposed, those for clients outside are those inside."""
+    """Comma-separated endpoints of all members, `ssl:HOST:PORT`. Where no Service is exposed, those for clients outside are those inside."""
 
     northbound: str = ""
     southbound: str = ""
@@ -37,7 +37,7 @@ class Endpoints:
 
 @dataclasses.dataclass(frozen=True)
 class ControlPlaneAddress:
-    """Which control plane."""
+    """What the endpoints inside a Kubernetes cluster are made of."""
 
     name: str
     namespace: str
@@ -64,7 +64,7 @@ def find_endpoints(
     services: list[Object] | None = None,
     pods: t.Mapping[str, Object] | None = None,
 ) -> Endpoints:
-    """`services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the status of the resource."""
+    """Return the endpoints. `services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the OVNCluster's status."""
     spec = place.spec
     types = {spec.database(d).service.type for d in DATABASES}
     nodes: list[Object] = []
@@ -77,7 +77,7 @@ def find_endpoints(
         try:
             nodes = cluster.list("v1", "Node")
         except Refused as e:
-            warn(f"The addresses of the nodes are not known, so no endpoint for clients outside can be told: {e}")
+            warn(f"The addresses of the nodes are not known, so there is no endpoint for clients outside: {e}")
     outside = outside_endpoints(spec, services or [], nodes, pods, before)
     for d in DATABASES:
         expected, found = spec.database(d).replicas, len(outside.get(d) or ())
@@ -87,7 +87,7 @@ def find_endpoints(
                 "Run again when the others have one."
             )
     return Endpoints(
-        # Names of this cluster mean nothing outside: better no endpoint for a moment than one that cuts off every chassis.
+        # Names of this cluster do not resolve outside: no endpoint for a moment is better than one that cuts off every chassis.
         **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
         **{f"{d}_inside": ",".join(place.inside(d)) for d in DATABASES},
     )

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is in the cluster already: one list for each kind, read once at the start of a run.
+The observed state of a control plane: one list for each kind, read once at the start of a run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._api.crds import custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, Object, record_name, witness_name
 from .._databases import DATABASES, Database
 from .._errors import Refused, TimedOut
-from .._kubernetes.apply import Key, key_of, live_index
+from .._kubernetes.apply import Key, key_of, list_objects
 from .._kubernetes.client import Cluster
 
 KINDS: list[tuple[str, str]] = [
@@ -37,20 +37,20 @@ _CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 class ObservedCluster:
     """`index` holds everything of ours by its key, `neighbors` names the other control planes in the namespace.
 
-    `hidden` are the definitions that this user may not look at: somebody else keeps them.
+    `hidden` are the names of the custom resource definitions that this user may not read: an administrator keeps them.
     """
 
     name: str
-    place: str
-    namespace: Object | None
+    namespace: str
+    namespace_object: Object | None
     resource: Object | None
     index: dict[Key, Object]
     hidden: frozenset[str] = frozenset()
     neighbors: tuple[str, ...] = ()
-    _forgotten: set[str] = dataclasses.field(default_factory=set)
+    _invalidated: set[str] = dataclasses.field(default_factory=set)
 
     def get(self, api_version: str, kind: str, name: str) -> Object | None:
-        return self.index.get((api_version, kind, self.place, name))
+        return self.index.get((api_version, kind, self.namespace, name))
 
     def record(self, database: Database) -> Object | None:
         return self.get("v1", "ConfigMap", record_name(self.name, database))
@@ -63,34 +63,34 @@ class ObservedCluster:
         return int(there["spec"]["replicas"]) if there else 0
 
     def claims(self, database: Database) -> set[int]:
-        """The indexes of members that have a claim."""
+        """Return the indexes of members that have a claim."""
         prefix = f"data-{self.name}-{database}-"
         found = [
             name
-            for _api, kind, _place, name in self.index
+            for _api, kind, _namespace, name in self.index
             if kind == "PersistentVolumeClaim" and name.startswith(prefix)
         ]
         return {int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()}
 
-    def claims_again(self, cluster: Cluster) -> None:
-        """Claims may have been made since."""
+    def reread_claims(self, cluster: Cluster) -> None:
+        """Read the claims again: some may have been created since."""
         self.index = {key: item for key, item in self.index.items() if key[1] != "PersistentVolumeClaim"}
-        self.index.update(_claims(cluster, self.name, self.place))
+        self.index.update(_claims(cluster, self.name, self.namespace))
 
-    def forget(self, kind: str, name: str) -> None:
-        """It was changed: look again before it is used."""
-        self._forgotten.add(f"{kind}/{name}")
+    def invalidate(self, kind: str, name: str) -> None:
+        """Have the object read again before it is used, because this run has changed it."""
+        self._invalidated.add(f"{kind}/{name}")
 
     def stateful_set(self, cluster: Cluster, database: Database) -> Object | None:
-        """The StatefulSet as its controller has seen it."""
+        """Return the StatefulSet in a version that its controller has observed; `TimedOut` if the controller does not do so within 60 s."""
         name = f"{self.name}-{database}"
-        if f"StatefulSet/{name}" not in self._forgotten:
+        if f"StatefulSet/{name}" not in self._invalidated:
             return self.get("apps/v1", "StatefulSet", name)
         end = time.monotonic() + _CONTROLLER_SECONDS
         while True:
-            there = cluster.get("apps/v1", "StatefulSet", name, self.place)
-            seen = ((there or {}).get("status") or {}).get("observedGeneration", 0)
-            if there is None or seen >= there["metadata"]["generation"]:
+            there = cluster.get("apps/v1", "StatefulSet", name, self.namespace)
+            observed_generation = ((there or {}).get("status") or {}).get("observedGeneration", 0)
+            if there is None or observed_generation >= there["metadata"]["generation"]:
                 break
             if time.monotonic() > end:
                 raise TimedOut(
@@ -98,8 +98,8 @@ class ObservedCluster:
                     "See that kube-controller-manager runs, then run again."
                 )
             time.sleep(0.1)
-        self._forgotten.discard(f"StatefulSet/{name}")
-        key = ("apps/v1", "StatefulSet", self.place, name)
+        self._invalidated.discard(f"StatefulSet/{name}")
+        key = ("apps/v1", "StatefulSet", self.namespace, name)
         if there is None:
             self.index.pop(key, None)
         else:
@@ -108,7 +108,7 @@ class ObservedCluster:
 
 
 def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[Object | None, bool]:
-    """A cluster-scoped object, and whether this user may look at it. Who may not works with what an administrator has prepared."""
+    """Return a cluster-scoped object, and whether this user may read it. A user who may not works with what an administrator has prepared."""
     try:
         return cluster.get(api_version, kind, name), True
     except Refused as e:
@@ -118,20 +118,20 @@ def _visible(cluster: Cluster, api_version: str, kind: str, name: str) -> tuple[
 
 
 def _claims(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
-    """By name, as the StatefulSet takes them: one that was restored or made by hand has no labels, and may hold a database.
+    """Return the claims by name, as the StatefulSet finds them: one that was restored or created by hand has no labels, and may hold a database.
 
-    A copy with a longer name, for example, is its owner's.
+    A copy with a longer name is not ours.
     """
     ours = re.compile(f"data-{re.escape(name)}-({'|'.join(DATABASES)})-[0-9]+")
-    claims = live_index(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
+    claims = list_objects(cluster, [("v1", "PersistentVolumeClaim")], namespace, "")
     return {key: claim for key, claim in claims.items() if ours.fullmatch(key[3])}
 
 
 def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedCluster:
-    """Everything in as many requests as there are kinds."""
-    place, visible = _visible(cluster, "v1", "Namespace", namespace)
+    """Return the observed state, in one request for each kind."""
+    namespace_object, visible = _visible(cluster, "v1", "Namespace", namespace)
     if not visible:
-        place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        namespace_object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     index: dict[Key, Object] = {}
     hidden = set()
     for manifest in custom_resource_definitions():
@@ -141,23 +141,23 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedCluster:
         elif not visible:
             hidden.add(manifest["metadata"]["name"])
     resource, neighbors = None, list[str]()
-    if place is not None:
+    if namespace_object is not None:
         resources = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, "OVNCluster", namespace)}
         resource = resources.pop(name, None)
         neighbors = sorted(resources)
         if resource is not None:
             index[(API_VERSION, "OVNCluster", namespace, name)] = resource
-        # Hypervisors of the same cluster may be in the same namespace: they are none of our business.
+        # Hypervisors of the same cluster may be in the same namespace. ovn_hypervisors manages them.
         ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
-        index.update(live_index(cluster, KINDS, namespace, ours))
+        index.update(list_objects(cluster, KINDS, namespace, ours))
         index.update(_claims(cluster, name, namespace))
-    return ObservedCluster(name, namespace, place, resource, index, frozenset(hidden), tuple(neighbors))
+    return ObservedCluster(name, namespace, namespace_object, resource, index, frozenset(hidden), tuple(neighbors))
 
 
-def refuse_neighbors(live: ObservedCluster) -> None:
-    """`Refused` if there is another control plane."""
-    if live.neighbors:
+def refuse_neighbors(observed: ObservedCluster) -> None:
+    """Raise `Refused` if the namespace has another control plane."""
+    if observed.neighbors:
         raise Refused(
-            f"Namespace {live.place} has the OVNCluster {', '.join(live.neighbors)} already. Client Services and {CONFIG_NAME} are "
-            f"the namespace's, so put {live.name} into one of its own. Nothing was changed."
+            f"Namespace {observed.namespace} has the OVNCluster {', '.join(observed.neighbors)} already. Client Services and {CONFIG_NAME} are "
+            f"the namespace's, so put {observed.name} into one of its own. Nothing was changed."
         )

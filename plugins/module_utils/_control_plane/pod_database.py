@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The settings inside a database whose members are pods: found and changed through the leader's pod, with the sockets that its server has there.
+The settings inside a database whose members are pods: read and changed through the leader's pod, on the unix sockets of its server.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECONDS = 10
 
 
 class PodConnection:
-    """OVSDB requests, each by one command in the pod."""
+    """Sends each OVSDB request with one command in the pod."""
 
     def __init__(self, cluster: Cluster, namespace: str, pod: str, socket: str) -> None:
         self.cluster, self.namespace, self.pod, self.socket = cluster, namespace, pod, socket
@@ -36,12 +36,12 @@ class PodConnection:
     def run(self, *command: str) -> str:
         result = self.cluster.exec(self.namespace, self.pod, "database", list(command), timeout=_SECONDS + 5)
         if result.code != 0:
-            words = (result.stderr or result.stdout).strip()[-500:]
-            raise Unreachable(f"{command[0]} in pod {self.pod} ended with code {result.code}: {words}.")
+            message = (result.stderr or result.stdout).strip()[-500:]
+            raise Unreachable(f"{command[0]} in pod {self.pod} ended with code {result.code}: {message}.")
         return result.stdout
 
     def call(self, method: str, params: list[t.Any]) -> t.Any:
-        """What ovsdb-client can do: `transact`."""
+        """Return the result of a request that ovsdb-client can send (`transact`); `BadAnswer` if it is not JSON."""
         text = self.run("ovsdb-client", "-t", str(_SECONDS), method, f"unix:{self.socket}", json.dumps(params))
         try:
             return json.loads(text)
@@ -50,7 +50,7 @@ class PodConnection:
 
 
 class PodDatabase:
-    """The member of `converge()`: whichever pod leads. `pods` maps Raft address to pod."""
+    """The member of `converge()`: the pod that leads. `pods` maps Raft address to pod name."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class PodDatabase:
         self.cluster, self.namespace, self.layout, self.pods = cluster, namespace, layout, dict(pods)
         self.pod = leader or next(iter(self.pods.values()))
         self.lease = lease
-        self._known = status  # what was seen a moment ago saves the first question
+        self._known = status  # read a moment ago, so the first request is not needed
         self._committed: int | None = None
 
     def _connection(self) -> PodConnection:
@@ -81,13 +81,13 @@ class PodDatabase:
         )
 
     def examine(self) -> MemberState:
-        """Follows the lead to the pod that has it; a pod that is gone or hangs says nothing about the others."""
-        trouble = ""
+        """Return the state of the leader's pod, following leadership transfers. A pod that does not respond is skipped."""
+        last_error = ""
         for _hop in self.pods:
             try:
                 status = self._status()
             except OvnError as e:
-                trouble = f": {e}"
+                last_error = f": {e}"
                 names = list(self.pods.values())
                 self.pod = names[(names.index(self.pod) + 1) % len(names)]
                 continue
@@ -97,7 +97,7 @@ class PodDatabase:
             if state.role != "follower" or address not in self.pods:
                 return state
             self.pod, self._committed = self.pods[address], None
-        return MemberState("none", reason=f"no pod leads{trouble}")
+        return MemberState("none", reason=f"no pod leads{last_error}")
 
     def read(self) -> ObservedSettings:
         return read_settings(self._connection(), self.layout)

@@ -4,8 +4,8 @@
 """PRIVATE to the collection: may change at any time.
 
 The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is recreated, without its pods
-and claims: they are orphans for a moment, and the new one takes them as its own. A run that is killed in between leaves running pods, and the next
-one makes it.
+and claims: they are orphaned for a moment, and the new one adopts them. A run that is killed in between leaves running pods, and the next one creates
+the StatefulSet.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
 from .._kubernetes.rollout_progress import is_terminating
 
-_GONE_SECONDS = 60.0  # for the garbage collector to let the pods go
+_GONE_SECONDS = 60.0  # for the garbage collector to orphan the pods
 _ATTEMPTS, _PAUSE = 5, 0.1
 
 
-def stale(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
-    """What a new claim would not get as declared, each with words for what it shall get."""
+def outdated_claim_template(stateful_set: Object | None, storage: Storage) -> dict[str, str]:
+    """Return what the claim template has not as declared (`size`, `storage class`), each with the declared value for messages."""
     if stateful_set is None:
         return {}
     found, (template,) = dict[str, str](), stateful_set["spec"]["volumeClaimTemplates"]
@@ -41,17 +41,17 @@ def recreation_message(name: str, differs: t.Mapping[str, str]) -> str:
     return f"recreate the StatefulSet {name}, so that new claims get {' and '.join(differs.values())}"
 
 
-def kept_words(name: str, differs: t.Mapping[str, str], why: str) -> str:
-    return f"StatefulSet {name} still makes claims of the old {' and '.join(differs)}: {why}. Run again."
+def kept_message(name: str, differs: t.Mapping[str, str], why: str) -> str:
+    return f"StatefulSet {name} still creates claims of the old {' and '.join(differs)}: {why}. Run again."
 
 
 def predict_statefulset(there: Object, manifest: Object) -> Object:
-    """The StatefulSet as it will be: `manifest` has it with the declared storage."""
+    """Return the StatefulSet as it will be after it was recreated: with the claim templates of `manifest`."""
     return {**there, "spec": {**there["spec"], "volumeClaimTemplates": manifest["spec"]["volumeClaimTemplates"]}}
 
 
 def dry_run_create(cluster: Cluster, manifest: Object) -> str:
-    """Why the API server would not accept the new one, empty if it would. Asked before the old one goes, under a name that nobody has."""
+    """Return why the API server would not accept the new one, empty if it would. A dry run under an unused name, before the old one is deleted."""
     metadata = manifest["metadata"]
     try:
         cluster.apply({**manifest, "metadata": {**metadata, "name": f"{metadata['name']}-dry-run"}}, dry_run=True)
@@ -63,25 +63,25 @@ def dry_run_create(cluster: Cluster, manifest: Object) -> str:
 
 
 def delete_statefulset_orphan(cluster: Cluster, known: Object, replicas: int) -> str:
-    """Take the StatefulSet away and leave its pods alone; returns when it is gone. Else why it stays: it is not as this run knows it.
+    """Delete the StatefulSet without its pods, wait until it is gone and return an empty text. Else return why it was kept: it is not the `known` one.
 
-    A new one with fewer replicas would end pods of members that nobody has told to leave.
+    A new one with fewer replicas would end pods of members that have not left their cluster.
     """
     metadata = known["metadata"]
     for _attempt in range(_ATTEMPTS):
         there = cluster.get("apps/v1", "StatefulSet", metadata["name"], metadata["namespace"])
         if there is None or there["metadata"]["uid"] != metadata["uid"] or is_terminating(there):
-            return "somebody else deleted it meanwhile"
+            return "another client deleted it meanwhile"
         if there["spec"]["replicas"] != replicas:
-            return f"somebody else scaled it from {replicas} to {there['spec']['replicas']} meanwhile"
+            return f"another client scaled it from {replicas} to {there['spec']['replicas']} meanwhile"
         try:
             _orphan(cluster, there)
-        except Conflict:  # its controller has written the status, or somebody was faster
+        except Conflict:  # its controller has written the status, or another client was faster
             time.sleep(_PAUSE)
             continue
         await_gone(cluster, there)
         return ""
-    return "somebody else changes it all the time"
+    return "other clients keep changing it"
 
 
 def _orphan(cluster: Cluster, there: Object) -> None:
@@ -118,7 +118,7 @@ def _why_still(finalizers: t.Collection[str]) -> str:
         return f"Its pods go on without it. {collector}"
     if "foregroundDeletion" in finalizers:
         return (
-            "Somebody deleted it together with its pods (--cascade=foreground), and it waits until they have ended. Claims and records stay. "
+            "It was deleted together with its pods (--cascade=foreground), and it waits until they have ended. Claims and records stay. "
             f"Look at kubectl describe of the pods. {collector}"
         )
     return f"It waits for {', '.join(finalizers) or 'its end'}. See who has to remove that, then run again."

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What lives inside the databases: listeners, probes and the election timer, compared and changed in the running servers.
+The settings inside the databases: listeners, probes and the election timer, compared and changed in the running servers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import dataclasses
 import typing as t
 
 from .._database.converge import MemberState, Outcome, converge
-from .._database.settings import LAYOUTS, ObservedSettings, plan_rows
-from .._database.settings import DesiredSettings as WantedSettings
+from .._database.settings import LAYOUTS, DesiredSettings, ObservedSettings, plan_rows
 from .._databases import DATABASES, PORTS, Database
 from .._deadline import Deadline
 from .._kubernetes.client import Cluster
@@ -26,55 +25,55 @@ from .desired import DesiredCluster
 from .pod_database import PodDatabase
 
 
-def wanted_settings(
-    wanted: DesiredCluster, database: Database, observations: t.Iterable[Observation] = ()
-) -> WantedSettings:
-    """Only what the specification names; rows and keys of others stay as they are. Large files need longer timers than declared."""
-    spec = wanted.spec.database(database)
-    scheme = "pssl" if wanted.spec.tls.enabled else "ptcp"
+def desired_settings(
+    desired: DesiredCluster, database: Database, observations: t.Iterable[Observation] = ()
+) -> DesiredSettings:
+    """Return what the specification names; rows and keys of others stay as they are. Large database files raise the declared timers."""
+    spec = desired.spec.database(database)
+    scheme = "pssl" if desired.spec.tls.enabled else "ptcp"
     timers = timers_for(size_of(observations), spec.election_timer, spec.inactivity_probe)
     row: dict[str, t.Any] = {"inactivity_probe": timers.inactivity_probe}
     if database == "southbound":
         row["role"] = ""
-    return WantedSettings(
+    return DesiredSettings(
         election_timer=timers.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
     )
 
 
-def _of_a_new_one(wanted: DesiredCluster, database: Database) -> Outcome:
-    """A database that is about to be created has no rows; its election timer comes with it."""
-    settings = dataclasses.replace(wanted_settings(wanted, database), election_timer=None)
+def _predict_new_database(desired: DesiredCluster, database: Database) -> Outcome:
+    """Return the outcome for a database that is about to be created: it has no rows, and is created with its election timer."""
+    settings = dataclasses.replace(desired_settings(desired, database), election_timer=None)
     return Outcome(MemberState("none"), ObservedSettings(), plan_rows(settings, ObservedSettings(), LAYOUTS[database]))
 
 
 def converge_settings(
     cluster: Cluster,
-    wanted: DesiredCluster,
+    desired: DesiredCluster,
     databases: t.Mapping[Database, DatabaseRollout],
     diff: dict[str, dict[str, t.Any]],
     deadline: Deadline,
     *,
     check_mode: bool,
 ) -> list[str]:
-    """What was changed, in words; `diff` gets the values. Check mode cannot look into a database that does not run."""
+    """Return a message for each change and add the values to `diff`. Check mode cannot read a database that does not run."""
 
     def one(database: Database) -> Outcome | None:
         rollout = databases[database]
         leader = rollout.leader
         if leader is None and check_mode:
-            return _of_a_new_one(wanted, database) if rollout.is_new and rollout.founding else None
+            return _predict_new_database(desired, database) if rollout.is_new and rollout.founding else None
         pods = {address: name for name, address in rollout.run.declared.items()}
         status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
         member = PodDatabase(
             cluster,
-            wanted.namespace,
+            desired.namespace,
             LAYOUTS[database],
             pods,
             leader.member if leader else None,
             status,
             rollout.context.lease,
         )
-        settings = wanted_settings(wanted, database, rollout.observations.values())
+        settings = desired_settings(desired, database, rollout.observations.values())
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []

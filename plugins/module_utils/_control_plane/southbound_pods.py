@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The Southbound database whose members are pods, for whoever asks any of them: each question is a command in a pod.
+The Southbound database whose members are pods, for requests that any member can answer. Each request is one command in a pod.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOCKET = f"/run/ovn/{STEMS['southbound']}.sock"
 
 
 class SouthboundPods:
-    """The pods of the Southbound database of the OVNCluster `name` that run now; at least one."""
+    """The pods of the Southbound database of the OVNCluster `name` that run now. `Unreachable` if none does."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
         self.cluster, self.namespace = cluster, namespace
@@ -39,7 +39,7 @@ class SouthboundPods:
             )
 
     def ask(self, question: t.Callable[[Caller], _ANSWER], deadline: Deadline) -> _ANSWER:
-        """Return what the first pod answers that answers at all; no further pod is asked after `deadline`."""
+        """Return the answer of the first pod that responds; no further pod is asked after `deadline`."""
         questions = (
             functools.partial(self._ask_one, question, pod)
             for pod in self.pods

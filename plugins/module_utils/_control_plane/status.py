@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The status of the OVNCluster as this run saw it last. From then on the observer in the cluster keeps it true.
+The status of the OVNCluster as this run observed it last. From then on the observer in the cluster keeps it up to date.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .._raft_pods.backend import DatabaseRollout
 from .desired import DesiredCluster
 from .endpoints import Endpoints
 
-_TAKE_OVER_SECONDS = 5.0  # until one of those that are available has the lock
+_TAKE_OVER_SECONDS = 5.0  # until one of the available northds has acquired the lock of the Southbound database
 _ATTEMPTS, _PAUSE = 5, 0.2
 
 
 class StatusFacts(t.NamedTuple):
-    """What a run saw last: both databases, where they are, and the Deployments (None: not known)."""
+    """What a run observed last: both databases, their endpoints, and the Deployments (None: not known)."""
 
     databases: t.Mapping[Database, DatabaseRollout]
     endpoints: Endpoints
@@ -39,27 +39,27 @@ class StatusFacts(t.NamedTuple):
 
 def write_status(
     cluster: Cluster,
-    wanted: DesiredCluster,
+    desired: DesiredCluster,
     resource: Object | None,
-    seen: StatusFacts,
+    facts: StatusFacts,
     now: str,
     *,
     generation: int,
     warn: t.Callable[[str], None],
 ) -> Object | None:
-    """Written only if it differs; the resource with its status. `generation` of the specification is the one that was rolled out."""
+    """Write the status if it differs, and return the resource with its status. `generation` of the specification is the one that was rolled out."""
     if resource is None:
         return None
-    changed = [rollout for rollout in seen.databases.values() if rollout.changed]
+    changed = [rollout for rollout in facts.databases.values() if rollout.changed]
     for rollout in changed:
         rollout.read_members()
-    northd = _active_northd(cluster, wanted, resource, seen)
+    northd = _active_northd(cluster, desired, resource, facts)
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE)
         if changed or attempt:  # the observer has written, too, while we were busy
-            resource = cluster.get(API_VERSION, "OVNCluster", wanted.name, wanted.namespace) or resource
-        status = _status(resource, seen, generation, northd, now)
+            resource = cluster.get(API_VERSION, "OVNCluster", desired.name, desired.namespace) or resource
+        status = _status(resource, facts, generation, northd, now)
         if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
             return resource
         manifest = {
@@ -67,8 +67,8 @@ def write_status(
             "kind": "OVNCluster",
             # With the version: else what the observer has written meanwhile would be undone.
             "metadata": {
-                "name": wanted.name,
-                "namespace": wanted.namespace,
+                "name": desired.name,
+                "namespace": desired.namespace,
                 "resourceVersion": resource["metadata"]["resourceVersion"],
             },
             "status": status,
@@ -78,45 +78,45 @@ def write_status(
         except Conflict:
             continue
     warn(
-        f"The status of OVNCluster {wanted.name} was not written: somebody else changed it each time. Run again, or let the observer write it."
+        f"The status of OVNCluster {desired.name} was not written: another client changed it each time. Run again, or let the observer write it."
     )
     return resource
 
 
 def _status(
-    resource: Object, seen: StatusFacts, generation: int, northd: list[str] | None, now: str
+    resource: Object, facts: StatusFacts, generation: int, northd: list[str] | None, now: str
 ) -> dict[str, t.Any]:
     previous = resource.get("status") or {}
-    pods = {name: pod for rollout in seen.databases.values() for name, pod in rollout.pods.items()}
+    pods = {name: pod for rollout in facts.databases.values() for name, pod in rollout.pods.items()}
     return cluster_status(
         generation=generation,
         declared=resource["metadata"]["generation"],
         previous=previous,
-        verdicts={d: seen.databases[d].verdict() for d in DATABASES},
-        endpoints={d: seen.endpoints.of(d) for d in DATABASES},
+        verdicts={d: facts.databases[d].verdict() for d in DATABASES},
+        endpoints={d: facts.endpoints.of(d) for d in DATABASES},
         chassis=None,
         now=now,
         northd=northd,
         left=pending_items(
-            {seen.databases[d].set_name: seen.databases[d].set for d in DATABASES},
-            seen.northd,
+            {facts.databases[d].set_name: facts.databases[d].set for d in DATABASES},
+            facts.northd,
             pods,
-            {seen.databases[d].set_name: len(seen.databases[d].run.declared) for d in DATABASES},
+            {facts.databases[d].set_name: len(facts.databases[d].run.declared) for d in DATABASES},
             in_effect=previous.get("observedGeneration") == generation,
         ),
-        schemas={d: seen.databases[d].schemas for d in DATABASES},
+        schemas={d: facts.databases[d].schemas for d in DATABASES},
     )
 
 
-def _active_northd(cluster: Cluster, wanted: DesiredCluster, resource: Object, seen: StatusFacts) -> list[str] | None:
-    """Asked only if nobody else tells it: an observer that lives knows it better, and at any time. None if nobody could be asked."""
+def _active_northd(cluster: Cluster, desired: DesiredCluster, resource: Object, facts: StatusFacts) -> list[str] | None:
+    """Return the active northd's pods; None if an observer is available, which keeps that up to date, or if no northd could be asked."""
     conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
-    if "NorthdReady" in conditions and seen.observer is not None and is_available(seen.observer):
+    if "NorthdReady" in conditions and facts.observer is not None and is_available(facts.observer):
         return None
-    patience = Deadline(_TAKE_OVER_SECONDS if wanted.wait else 0)
+    patience = Deadline(_TAKE_OVER_SECONDS if desired.wait else 0)
     while True:
         try:
-            answers = ask_northds(cluster, wanted.namespace, wanted.name)
+            answers = ask_northds(cluster, desired.namespace, desired.name)
         except OvnError:
             return None
         active = [pod for pod, said in answers.items() if said["state"] == "active"]

@@ -13,7 +13,7 @@ import typing as t
 from .._api.names import MANAGER, Object, claim_name
 from .._databases import DATABASES, Database
 from .._errors import Refused
-from .._kubernetes.apply import Note, ObjectChange
+from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
 from .desired import DesiredCluster
@@ -21,7 +21,7 @@ from .observed_state import ObservedCluster
 
 
 def claim_change(claim: Object, size: str, storage_class: str | None) -> Object | None:
-    """The patch that makes one claim as large as declared, None if it is; `Refused` for what would need another volume."""
+    """Return the patch that makes one claim as large as declared, None if it is; `Refused` for what would need another volume."""
     name = claim["metadata"]["name"]
     there = claim["spec"]["resources"]["requests"]["storage"]
     if parse_quantity(size) < parse_quantity(there):
@@ -33,41 +33,41 @@ def claim_change(claim: Object, size: str, storage_class: str | None) -> Object 
         what = (
             f"Data does not move to another class: declare {current}"
             if is_bound(claim)
-            else "Somebody made it by hand, or gave it a volume or something to be filled from: "
+            else "It was created by hand, or was given a volume or a data source: "
             f"{f'declare {current}' if current else 'leave storageClass out'}, or delete it and its pod"
         )
         raise Refused(
             f"PersistentVolumeClaim {name} has storage class {current}, the specification says {storage_class}. {what}. Without storageClass "
-            "claims that are there stay as they are, and new ones get the cluster's default."
+            "existing claims stay as they are, and new ones get the cluster's default."
         )
     if parse_quantity(size) == parse_quantity(there):
         return None
     return {"spec": {"resources": {"requests": {"storage": size}}}}
 
 
-def claim_changes(wanted: DesiredCluster, live: ObservedCluster) -> list[tuple[Object, Object]]:
-    """Claims that have to grow, each with its patch; `Refused` if one of them cannot."""
+def claim_changes(desired: DesiredCluster, observed: ObservedCluster) -> list[tuple[Object, Object]]:
+    """Return the claims that have to grow, each with its patch; `Refused` if one of them cannot."""
     changes: list[tuple[Object, Object]] = []
     for database in DATABASES:
-        spec = wanted.spec.database(database)
-        for claim in claims_of(wanted, live, database):
+        spec = desired.spec.database(database)
+        for claim in claims_of(desired, observed, database):
             patch = claim_change(claim, spec.storage.size, spec.storage.storage_class)
             if patch and is_bound(claim):  # the API server changes none without a volume
                 changes.append((claim, patch))
     return changes
 
 
-def claims_of(wanted: DesiredCluster, live: ObservedCluster, database: Database) -> list[Object]:
-    names = [claim_name(wanted.name, database, index) for index in sorted(live.claims(database))]
-    return [claim for name in names if (claim := live.get("v1", "PersistentVolumeClaim", name)) is not None]
+def claims_of(desired: DesiredCluster, observed: ObservedCluster, database: Database) -> list[Object]:
+    names = [claim_name(desired.name, database, index) for index in sorted(observed.claims(database))]
+    return [claim for name in names if (claim := observed.get("v1", "PersistentVolumeClaim", name)) is not None]
 
 
-def unbound_claims(wanted: DesiredCluster, live: ObservedCluster) -> list[str]:
-    """Claims without a volume whose size is not the declared one."""
+def unbound_claims(desired: DesiredCluster, observed: ObservedCluster) -> list[str]:
+    """Return the names of claims without a volume whose size is not the declared one."""
     found = []
     for database in DATABASES:
-        spec = wanted.spec.database(database)
-        for claim in claims_of(wanted, live, database):
+        spec = desired.spec.database(database)
+        for claim in claims_of(desired, observed, database):
             if not is_bound(claim) and claim_change(claim, spec.storage.size, spec.storage.storage_class):
                 found.append(claim["metadata"]["name"])
     return found
@@ -78,8 +78,10 @@ def is_bound(claim: Object) -> bool:
 
 
 def is_empty(claim: Object) -> bool:
-    """Whether nothing can be lost with it: our StatefulSet made it, it never had a volume, waits for no particular one, and nothing is to be
-    copied into it. Labels alone do not tell: who restores claims copies them.
+    """Return whether no data can be lost with the claim.
+
+    Our StatefulSet created it, it never had a volume, waits for no particular one, and has no data source. Labels alone are no proof: a restored claim
+    has them, too.
     """
     spec, ours = claim["spec"], (claim["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
     filled = any(spec.get(field) for field in ("volumeName", "selector", "dataSource", "dataSourceRef"))
@@ -87,13 +89,13 @@ def is_empty(claim: Object) -> bool:
     return ours and not filled and not static and not is_bound(claim)
 
 
-def check_claims(cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster) -> None:
-    """`Refused`, before anything is changed, if a claim would have to shrink, to move, or to grow although its storage class cannot.
+def check_claims(cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster) -> None:
+    """Raise `Refused`, before anything is changed, if a claim would have to shrink, to move, or to grow although its storage class cannot.
 
     The API server would say so only after the OVNCluster was changed.
     """
     try:
-        _refuse_fixed_size(cluster, claim_changes(wanted, live))
+        _refuse_fixed_size(cluster, claim_changes(desired, observed))
     except Refused as e:
         if e.details.get("http_status"):
             raise
@@ -107,7 +109,7 @@ def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Objec
         except Refused as e:
             if e.details.get("http_status") != 403:
                 raise
-            continue  # this user may not look: the API server will judge
+            continue  # this user may not read it: the API server decides
         if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             claims = ", ".join(
                 c["metadata"]["name"] for c, _patch in changes if c["spec"].get("storageClassName") == name
@@ -120,11 +122,11 @@ def _refuse_fixed_size(cluster: Cluster, changes: t.Sequence[tuple[Object, Objec
 
 
 def grow_claims(
-    cluster: Cluster, wanted: DesiredCluster, live: ObservedCluster, *, check_mode: bool, note: Note
+    cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster, *, check_mode: bool, on_change: OnChange
 ) -> None:
-    for claim, patch in claim_changes(wanted, live):
+    for claim, patch in claim_changes(desired, observed):
         name = claim["metadata"]["name"]
         after = {**claim, "spec": {**claim["spec"], **patch["spec"]}}
         if not check_mode:
-            after = cluster.patch("v1", "PersistentVolumeClaim", name, wanted.namespace, patch)
-        note(ObjectChange("PersistentVolumeClaim", name, wanted.namespace, "changed", claim, after))
+            after = cluster.patch("v1", "PersistentVolumeClaim", name, desired.namespace, patch)
+        on_change(ObjectChange("PersistentVolumeClaim", name, desired.namespace, "changed", claim, after))

@@ -20,7 +20,7 @@ from .._kubernetes.pod_startup import PATIENCE, assess_startup
 from .._kubernetes.pods import list_events
 from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
-from .._kubernetes.wait_tracker import ASKED_ANNOTATION
+from .._kubernetes.wait_tracker import REQUEUE_ANNOTATION
 from .._raft_pods.diagnosis import describe
 from .desired import DesiredCluster
 
@@ -31,118 +31,121 @@ _REVISION = "deployment.kubernetes.io/revision"
 
 def await_workloads(
     cluster: Cluster,
-    wanted: DesiredCluster,
-    seen: Object | None,
+    desired: DesiredCluster,
+    deployment: Object | None,
     deadline: Deadline,
     now: t.Callable[[], float] = time.time,
 ) -> Object:
-    """northd's Deployment, available. `seen` is as it was last, None if it has to be read again; `now` is the API server's clock."""
-    name = northd_name(wanted.name)
-    if seen is not None and is_available(seen):
-        return seen
-    hopes = _Hopes(cluster, wanted.namespace, name, now)
+    """Return northd's Deployment when it is available; `TimedOut` says why its pods do not start.
+
+    `deployment` is as it was read last, None if it has to be read again; `now` is the API server's clock in seconds since 1970.
+    """
+    name = northd_name(desired.name)
+    if deployment is not None and is_available(deployment):
+        return deployment
+    startup = _DeploymentStartup(cluster, desired.namespace, name, now)
     unrecoverable = ""
     while not unrecoverable:
-        # A slice: why pods do not come is not told by the Deployment itself.
-        seen = _await(cluster, wanted.namespace, name, min(_SLICE, max(1.0, deadline.left()))) or seen
-        if seen is not None and is_available(seen):
-            return seen
+        # In slices: the Deployment itself does not say why its pods do not start.
+        deployment = _await(cluster, desired.namespace, name, min(_SLICE, max(1.0, deadline.left()))) or deployment
+        if deployment is not None and is_available(deployment):
+            return deployment
         if deadline.expired:
             break
-        unrecoverable = hopes.lost()
-    ready = ((seen or {}).get("status") or {}).get("availableReplicas", 0)
+        unrecoverable = startup.unrecoverable_cause()
+    ready = ((deployment or {}).get("status") or {}).get("availableReplicas", 0)
     when = ", and waiting does not change that" if unrecoverable else " when the time was up"
     raise TimedOut(
-        f"{ready} of {wanted.spec.northd.replicas} pods of Deployment {name} were available{when}. "
-        f"{describe(cluster, wanted.namespace, name, _names(cluster, wanted.namespace, name))} "
-        f"See kubectl -n {wanted.namespace} logs deployment/{name}, then run again."
+        f"{ready} of {desired.spec.northd.replicas} pods of Deployment {name} were available{when}. "
+        f"{describe(cluster, desired.namespace, name, _names(cluster, desired.namespace, name))} "
+        f"See kubectl -n {desired.namespace} logs deployment/{name}, then run again."
     )
 
 
-def observer_trouble(cluster: Cluster, wanted: DesiredCluster, seen: Object | None) -> str:
-    """A warning if nobody keeps the status true between runs, empty if somebody does."""
-    name = observer_name(wanted.name)
-    if seen is None or not is_available(seen):
-        seen = _await(cluster, wanted.namespace, name, _OBSERVER_SECONDS)
-    if seen is not None and is_available(seen):
+def observer_warning(cluster: Cluster, desired: DesiredCluster, deployment: Object | None) -> str:
+    """Return a warning if no observer keeps the status up to date between runs, else an empty text."""
+    name = observer_name(desired.name)
+    if deployment is None or not is_available(deployment):
+        deployment = _await(cluster, desired.namespace, name, _OBSERVER_SECONDS)
+    if deployment is not None and is_available(deployment):
         return ""
-    why = describe(cluster, wanted.namespace, name, _names(cluster, wanted.namespace, name))
-    return f"Deployment {name} is not available, so nobody keeps the status of OVNCluster {wanted.name} and the leader labels true. {why}".rstrip()
+    why = describe(cluster, desired.namespace, name, _names(cluster, desired.namespace, name))
+    return f"Deployment {name} is not available, so the status of OVNCluster {desired.name} and the leader labels are not kept up to date. {why}".rstrip()
 
 
 def _await(cluster: Cluster, namespace: str, name: str, seconds: float) -> Object | None:
-    """The Deployment as soon as it is available, else as it is when the time is up."""
-    seen: Object | None = None
-    for kind, deployment in cluster.watch(
+    """Return the Deployment as soon as it is available, else as it is when the time is up."""
+    last: Object | None = None
+    for kind, item in cluster.watch(
         "apps/v1", "Deployment", namespace, fields=f"metadata.name={name}", timeout=seconds
     ):
-        seen = None if kind == "DELETED" else deployment
-        if seen is not None and is_available(seen):
+        last = None if kind == "DELETED" else item
+        if last is not None and is_available(last):
             break
-    return seen
+    return last
 
 
-class _Hopes:
-    """Whether the pods of a Deployment may come yet, judged by those of its newest template: pods of older ones are on their way out."""
+class _DeploymentStartup:
+    """Whether the pods of a Deployment can still start, judged by those of its newest template: pods of older ones are terminating."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str, now: t.Callable[[], float]) -> None:
         self.cluster, self.namespace, self.name, self.now = cluster, namespace, name, now
         self._begun = time.monotonic()
         self._since: float | None = None
-        self._asked: float | None = None
-        self._hurried = False
+        self._requeued_at: float | None = None
+        self._backed_off_recreated = False
 
-    def lost(self) -> str:
-        """What keeps the pods away for good, empty if they may come."""
+    def unrecoverable_cause(self) -> str:
+        """Return what keeps the pods from starting for good, empty if they may still start."""
         if self._since is None:
             self._since = self.now() - (time.monotonic() - self._begun)
         newest = _newest(self.cluster, self.namespace, self.name)
         if newest is None:
             return ""
-        if not self._hurried:
-            self._hurried = True
-            self._hurry(newest)
-        return self._refused(newest) or self._pods_stay_away(newest)
+        if not self._backed_off_recreated:
+            self._backed_off_recreated = True
+            self._recreate_backed_off_pods(newest)
+        return self._refused(newest) or self._unrecoverable_pod(newest)
 
-    def _hurry(self, newest: Object) -> None:
-        """Pods whose kubelets pause before they pull the image again are recreated, once: it may be there by now."""
+    def _recreate_backed_off_pods(self, newest: Object) -> None:
+        """Delete pods whose kubelets pause before they pull the image again, so that they are recreated, once: the image may exist by now."""
         for pod in _pods(self.cluster, self.namespace, newest):
             if backs_off(pod) and not has_started(pod):
-                with contextlib.suppress(OvnError):  # then they come later
+                with contextlib.suppress(OvnError):  # then they start later
                     delete_stuck_pod(self.cluster, pod)
 
     def _refused(self, newest: Object) -> str:
-        """Its controller pauses up to a quarter of an hour after a refusal, so it is asked to try again before it is believed."""
+        """Return why its pods are refused. The controller pauses up to 15 minutes after a refusal, so it is triggered once before that counts."""
         for condition in (newest.get("status") or {}).get("conditions") or ():
             if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
-                if self._asked is None:
-                    self._ask()
-                    self._asked = time.monotonic()
-                elif time.monotonic() - self._asked > PATIENCE:
+                if self._requeued_at is None:
+                    self._requeue()
+                    self._requeued_at = time.monotonic()
+                elif time.monotonic() - self._requeued_at > PATIENCE:
                     return str(condition.get("message") or condition.get("reason") or "its pods are refused")
         return ""
 
-    def _ask(self) -> None:
-        """The Deployment's controller hands annotations on to the newest ReplicaSet, so that the controller of that one looks, too."""
-        patch = {"metadata": {"annotations": {ASKED_ANNOTATION: f"{self.now():.0f}"}}}
+    def _requeue(self) -> None:
+        """Annotate the Deployment: its controller copies annotations to the newest ReplicaSet, which requeues that one, too."""
+        patch = {"metadata": {"annotations": {REQUEUE_ANNOTATION: f"{self.now():.0f}"}}}
         with contextlib.suppress(OvnError):  # then it tries again by itself, only later
             self.cluster.patch("apps/v1", "Deployment", self.name, self.namespace, patch)
 
-    def _pods_stay_away(self, newest: Object) -> str:
+    def _unrecoverable_pod(self, newest: Object) -> str:
         if time.monotonic() - self._begun <= PATIENCE:
             return ""
         events = list_events(self.cluster, self.namespace)
         owner = newest["metadata"]["name"]
         for pod in _pods(self.cluster, self.namespace, newest):
             if not is_terminating(pod):
-                seen = assess_startup(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
-                if seen.unrecoverable:
-                    return seen.words
+                startup = assess_startup(pod["metadata"]["name"], owner, pod, events, self.now(), self._since)
+                if startup.unrecoverable:
+                    return startup.message
         return ""
 
 
 def _newest(cluster: Cluster, namespace: str, name: str) -> Object | None:
-    """The ReplicaSet of the Deployment's newest template."""
+    """Return the ReplicaSet of the Deployment's newest template."""
     sets = [
         one
         for one in cluster.list("apps/v1", "ReplicaSet", namespace)
@@ -152,12 +155,12 @@ def _newest(cluster: Cluster, namespace: str, name: str) -> Object | None:
 
 
 def _revision(replica_set: Object) -> int:
-    told = (replica_set["metadata"].get("annotations") or {}).get(_REVISION, "")
-    return int(told) if told.isdecimal() else 0
+    revision = (replica_set["metadata"].get("annotations") or {}).get(_REVISION, "")
+    return int(revision) if revision.isdecimal() else 0
 
 
 def _pods(cluster: Cluster, namespace: str, replica_set: Object) -> list[Object]:
-    """By what makes them its own: names of other Deployments may begin like this one's."""
+    """Return its pods by owner reference: names of other Deployments may begin like this one's."""
     uid = replica_set["metadata"]["uid"]
     return [
         pod
@@ -167,7 +170,7 @@ def _pods(cluster: Cluster, namespace: str, replica_set: Object) -> list[Object]
 
 
 def _names(cluster: Cluster, namespace: str, name: str) -> list[str]:
-    """Of what a trouble of this Deployment would be told about."""
+    """Return the names of the objects whose events explain this Deployment: its newest ReplicaSet and the pods of that."""
     newest = _newest(cluster, namespace, name)
     if newest is None:
         return []

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Brings the settings of a database to the wanted state, on every member's host at the same time: only the member that leads acts.
+Brings the settings of a database to the desired state, on every member's host at the same time: only the member that leads acts.
 
-Nothing is remembered between two looks. Whoever leads at a look does the next single step; the others wait until their own replica shows
-the wanted state, or until the lead comes to them. So a lead that moves midway, a second run and a write of unknown outcome are ordinary.
+No state is kept between two observations. The member that leads does the next single step; the others wait until their own replica shows the
+desired state, or until they lead. So a leadership transfer midway, a second run and a write of unknown outcome need no special case.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .settings import DesiredSettings, Layout, ObservedSettings, SettingsPlan, p
 
 Role = t.Literal["leader", "follower", "standalone", "none"]
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5  # seconds between two looks at the own member
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5  # seconds between two observations of the own member
 
 
 @dataclasses.dataclass(frozen=True)
 class MemberState:
-    """What the own member says at one look. `role` is `none` while no write can succeed through it; `reason` tells why."""
+    """One observation of the own member. `role` is `none` while no write through it can succeed, for the `reason`. Timers in milliseconds."""
 
     role: Role
     reason: str = ""
@@ -37,7 +37,7 @@ class MemberState:
 
 
 class OwnMember(t.Protocol):
-    """The own member, as the loop needs it; `member.py` has the real one."""
+    """The own member, as `converge()` needs it: `LocalMember` or `PodDatabase`."""
 
     def examine(self) -> MemberState: ...
 
@@ -50,10 +50,10 @@ class OwnMember(t.Protocol):
 
 @dataclasses.dataclass
 class Outcome:
-    """What was done here, in order, and the values before and after. `uncertain`: a write whose answer never came."""
+    """The last observation, and in `done` what this host changed, in order, with the values before and after."""
 
     state: MemberState
-    actual: ObservedSettings
+    observed: ObservedSettings
     done: SettingsPlan = dataclasses.field(default_factory=SettingsPlan)
 
     def record(self, plan: SettingsPlan) -> None:
@@ -75,14 +75,17 @@ class Outcome:
 
 
 def converge(
-    member: OwnMember, wanted: DesiredSettings, layout: Layout, deadline: Deadline, *, check_mode: bool
+    member: OwnMember, desired: DesiredSettings, layout: Layout, deadline: Deadline, *, check_mode: bool
 ) -> Outcome:
-    """Return when the own member shows everything; in check mode, when it is known what would be done here."""
+    """Return what was done when the own member shows the desired state; in check mode, what this host would do.
+
+    `Refused` if there is no quorum to write, `TimedOut` with the last error if the desired state is not reached in time.
+    """
     outcome = Outcome(
         member.examine(), ObservedSettings()
     )  # a wrong socket fails here at once; later the member may restart
     leaderless: Deadline | None = None
-    trouble: OvnError | None = None
+    last_error: OvnError | None = None
     pause = _SHORTEST_PAUSE
     state = outcome.state
     while True:
@@ -91,29 +94,29 @@ def converge(
             if state.role == "none":
                 leaderless = leaderless or deadline.within(_patience(state))
                 if leaderless.expired:
-                    raise _no_quorum(state, layout, outcome)
+                    raise _no_quorum_error(state, layout, outcome)
             else:
                 leaderless = None
-                if wanted.needs_rows:
-                    outcome.actual = member.read()
-                plan = plan_rows(wanted, outcome.actual, layout)
-                steps = _timer_steps(state, wanted, layout)
-                settled = wanted.election_timer is None or state.pending_timer is None
+                if desired.needs_rows:
+                    outcome.observed = member.read()
+                plan = plan_rows(desired, outcome.observed, layout)
+                steps = _timer_steps(state, desired, layout)
+                settled = desired.election_timer is None or state.pending_timer is None
                 if not plan.operations and not steps and settled:
                     return outcome
                 if state.role != "follower":
                     if check_mode:
-                        return _foretell(outcome, plan, steps)
+                        return _predict(outcome, plan, steps)
                     pause = _SHORTEST_PAUSE
                     _one_step(member, outcome, plan, steps)
                 elif check_mode:
                     return outcome
                 else:
-                    trouble = _still_missing(state, layout, plan, steps)
+                    last_error = _pending_error(state, layout, plan, steps)
         except (Conflict, TimedOut, Unreachable) as e:
-            trouble = e  # look again: after a write without an answer, the comparison tells whether it happened
+            last_error = e  # observe again: after a write without an answer, the comparison shows whether it happened
         if deadline.expired:
-            raise _gave_up(deadline, layout, outcome, trouble)
+            raise _timeout_error(deadline, layout, outcome, last_error)
         time.sleep(min(pause, max(0.001, deadline.left())))
         pause = min(2 * pause, _LONGEST_PAUSE)
         try:
@@ -122,23 +125,23 @@ def converge(
             state = MemberState("none", reason=str(e), election_timer=outcome.state.election_timer)
 
 
-def _timer_steps(state: MemberState, wanted: DesiredSettings, layout: Layout) -> list[int]:
-    if wanted.election_timer is None:
+def _timer_steps(state: MemberState, desired: DesiredSettings, layout: Layout) -> list[int]:
+    if desired.election_timer is None:
         return []
     if state.election_timer is None:
         raise Refused(
             f"The {layout.title} database is standalone: it has no election timer. Leave election_timer out, or make it a cluster."
         )
-    return timer_steps(state.election_timer, wanted.election_timer)
+    return timer_steps(state.election_timer, desired.election_timer)
 
 
 def _one_step(member: OwnMember, outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> None:
-    """Rows first, then one step of the timer; a pending timer is only waited for."""
+    """Write the rows, or else change the timer by one step. A pending timer is waited for."""
     if plan.operations:
         try:
             member.write(plan.operations)
         except TimedOut:
-            outcome.record(plan)  # it may be done: better a "changed" too many than one too few
+            outcome.record(plan)  # it may be done: a wrong "changed" is better than a missing one
             raise
         outcome.record(plan)
     elif steps and outcome.state.pending_timer is None and outcome.state.election_timer is not None:
@@ -146,7 +149,7 @@ def _one_step(member: OwnMember, outcome: Outcome, plan: SettingsPlan, steps: li
         outcome.record_timer(outcome.state.election_timer, steps[0])
 
 
-def _foretell(outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> Outcome:
+def _predict(outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> Outcome:
     if plan.operations:
         outcome.record(plan)
     current = outcome.state.election_timer
@@ -158,7 +161,7 @@ def _foretell(outcome: Outcome, plan: SettingsPlan, steps: list[int]) -> Outcome
 
 
 def _patience(state: MemberState) -> float:
-    """Seconds that an election may take before it counts as a loss of quorum."""
+    """Return the seconds that an election may take before it counts as a loss of quorum."""
     return max(5.0, 3 * (state.election_timer or 0) / 1000 + 2)
 
 
@@ -166,7 +169,7 @@ def _details(outcome: Outcome) -> dict[str, t.Any]:
     return {"changed": outcome.changed, "actions": outcome.done.actions, "role": outcome.state.role}
 
 
-def _no_quorum(state: MemberState, layout: Layout, outcome: Outcome) -> OvnError:
+def _no_quorum_error(state: MemberState, layout: Layout, outcome: Outcome) -> OvnError:
     written = "This host wrote nothing." if not outcome.changed else "Run again to finish what was begun."
     return Refused(
         f"The {layout.title} database cannot be written now: {state.reason}. {written} "
@@ -175,16 +178,16 @@ def _no_quorum(state: MemberState, layout: Layout, outcome: Outcome) -> OvnError
     )
 
 
-def _still_missing(state: MemberState, layout: Layout, plan: SettingsPlan, steps: list[int]) -> OvnError:
-    missing = [*plan.actions, *(["reach the wanted election timer"] if steps else [])]
+def _pending_error(state: MemberState, layout: Layout, plan: SettingsPlan, steps: list[int]) -> OvnError:
+    missing = [*plan.actions, *(["reach the desired election timer"] if steps else [])]
     return TimedOut(
         f"the leader {state.leader or ''} of the {layout.title} database has yet to {'; '.join(missing[:3]) or 'finish'}. "
         "Does this task run on the leader's host as well?".replace("  ", " ")
     )
 
 
-def _gave_up(deadline: Deadline, layout: Layout, outcome: Outcome, trouble: OvnError | None) -> OvnError:
-    last = f"Last seen: {trouble}" if trouble else "The election timer was still changing."
+def _timeout_error(deadline: Deadline, layout: Layout, outcome: Outcome, last_error: OvnError | None) -> OvnError:
+    last = f"Last error: {last_error}" if last_error else "The election timer was still changing."
     return TimedOut(
         f"The settings of the {layout.title} database were not reached within {deadline.seconds:g} s. {last} Run again: it goes on from there.",
         **_details(outcome),

@@ -24,14 +24,14 @@ from .settings import Layout, ObservedSettings
 
 
 def committed(status: ClusterStatus) -> int:
-    """Index of the last log entry that a majority has."""
+    """Return the index of the last log entry that a majority has."""
     return status.log_next - 1 - status.not_committed
 
 
 def member_state(status: ClusterStatus, committed_before: int | None = None) -> MemberState:
-    """Who this member is for a writer. A leader without a majority still calls itself leader: its view of the others decides.
+    """Return the member's role for writes. A leader without a majority still reports that it leads: its view of the others decides.
 
-    `committed_before` is the last committed entry of an earlier look.
+    `committed_before` is the index of the last committed entry at an earlier observation.
     """
     role: t.Literal["leader", "follower", "none"] = "none"
     leader = next((f"{s.sid} at {s.address}" for s in status.servers if s.sid == status.leader_sid), "")
@@ -40,20 +40,20 @@ def member_state(status: ClusterStatus, committed_before: int | None = None) -> 
     elif status.role == "leader":
         voters = [server for server in status.servers if not (server.phase or "").startswith("adding")]
         limit = max(2 * status.election_timer, 3000)
-        silent = [
+        unresponsive = [
             s
             for s in voters
             if not s.is_self and (s.last_message is None or s.last_message >= limit or not any(status.linked(s.sid)))
         ]
         needed = len(voters) // 2 + 1
-        if len(voters) - len(silent) >= needed:
+        if len(voters) - len(unresponsive) >= needed:
             # Entries may wait for a majority that is gone: a write on top would only add to them. A busy leader commits in between.
             stuck = status.not_committed and (committed_before is None or committed(status) <= committed_before)
             reason = f"{status.not_committed} earlier writes wait for a majority" if stuck else ""
             role = "none" if stuck else "leader"
         else:
-            names = ", ".join(sorted(server.address for server in silent))
-            reason = f"the leader hears only {len(voters) - len(silent)} of {len(voters)} members, {needed} are needed; silent: {names}"
+            names = ", ".join(sorted(server.address for server in unresponsive))
+            reason = f"the leader hears only {len(voters) - len(unresponsive)} of {len(voters)} members, {needed} are needed; unresponsive: {names}"
     elif status.leader_sid and status.role == "follower":
         role, reason = "follower", ""
     else:
@@ -62,7 +62,7 @@ def member_state(status: ClusterStatus, committed_before: int | None = None) -> 
 
 
 def read_settings(connection: Caller, layout: Layout) -> ObservedSettings:
-    """The rows that hold settings, in one request."""
+    """Return the settings in the database, read in one request."""
     tables = {layout.global_table: ["_uuid", "options"], "Connection": ["_uuid", *layout.columns]}
     rows = select(connection, layout.name, tables)
     first = next(iter(rows[layout.global_table]), None)
@@ -75,7 +75,7 @@ def read_settings(connection: Caller, layout: Layout) -> ObservedSettings:
 
 
 class LocalMember:
-    """Each question is a connection of its own that lives no longer than `timeout` seconds."""
+    """The member on this host. Each request opens a connection of its own, for at most `timeout` seconds."""
 
     def __init__(self, layout: Layout, control_socket: str, socket: str, timeout: float) -> None:
         self.layout = layout
@@ -129,4 +129,4 @@ class LocalMember:
         except Refused as e:
             if "election timer change pending" not in str(e):
                 raise
-            raise Conflict(str(e)) from e  # of another run, begun since the state was read
+            raise Conflict(str(e)) from e  # another run has begun a change since the state was read

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The schema of a database beside the one that its image brings. An update of the image changes the second alone: nothing converts a database
-on start, because chassis and northd of the old version would not understand it.
+Compares the schema of a database with the one in its image. An update of the image changes only the second: nothing converts a database on start,
+because chassis and northd of the old version would not understand it.
 """
 
 from __future__ import annotations
@@ -22,29 +22,27 @@ _VERSION = re.compile(r"^\d+(?:\.\d+)*$")
 
 
 class Schemas(t.NamedTuple):
-    """Versions, as `7.0.0`; None: not known."""
+    """Schema versions such as `7.0.0`; None: not known."""
 
     database: str | None
     image: str | None
 
 
 def schema_gap(database: str, schemas: Schemas) -> str:
-    """What the difference means and what to do about it, empty if there is none or nobody knows."""
+    """Return what the difference means and what to do about it, empty if there is none or a version is not known."""
     if schemas.database is None or schemas.image is None or schemas.database == schemas.image:
         return ""
-    words = f"The {TITLES[database]} database has schema {schemas.database}, its image brings {schemas.image}."
+    message = f"The {TITLES[database]} database has schema {schemas.database}, its image brings {schemas.image}."
     if _numbers(schemas.database) > _numbers(schemas.image):
-        return (
-            f"{words} The image is older than the content: declare an image of the version that converted it, or newer."
-        )
+        return f"{message} The image is older than the content: declare an image of the version that converted it, or newer."
     return (
-        f"{words} It works on with the old one, without what is new. No run converts it yet: when northd and every chassis are of the new version, "
+        f"{message} It goes on with the old one, without new features. No run converts it yet: when northd and every chassis are of the new version, "
         'make a backup and convert it once, see "The schema of the databases" in docs/kubernetes.md.'
     )
 
 
-def version_in(text: str | bytes) -> str | None:
-    """The version in a schema file or in an answer to `get_schema`."""
+def parse_schema_version(text: str | bytes) -> str | None:
+    """Return the version in a schema file or in an answer to `get_schema`, None if there is none."""
     try:
         found = json.loads(text).get("version")
     except (ValueError, AttributeError):
@@ -52,11 +50,11 @@ def version_in(text: str | bytes) -> str | None:
     return found if isinstance(found, str) and _VERSION.match(found) else None
 
 
-def of_image(database: str, folder: str = FOLDER) -> str | None:
-    """The version that the image of this process brings."""
+def image_schema_version(database: str, folder: str = FOLDER) -> str | None:
+    """Return the schema version in the image of this process, None if it has no schema file."""
     try:
         with open(os.path.join(folder, FILES[database]), "rb") as file:
-            return version_in(file.read())
+            return parse_schema_version(file.read())
     except OSError:
         return None
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Settings that live inside a Northbound or Southbound database: wanted and actual state to a plan. Pure.
+Settings inside a Northbound or Southbound database: from the desired and the observed state to a plan. Pure.
 """
 
 from __future__ import annotations
@@ -80,21 +80,21 @@ class ObservedSettings:
 
 @dataclasses.dataclass
 class SettingsPlan:
-    """One transaction, the same in words, and the values that differ."""
+    """The operations of one transaction, a message for each action, and the values that differ."""
 
     operations: list[Operation] = dataclasses.field(default_factory=list)
     actions: list[str] = dataclasses.field(default_factory=list)
     before: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     after: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
-    def note(self, action: str, group: str, key: str, before: t.Any, after: t.Any) -> None:
+    def add_change(self, action: str, group: str, key: str, before: t.Any, after: t.Any) -> None:
         self.actions.append(action)
         self.before.setdefault(group, {})[key] = before
         self.after.setdefault(group, {})[key] = after
 
 
-def wanted_settings(params: t.Mapping[str, t.Any]) -> DesiredSettings:
-    """The module's options, checked; `InvalidInput` names the one that can never work."""
+def desired_from_params(params: t.Mapping[str, t.Any]) -> DesiredSettings:
+    """Return the module's options, checked; `InvalidInput` names the one that can never work."""
     layout = LAYOUTS[params["database"]]
     timer = params["election_timer"]
     if timer is not None and not TIMER_MINIMUM <= timer <= TIMER_MAXIMUM:
@@ -106,7 +106,7 @@ def wanted_settings(params: t.Mapping[str, t.Any]) -> DesiredSettings:
             target = item["target"].strip()
             if target in connections:
                 raise InvalidInput(f"connections names {target} twice: a target is one row of the Connection table.")
-            connections[target] = _wanted_connection(layout, target, item)
+            connections[target] = _desired_connection(layout, target, item)
     elif params["purge_connections"]:
         raise InvalidInput("purge_connections needs connections: the list of those that stay.")
     options = params["options"]
@@ -114,11 +114,11 @@ def wanted_settings(params: t.Mapping[str, t.Any]) -> DesiredSettings:
         election_timer=timer,
         connections=connections,
         purge_connections=params["purge_connections"],
-        options=None if options is None else {str(key): _text(value) for key, value in options.items()},
+        options=None if options is None else {str(key): _stored_text(value) for key, value in options.items()},
     )
 
 
-def _wanted_connection(layout: Layout, target: str, item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def _desired_connection(layout: Layout, target: str, item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     if not _TARGET.fullmatch(target):
         raise InvalidInput(
             f'"{target[:200]}" is no target of a connection. Listen with pssl:PORT:[::] or ptcp:PORT:[::] (all addresses), '
@@ -137,8 +137,8 @@ def _wanted_connection(layout: Layout, target: str, item: t.Mapping[str, t.Any])
     return columns
 
 
-def _text(value: t.Any) -> str | None:
-    """As the database stores it: everything is a string there, and booleans are `true` and `false`."""
+def _stored_text(value: t.Any) -> str | None:
+    """Return the value as the database stores it: a string, for booleans `true` or `false`."""
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)
@@ -148,58 +148,60 @@ def _encode(columns: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {column: encode_optional(value) if column in _OPTIONAL else value for column, value in columns.items()}
 
 
-def plan_rows(wanted: DesiredSettings, actual: ObservedSettings, layout: Layout) -> SettingsPlan:
-    """The one transaction that makes the rows as wanted; empty if they are. Each write expects the value that was compared."""
+def plan_rows(desired: DesiredSettings, observed: ObservedSettings, layout: Layout) -> SettingsPlan:
+    """Return the one transaction that makes the rows as desired; empty if they are. Each write expects the value that was compared."""
     plan = SettingsPlan()
-    if actual.global_uuid is None:
-        if wanted.needs_rows:
-            _plan_first_row(plan, wanted, layout)
+    if observed.global_uuid is None:
+        if desired.needs_rows:
+            _plan_first_row(plan, desired, layout)
         return plan
-    added = _plan_connections(plan, wanted, actual)
-    gone = _plan_purge(plan, wanted, actual)
-    here = [["_uuid", "==", ["uuid", actual.global_uuid]]]
+    added = _plan_connections(plan, desired, observed)
+    purged = _plan_purge(plan, desired, observed)
+    where = [["_uuid", "==", ["uuid", observed.global_uuid]]]
     mutations: list[t.Any] = []
-    if gone:
-        mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in gone]]])
+    if purged:
+        mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in purged]]])
     if added:
         mutations.append(["connections", "insert", ["set", [["named-uuid", name] for name in added]]])
-    changed = {key: value for key, value in (wanted.options or {}).items() if actual.options.get(key) != value}
+    changed = {key: value for key, value in (desired.options or {}).items() if observed.options.get(key) != value}
     if changed:
-        plan.operations.append(expect(layout.global_table, actual.global_uuid, {"options": encode_map(actual.options)}))
+        plan.operations.append(
+            expect(layout.global_table, observed.global_uuid, {"options": encode_map(observed.options)})
+        )
         mutations.append(
             ["options", "delete", ["set", sorted(changed)]]
         )  # inserting a key that exists would keep its old value
         mutations.append(
             ["options", "insert", encode_map({key: value for key, value in changed.items() if value is not None})]
         )
-        _note_options(plan, changed, actual.options)
+        _add_option_changes(plan, changed, observed.options)
     if mutations:
-        plan.operations.append({"op": "mutate", "table": layout.global_table, "where": here, "mutations": mutations})
+        plan.operations.append({"op": "mutate", "table": layout.global_table, "where": where, "mutations": mutations})
     return plan
 
 
-def _plan_first_row(plan: SettingsPlan, wanted: DesiredSettings, layout: Layout) -> None:
-    """northd makes this row, too, as soon as it runs: the table has one row at most, so the slower one starts over."""
+def _plan_first_row(plan: SettingsPlan, desired: DesiredSettings, layout: Layout) -> None:
+    """Plan to create the row. northd creates it, too, as soon as it runs: the table has one row at most, so the slower one starts over."""
     plan.operations.append(expect_empty(layout.global_table))
-    plan.note(f"create the row of {layout.global_table}", layout.global_table, "exists", False, True)
-    added = _plan_connections(plan, wanted, ObservedSettings())
-    options = {key: value for key, value in (wanted.options or {}).items() if value is not None}
-    _note_options(plan, options, {})
+    plan.add_change(f"create the row of {layout.global_table}", layout.global_table, "exists", False, True)
+    added = _plan_connections(plan, desired, ObservedSettings())
+    options = {key: value for key, value in (desired.options or {}).items() if value is not None}
+    _add_option_changes(plan, options, {})
     row = {"connections": ["set", [["named-uuid", name] for name in added]], "options": encode_map(options)}
     plan.operations.append({"op": "insert", "table": layout.global_table, "row": row})
 
 
-def _plan_connections(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
-    """Names of the new rows; rows that differ are updated in place, rows of others are not looked at."""
+def _plan_connections(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
+    """Return the names of the new rows. Rows that differ are updated in place, rows that are not desired are ignored."""
     added: list[str] = []
-    for target, columns in (wanted.connections or {}).items():
-        row = actual.connections.get(target)
+    for target, columns in (desired.connections or {}).items():
+        row = observed.connections.get(target)
         if row is None:
             name = f"connection{len(added)}"
             added.append(name)
             values = {**columns, "target": target}
             plan.operations.append({"op": "insert", "table": "Connection", "uuid-name": name, "row": _encode(values)})
-            plan.note(f"add connection {target}", "connections", target, None, dict(columns))
+            plan.add_change(f"add connection {target}", "connections", target, None, dict(columns))
             continue
         differing = {column: value for column, value in columns.items() if row.get(column, _DEFAULTS[column]) != value}
         if differing:
@@ -207,37 +209,37 @@ def _plan_connections(plan: SettingsPlan, wanted: DesiredSettings, actual: Obser
             where = [["_uuid", "==", ["uuid", row["_uuid"]]]]
             plan.operations.append(expect("Connection", row["_uuid"], _encode(old)))
             plan.operations.append({"op": "update", "table": "Connection", "where": where, "row": _encode(differing)})
-            words = ", ".join(f"{column} {old[column]!r} to {value!r}" for column, value in sorted(differing.items()))
-            plan.note(f"change connection {target}: {words}", "connections", target, old, differing)
+            message = ", ".join(f"{column} {old[column]!r} to {value!r}" for column, value in sorted(differing.items()))
+            plan.add_change(f"change connection {target}: {message}", "connections", target, old, differing)
     return added
 
 
-def _plan_purge(plan: SettingsPlan, wanted: DesiredSettings, actual: ObservedSettings) -> list[str]:
-    gone: list[str] = []
-    if wanted.purge_connections:
-        for target in sorted(actual.connections.keys() - (wanted.connections or {}).keys()):
-            row = actual.connections[target]
-            gone.append(row["_uuid"])
-            plan.note(
+def _plan_purge(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
+    purged: list[str] = []
+    if desired.purge_connections:
+        for target in sorted(observed.connections.keys() - (desired.connections or {}).keys()):
+            row = observed.connections[target]
+            purged.append(row["_uuid"])
+            plan.add_change(
                 f"remove connection {target}",
                 "connections",
                 target,
                 {k: v for k, v in row.items() if k not in ("_uuid", "target")},
                 None,
             )
-    return gone
+    return purged
 
 
-def _note_options(plan: SettingsPlan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:
+def _add_option_changes(plan: SettingsPlan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:
     for key, value in sorted(changed.items()):
-        words = f"remove option {key}" if value is None else f"set option {key} to {value}"
-        plan.note(words, "options", key, old.get(key), value)
+        message = f"remove option {key}" if value is None else f"set option {key} to {value}"
+        plan.add_change(message, "options", key, old.get(key), value)
 
 
-def timer_steps(current: int, wanted: int) -> list[int]:
-    """The values that the timer takes one after another: at most twice the one before on the way up, one step down."""
+def timer_steps(current: int, desired: int) -> list[int]:
+    """Return the values, in milliseconds, that the timer takes one after another: at most twice the one before on the way up, one step down."""
     steps: list[int] = []
-    while current != wanted:
-        current = min(2 * current, wanted)
+    while current != desired:
+        current = min(2 * current, desired)
         steps.append(current)
     return steps

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What one host knows of an older control plane: settings of its chassis, state records, files of databases. Everything here only reads.
+Evidence on one host of an older control plane: settings of its chassis, state records, database files. Read only.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _NO_REMOTE = "ovn-remote-probe-interval"
 
 
 class Evidence(t.NamedTuple):
-    """`text` says what the host has. `database` is empty if it concerns both."""
+    """`text` names what the host has. `database` is empty if it concerns both."""
 
     text: str
     database: str = ""
 
 
 def chassis_evidence(openvswitch: str, own_endpoints: t.Sequence[str], timeout: float) -> list[Evidence]:
-    """Return what the Open vSwitch database tells; nothing if there is none.
+    """Return the evidence in the Open vSwitch database; none without such a database. `timeout` in seconds.
 
-    An `ovn-remote` that names one of `own_endpoints`, where the new databases will listen, tells nothing as long as nobody answers there.
+    An `ovn-remote` that names one of `own_endpoints`, where the new databases will listen, is no evidence as long as nothing listens there.
     """
     endpoint = parse_endpoint(openvswitch)
     if endpoint.scheme == "unix" and not os.path.exists(endpoint.host):
@@ -85,7 +85,7 @@ def record_evidence(directories: t.Iterable[str]) -> list[Evidence]:
     evidence = []
     for directory in directories:
         target = pathlib.Path(directory)
-        # Names with a dot last: they are the revisions that the others are links to.
+        # Names with a dot last: they are the revisions to which the others link.
         for parent in _children(target.parent, target.name):
             for child in _children(parent):
                 file = child / "record.json"
@@ -109,7 +109,7 @@ def _one_record(file: pathlib.Path) -> list[Evidence]:
         record = parse_record(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, OvnError):
         return [Evidence(f"a state record that cannot be read ({file})")]
-    if record.cid is None:  # a first run that was cut off
+    if record.cid is None:  # an interrupted first run
         return []
     return [Evidence(f"the state record of {record.database} cluster {record.cid} ({file})", record.database)]
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Sentences about an older control plane, from what hosts and the note beside the CA tell. Pure.
+Sentences about an older control plane, from the evidence of hosts and the note beside the CA. Pure.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import typing as t
 
 from .._errors import InvalidInput
 
-_NAMED = 3  # of hosts that tell the same
+_NAMED = 3  # of hosts with the same evidence
 
 
-class Report(t.NamedTuple):
-    """`witnesses` are sentences; `unexamined` maps a host to the reason why nothing is known of it."""
+class WitnessReport(t.NamedTuple):
+    """`witnesses` are sentences; `unexamined` maps a host to the reason why it was not examined."""
 
     witnesses: list[str]
     unexamined: dict[str, str]
@@ -25,8 +25,8 @@ class Report(t.NamedTuple):
 
 def witness_report(
     results: t.Iterable[t.Mapping[str, t.Any]], databases: t.Collection[str], central: t.Collection[str]
-) -> Report:
-    """Return what the results of ovn_founding_witnesses, one for each host (`item`), tell of `databases`."""
+) -> WitnessReport:
+    """Return what the results of ovn_founding_witnesses, one for each host (`item`), prove about `databases`."""
     holders: dict[str, list[str]] = {}
     unexamined: dict[str, str] = {}
     for result in results:
@@ -40,7 +40,7 @@ def witness_report(
         if result["unexamined"]:
             unexamined[host] = "; ".join(result["unexamined"])
     sentences = [f"{_hosts(hosts, central)} {text}" for text, hosts in holders.items()]
-    return Report(sentences, unexamined)
+    return WitnessReport(sentences, unexamined)
 
 
 def _why_unexamined(result: t.Mapping[str, t.Any]) -> str:
@@ -58,7 +58,7 @@ def _hosts(names: t.Sequence[str], central: t.Collection[str]) -> str:
 
 
 def note_witnesses(text: str, path: str, databases: t.Collection[str]) -> list[str]:
-    """Return what the note beside the CA tells of `databases`."""
+    """Return a sentence for each cluster of `databases` in the note beside the CA, or one that says why it cannot be read."""
     try:
         clusters = parse_note(text, path)
     except InvalidInput as e:
@@ -71,7 +71,7 @@ def note_witnesses(text: str, path: str, databases: t.Collection[str]) -> list[s
 
 
 def parse_note(text: str, path: str) -> dict[str, dict[str, t.Any]]:
-    """Return the clusters by cluster id, each with `database`, `members` and `noted`."""
+    """Return the clusters by cluster id, each with `database`, `members` and `noted` (a timestamp); `InvalidInput` if the note is damaged."""
     try:
         clusters = json.loads(text)["clusters"] if text.strip() else {}
         return {

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The heartbeat: count NB_Global.nb_cfg up, and see northd and then every chassis repeat the number. Sessions only, no decisions.
+The heartbeat: increment NB_Global.nb_cfg and wait until northd and then every chassis have repeated the number. Sessions only, no decisions.
 
-Any connected member will do, it need not lead: whoever repeats a number has seen it, however late the replica shows it.
+Any connected member will do, it need not lead: a chassis that repeats a number has read it, however late the replica shows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SOUTHBOUND = {**DETAILS, "SB_Global": ["nb_cfg", "options"]}
 
 
 class Heartbeat:
-    """One round trip through an OVN installation, or only the traces of the last one."""
+    """One heartbeat through an OVN installation, or only the results of the last one."""
 
     def __init__(
         self, northbound: t.Sequence[Endpoint], southbound: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
@@ -65,7 +65,7 @@ class Heartbeat:
     def _roll_call(self, expected: int) -> RollCall:
         rows: dict[str, t.Any] = {}  # names to UUIDs: a row object would outlive its row
 
-        def look() -> list[str]:
+        def read_late_names() -> list[str]:
             rows.update((row.name, row.uuid) for row in self.sb.rows("Chassis_Private"))
             return late_names(self._entries(expected))
 
@@ -73,10 +73,10 @@ class Heartbeat:
             row = self.sb.row("Chassis_Private", rows.get(name))
             return row is not None and row.nb_cfg < expected
 
-        return RollCall(look, is_late)
+        return RollCall(read_late_names, is_late)
 
-    def _bump(self) -> int:
-        """The new number. Two at once get two numbers: the slower one sees the change and counts on."""
+    def _increment_nb_cfg(self) -> int:
+        """Increment nb_cfg and return the new number. Two clients at once get two numbers: the slower one repeats its transaction."""
 
         target = 0
 
@@ -90,10 +90,10 @@ class Heartbeat:
         return target
 
     def run(self, wait_for: str) -> dict[str, t.Any]:
-        """`wait_for` is none, sb or hv, as the module's option."""
+        """Return the result of the module ovn_sync; `wait_for` is none, sb or hv, as its option."""
         asked = wait_for != "none"
         before = self._sb_nb_cfg()
-        target = self._bump() if asked else int(self._nb_global().nb_cfg)
+        target = self._increment_nb_cfg() if asked else int(self._nb_global().nb_cfg)
         started = time.monotonic()
         sb_ms: float | None = None
         hv_ms: float | None = None
@@ -101,7 +101,7 @@ class Heartbeat:
         if asked:
             try:
                 self.nb.wait_until(lambda: self._nb_global().sb_cfg >= target, f"northd to answer heartbeat {target}")
-                sb_ms = _milliseconds(started)
+                sb_ms = _elapsed_ms(started)
             except TimedOut:
                 pass
         northd_alive = self._nb_global().sb_cfg >= target
@@ -113,7 +113,7 @@ class Heartbeat:
         reports = self._nb_global().options.get("enable_chassis_nb_cfg_update", "true").lower() != "false"
         if not reports:
             self.warnings.append(
-                "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats, nobody can tell who is alive."
+                "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats, so it is not known which are alive."
             )
         probed = wait_for == "hv" and northd_alive and reports
         # Chassis that are not waited for, or that the number never reaches, can only be measured by the one before.
@@ -121,7 +121,7 @@ class Heartbeat:
         if probed:
             try:
                 self.sb.wait_until(self._roll_call(target).complete, "every chassis to answer")
-                hv_ms = _milliseconds(started)
+                hv_ms = _elapsed_ms(started)
             except TimedOut:
                 pass
         entries = self._entries(expected)
@@ -141,5 +141,5 @@ class Heartbeat:
         }
 
 
-def _milliseconds(started: float) -> float:
+def _elapsed_ms(started: float) -> float:
     return round((time.monotonic() - started) * 1000, 1)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-`state: absent`: everything of ours goes but the custom resource definition, the namespace, certificates, and the databases on the nodes.
+`state: absent`: deletes everything of ours but the custom resource definition, the namespace, certificates, and the databases on the nodes.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from .._manifests.hypervisor_pods import SETTINGS
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .observed_state import ObservedHypervisors, read_state
-from .ownership import Ours, orphaned_chassis
+from .ownership import OwnershipEvidence, orphaned_chassis
 from .pods import COMPONENTS
-from .removal import Removal, leaving_nodes
+from .removal import ChassisRemoval, nodes_to_remove
 from .settings import recorded_nodes
 from .southbound import read_registry
 
 
-class Absence:
-    """`done`, `removed` and `warnings` as in a run that is present."""
+class AbsentHypervisors:
+    """`done`, `removed` and `warnings` as in `HypervisorObjects`."""
 
     def __init__(
-        self, cluster: Cluster, wanted: DesiredHypervisors, live: ObservedHypervisors, *, check_mode: bool
+        self, cluster: Cluster, desired: DesiredHypervisors, observed: ObservedHypervisors, *, check_mode: bool
     ) -> None:
-        self.cluster, self.wanted, self.live, self.check_mode = cluster, wanted, live, check_mode
+        self.cluster, self.desired, self.observed, self.check_mode = cluster, desired, observed, check_mode
         self.done: list[ObjectChange] = []
         self.removed: list[str] = []
         self.warnings: list[str] = []
-        self.lease = run_lease(cluster, wanted)
+        self.lease = run_lease(cluster, desired)
 
     @property
     def changed(self) -> bool:
@@ -45,57 +45,68 @@ class Absence:
 
     def run(self) -> None:
         try:
-            if not self.check_mode and (self._objects() or self._leaving()) and self._has_place_for_lease():
+            if (
+                not self.check_mode
+                and (self._objects_to_delete() or self._nodes_to_remove())
+                and self._has_place_for_lease()
+            ):
                 self.lease.acquire_or_renew("delete the hypervisors")
-                # Another run may have made something until a moment ago.
-                self.live = read_state(self.cluster, self.wanted.name, self.wanted.namespace)
-            self._take_away()
-            self.lease.remove()
+                # Another run may have created something until a moment ago.
+                self.observed = read_state(self.cluster, self.desired.name, self.desired.namespace)
+            self._delete_all()
+            self.lease.delete()
         finally:
             self.lease.release()
 
     def _has_place_for_lease(self) -> bool:
-        """Where the namespace has gone, or is going, nobody can make anything any more, also no other run."""
-        namespace = self.cluster.get("v1", "Namespace", self.wanted.namespace)
+        """Return whether the namespace exists and is not terminating. Otherwise no run can create objects in it, so no Lease is needed."""
+        namespace = self.cluster.get("v1", "Namespace", self.desired.namespace)
         return namespace is not None and not is_terminating(namespace)
 
-    def _leaving(self) -> dict[str, str]:
-        return leaving_nodes(self.live, recorded_nodes(self.live.settings), ())
+    def _nodes_to_remove(self) -> dict[str, str]:
+        return nodes_to_remove(self.observed, recorded_nodes(self.observed.settings), ())
 
-    def _take_away(self) -> None:
-        """Pods first: an ovn-controller that runs would bring its chassis back. The record of the nodes goes last."""
-        live, deadline = self.live, Deadline(self.wanted.wait_timeout)
-        leaving = self._leaving()
-        self._delete(one for one in self._objects() if one["kind"] == "DaemonSet")
+    def _delete_all(self) -> None:
+        """Delete the pods first: a running ovn-controller would register its chassis again. The record of the nodes is deleted last."""
+        observed, deadline = self.observed, Deadline(self.desired.wait_timeout)
+        to_remove = self._nodes_to_remove()
+        self._delete(one for one in self._objects_to_delete() if one["kind"] == "DaemonSet")
         registry = None
-        if self.wanted.asked and (leaving or live.settings is not None):
+        if self.desired.asked and (to_remove or observed.settings is not None):
             try:
-                registry = read_registry(self.wanted.asked, self.wanted.tls, Deadline(15))
+                registry = read_registry(self.desired.asked, self.desired.tls, Deadline(15))
             except (Unreachable, TimedOut) as e:
                 self.warnings.append(str(e))
-        leaving = {**orphaned_chassis(registry, Ours(live.owner, {}), set(leaving.values())), **leaving}
-        removal = Removal(self.cluster, self.wanted, live, leaving, ())
+        to_remove = {
+            **orphaned_chassis(registry, OwnershipEvidence(observed.owner, {}), set(to_remove.values())),
+            **to_remove,
+        }
+        removal = ChassisRemoval(self.cluster, self.desired, observed, to_remove, ())
         try:
             removal.run(registry, deadline, check_mode=self.check_mode)
         finally:
             self.done += removal.done
             self.removed = removal.removed
             self.warnings += removal.warnings
-        if removal.busy and self.wanted.wait:
+        if removal.busy and self.desired.wait:
             raise TimedOut(
-                f"Pods on {len(removal.busy)} nodes had not ended within {self.wanted.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
+                f"Pods on {len(removal.busy)} nodes had not ended within {self.desired.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
                 "Look at these nodes, then run again."
             )
-        if self.lease.held is not None:  # the wait for pods may have taken minutes, and somebody may have taken over
+        if (
+            self.lease.held is not None
+        ):  # the wait for pods may have taken minutes, and another run may have acquired the Lease
             self.lease.acquire_or_renew("delete the record of the hypervisors")
-        # Without it nobody knows whom to look for. Whoever gives no way to ask will not come again for that.
-        kept = SETTINGS if removal.left and (self.wanted.asked or removal.busy) else None
-        self._delete(one for one in self._objects() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept)
+        # The record names the rows that are still to be deleted. Without access to the Southbound database no later run could use it.
+        kept = SETTINGS if removal.left and (self.desired.asked or removal.busy) else None
+        self._delete(
+            one for one in self._objects_to_delete() if one["kind"] != "DaemonSet" and one["metadata"]["name"] != kept
+        )
 
-    def _objects(self) -> list[Object]:
+    def _objects_to_delete(self) -> list[Object]:
         return [
             one
-            for (_api, kind, namespace, _name), one in sorted(self.live.index.items())
+            for (_api, kind, namespace, _name), one in sorted(self.observed.index.items())
             if namespace and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
         ]
 

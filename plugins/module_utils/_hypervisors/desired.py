@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What a run of ovn_hypervisors wants: its options, checked.
+The desired state of ovn_hypervisors: its options, checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._ovsdb.tls_files import TlsFiles
 
 
 class DesiredHypervisors(t.NamedTuple):
-    """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can ask itself."""
+    """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can connect to, if any."""
 
     name: str
     namespace: str
@@ -35,7 +35,7 @@ class DesiredHypervisors(t.NamedTuple):
 
 
 def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
-    """`server` is the API server's URL, for a cluster that names no other in `api_server`."""
+    """Return the options, checked; `InvalidInput` names the one that cannot work. `server` is the API server's URL, if `api_server` names no other."""
     name, namespace = params["name"], params["namespace"]
     present = params["state"] == "present"
     spec = parse_spec(params["spec"] or {}, name=name, namespace=namespace)

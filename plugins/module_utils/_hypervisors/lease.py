@@ -12,21 +12,21 @@ import datetime
 
 from .._api.names import labels
 from .._kubernetes.client import Cluster
-from .._kubernetes.lease import RunLease, identity
+from .._kubernetes.lease import RunLease, holder_identity
 from .desired import DesiredHypervisors
 
 # One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
 LEASE = "ovn-hypervisors"
 
 
-def run_lease(cluster: Cluster, wanted: DesiredHypervisors) -> RunLease:
-    holder = identity(datetime.datetime.now(datetime.timezone.utc))
+def run_lease(cluster: Cluster, desired: DesiredHypervisors) -> RunLease:
+    holder = holder_identity(datetime.datetime.now(datetime.timezone.utc))
     return RunLease(
         cluster,
         LEASE,
-        wanted.namespace,
-        labels(wanted.name),
+        desired.namespace,
+        labels(desired.name),
         holder,
-        take_over=wanted.break_lock,
-        what="the hypervisors of this namespace",
+        break_lock=desired.break_lock,
+        subject="the hypervisors of this namespace",
     )

@@ -26,7 +26,7 @@ CHASSIS_SETTINGS = f"{GROUP}/chassis-settings"
 
 
 class Node(t.NamedTuple):
-    """What we look at of a Node."""
+    """The parts of a Node that decide about its chassis."""
 
     name: str
     uid: str
@@ -63,7 +63,10 @@ def matches(labels: t.Mapping[str, str], selector: t.Mapping[str, str]) -> bool:
 
 
 def select_nodes(nodes: t.Iterable[Node], spec: ClusterSpec, *, known: bool = False) -> list[Node]:
-    """The hypervisors, by name. `InvalidInput` if there are none, or if a node would get only one half. `known`: there were some before."""
+    """Return the hypervisors, sorted by name. `InvalidInput` if there are none, or if a node would get ovn-controller without Open vSwitch.
+
+    `known`: there were hypervisors before.
+    """
     seen = 0
     chosen = []
     for node in nodes:
@@ -78,7 +81,7 @@ def select_nodes(nodes: t.Iterable[Node], spec: ClusterSpec, *, known: bool = Fa
             chosen.append(node)
     if not chosen:
         first = next(iter(spec.controller.node_selector.items()), ("", ""))
-        last = " If the last one shall go, run with state: absent (ovn_hypervisor_state: absent)." if known else ""
+        last = " To remove the last one, run with state: absent (ovn_hypervisor_state: absent)." if known else ""
         raise InvalidInput(
             f"None of the {seen} nodes of this cluster has the labels {_shown(spec.controller.node_selector)} (spec.controller.nodeSelector), "
             f"so there is no hypervisor.{last} Label them, for example: kubectl label node NAME {first[0]}={first[1]}"
@@ -91,7 +94,7 @@ def _shown(selector: t.Mapping[str, str]) -> str:
 
 
 def annotated_settings(node: Node) -> Settings:
-    """The settings that the node's annotations name, in the options of ovn_chassis."""
+    """Return the settings that the node's annotations name, as options of ovn_chassis; `InvalidInput` names the annotation that is wrong."""
 
     def where(key: str) -> str:
         return f"Node {node.name}: annotation {key}"
@@ -122,7 +125,7 @@ def _without_place(encapsulation: Settings) -> Settings:
 
 
 def _bridge_mappings(text: str, where: str) -> list[Settings]:
-    """`physnet1:br-ex,physnet2:br-vlan:eth1+eth2`: as OVN writes them, with ports behind another colon."""
+    """Parse `physnet1:br-ex,physnet2:br-vlan:eth1+eth2`: ovn-bridge-mappings with ports behind another colon."""
     mappings = []
     for item in (part.strip() for part in text.split(",")):
         if not item:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is in a hypervisor cluster already: one list for each kind, read once at the start of a run.
+The observed state of a hypervisor cluster: one list for each kind, read once at the start of a run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object
-from .._kubernetes.apply import Key, live_index
+from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._manifests.hypervisor_pods import SETTINGS
 from .nodes import Node, parse_node
@@ -51,13 +51,13 @@ class ObservedHypervisors:
 
     @property
     def owner(self) -> str:
-        """What the chassis of this cluster and namespace carry. The definition outlives everything of ours, and its uid is nobody else's."""
+        """Return the mark of the chassis of this cluster and namespace. The definition outlives everything of ours, and its uid is unique."""
         definition = self.index.get((CRD, "CustomResourceDefinition", "", chassis_definition()["metadata"]["name"]))
         uid = ((definition or {}).get("metadata") or {}).get("uid")
         return hashlib.sha256(f"{uid}/{self.namespace}/{self.name}".encode()).hexdigest()[:16] if uid else ""
 
     def addresses(self) -> dict[str, set[str]]:
-        """Where the tunnels of nodes ended, as far as somebody has noted it."""
+        """Return the recorded tunnel addresses by node."""
         found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
         for node, resource in self.our_chassis.items():
             add_address(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
@@ -65,7 +65,7 @@ class ObservedHypervisors:
 
 
 def add_address(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
-    """A new address takes the place of former ones: what a node had once may be another machine's today. `later` takes the place of none."""
+    """Replace the addresses of a node by `ip`: a former address may be another machine's today. Without `ip` and addresses, `later` stands in."""
     if ip and ip not in addresses.get(node, ()):
         addresses[node] = {ip}
     elif not ip and later and not addresses.get(node):
@@ -77,14 +77,14 @@ def chassis_definition() -> Object:
 
 
 def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHypervisors:
-    """Five requests. A definition that a newer collection has written is refused."""
-    wanted = chassis_definition()["metadata"]["name"]
+    """Return the observed state, in five requests; `Refused` if a newer collection has written the definition."""
+    desired = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
     definition = next(
         (
             d
-            for d in cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={wanted}")
-            if d["metadata"]["name"] == wanted
+            for d in cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={desired}")
+            if d["metadata"]["name"] == desired
         ),
         None,
     )
@@ -92,11 +92,11 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHyperviso
     chassis = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, KIND)} if definition else {}
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
     kinds = [("v1", "ConfigMap"), ("apps/v1", "DaemonSet")]
-    found = live_index(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
+    found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()
     if definition:
-        index[CRD, "CustomResourceDefinition", "", wanted] = definition
+        index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
     return ObservedHypervisors(
         name, namespace, index, nodes, chassis, definition, ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign

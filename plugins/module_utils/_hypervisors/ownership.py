@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Whose chassis a row of the Southbound database is. Several clusters share one database, and their nodes may have the same names. Pure.
+Which cluster a chassis row of the Southbound database belongs to. Several clusters share one database, and their nodes may have the same names. Pure.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ if t.TYPE_CHECKING:
     from .southbound import Registry
 
 
-class Ours(t.NamedTuple):
-    """`owner` is what our agents write into each row (empty before the first run), `addresses` the noted tunnel ends by node."""
+class OwnershipEvidence(t.NamedTuple):
+    """`owner` is what our agents write into each row (empty before the first run), `addresses` the recorded tunnel addresses by node."""
 
     owner: str
     addresses: t.Mapping[str, t.Collection[str]]
 
-    def judge(self, node: str, row: ChassisRow) -> t.Literal["ours", "theirs", "doubtful"]:
-        """`theirs` is proven as well: the row names another cluster."""
+    def classify(self, node: str, row: ChassisRow) -> t.Literal["ours", "theirs", "doubtful"]:
+        """Return whose row it is. `theirs` is proven, too: the row names another cluster."""
         if row.owner:
             return "ours" if row.owner == self.owner else "theirs"
         return "ours" if row.addresses & set(self.addresses.get(node, ())) else "doubtful"
 
 
-def orphaned_chassis(registry: Registry | None, ours: Ours, taken: t.Collection[str]) -> dict[str, str]:
-    """Node to system id of chassis that no run has noted: nodes that registered by their label, and went before the next run."""
+def orphaned_chassis(registry: Registry | None, ours: OwnershipEvidence, taken: t.Collection[str]) -> dict[str, str]:
+    """Return node to system id of our chassis that no run has recorded: nodes that registered and lost their label before the next run."""
     if registry is None or not ours.owner:
         return {}
     return {
@@ -44,11 +44,11 @@ def orphaned_chassis(registry: Registry | None, ours: Ours, taken: t.Collection[
 def clashes(
     chassis: t.Iterable[Chassis],
     registry: Registry | None,
-    ours: Ours,
+    ours: OwnershipEvidence,
     known: t.Container[str],
-    leaving: t.Container[str],
+    to_remove: t.Container[str],
 ) -> list[str]:
-    """Nodes that are new to us, whose name or tunnel address somebody else has. `known` are nodes, `leaving` system ids."""
+    """Return a message for each new node whose system id or tunnel address another chassis has. `known` are nodes, `to_remove` system ids."""
     if registry is None:
         return []
     places = {ip: row for row in registry.chassis.values() for ip in row.addresses}
@@ -62,7 +62,7 @@ def clashes(
             problems.append(_same_name(one, row))
         for ip in sorted(mine):
             other = places.get(ip)
-            if other and other.name != one.system_id and other.name not in leaving:
+            if other and other.name != one.system_id and other.name not in to_remove:
                 problems.append(
                     f'The tunnel address {ip} of Node {one.node.name} belongs to chassis "{other.name}" in the Southbound database. Give one of them '
                     f"another address. If that chassis is gone for good, run `ovn-sbctl chassis-del {other.name}`."

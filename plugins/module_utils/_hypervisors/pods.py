@@ -29,17 +29,17 @@ def is_ready(pod: Object) -> bool:
 
 
 def rolled_out(daemon_set: Object, nodes: int, down: int = 0) -> bool:
-    """Whether its controller has seen this version and each of `nodes` has a ready pod of it, but for those that are down."""
+    """Return whether its controller has observed this version and all `nodes` but the `down` ones have a ready pod of it."""
     status = daemon_set.get("status") or {}
     if status.get("observedGeneration", 0) < daemon_set["metadata"]["generation"]:
         return False
     # A node with a taint that the pods do not tolerate is not counted there, and would never be missed.
-    wanted = max(status.get("desiredNumberScheduled", 0), nodes) - down
-    return bool(status.get("updatedNumberScheduled", 0) >= wanted and status.get("numberReady", 0) >= wanted)
+    desired = max(status.get("desiredNumberScheduled", 0), nodes) - down
+    return bool(status.get("updatedNumberScheduled", 0) >= desired and status.get("numberReady", 0) >= desired)
 
 
-def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str, str]:
-    """Node to what is wrong there; nodes without trouble are not in it."""
+def pod_problems(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str, str]:
+    """Return node to what is wrong with its pods; nodes without a problem are left out."""
     places: dict[tuple[str, str], Object] = {}
     for pod in pods:
         component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
@@ -47,17 +47,19 @@ def pod_troubles(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str,
         # A pod that is being replaced must not hide the new one.
         if (place, component) not in places or not is_terminating(pod):
             places[place, component] = pod
-    troubles = {}
+    problems = {}
     for node in nodes:
-        words = [_trouble(node, places.get((node.name, component)), name) for component, name in COMPONENTS.items()]
-        found = [word for word in words if word]
+        messages = [
+            _pod_problem(node, places.get((node.name, component)), name) for component, name in COMPONENTS.items()
+        ]
+        found = [message for message in messages if message]
         if found:
-            troubles[node.name] = "; ".join(found)
-    return troubles
+            problems[node.name] = "; ".join(found)
+    return problems
 
 
 def _node_of(pod: Object) -> str:
-    """Also of a pod that its node has not taken yet: a DaemonSet names the node in an affinity."""
+    """Return the pod's node, also while it is not scheduled yet: a DaemonSet names the node in an affinity."""
     node = pod["spec"].get("nodeName")
     if node:
         return str(node)
@@ -71,7 +73,7 @@ def _node_of(pod: Object) -> str:
     return ""
 
 
-def _trouble(node: Node, pod: Object | None, daemon_set: str) -> str:
+def _pod_problem(node: Node, pod: Object | None, daemon_set: str) -> str:
     if pod is None:
         taints = f" (the node has the taints {', '.join(node.taints)})" if node.taints else ""
         return f"no pod of DaemonSet {daemon_set} is there{taints}"
@@ -84,24 +86,24 @@ def _trouble(node: Node, pod: Object | None, daemon_set: str) -> str:
     return f"pod {pod['metadata']['name']} is not ready" + (f" (container {', '.join(waiting)})" if waiting else "")
 
 
-def explain(troubles: t.Mapping[str, str], pods: t.Iterable[Object], events: t.Sequence[Object]) -> str:
-    """The cause in Kubernetes' and the agents' own words, empty if there is none."""
+def explain(problems: t.Mapping[str, str], pods: t.Iterable[Object], events: t.Sequence[Object]) -> str:
+    """Return the causes as Kubernetes and the agents report them, empty if there is none."""
     names = [pod["metadata"]["name"] for pod in pods if not is_ready(pod)]
-    words = [f"Node {node}: {text}" for node, text in sorted(troubles.items())]
-    more = len(words) - _MOST
-    words = [*words[:_MOST], *([f"and {more} more nodes"] if more > 0 else [])]
-    agents = agent_words(events, names)
+    messages = [f"Node {node}: {text}" for node, text in sorted(problems.items())]
+    more = len(messages) - _MOST
+    messages = [*messages[:_MOST], *([f"and {more} more nodes"] if more > 0 else [])]
+    agents = agent_messages(events, names)
     kubernetes: list[str] = []
     for daemon_set in COMPONENTS.values():
         kubernetes += diagnose_events(events, daemon_set, names)
-    parts = [*words, *[f"the agent says: {text}" for text in agents[:_MOST]]]
+    parts = [*messages, *[f"the agent says: {text}" for text in agents[:_MOST]]]
     if kubernetes:
         parts.append(f"Kubernetes says: {'; '.join(list(dict.fromkeys(kubernetes))[:_MOST])}")
     return "; ".join(part.rstrip(".") for part in parts)
 
 
-def agent_words(events: t.Iterable[Object], pods: t.Container[str]) -> list[str]:
-    """What keeps agents from their work: their readiness probe prints it, and Kubernetes keeps that as an event."""
+def agent_messages(events: t.Iterable[Object], pods: t.Container[str]) -> list[str]:
+    """Return the errors of agents: their readiness probe prints them, and Kubernetes keeps that output as an event."""
     newest: dict[str, tuple[str, str]] = {}
     for event in events:
         about = event.get("involvedObject") or {}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Hypervisors that have gone: their rows in the Southbound database and their OVNChassis.
+Deletes what is left of removed hypervisors: their rows in the Southbound database and their OVNChassis.
 """
 
 from __future__ import annotations
@@ -17,124 +17,124 @@ from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
-from .ownership import Ours, format_addresses
+from .ownership import OwnershipEvidence, format_addresses
 from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
 
 _PAUSE = 2.0
-_COMES_BACK = 3.0  # an ovn-controller that lives needs less
-_TOLD = 10
+_REAPPEARS_WITHIN = 3.0  # an ovn-controller that lives needs less
+_MOST_LISTED = 10
 
 
-class Removal:
-    """`leaving` maps nodes to system ids; `left` are those that could not be taken away entirely and have to stay recorded."""
+class ChassisRemoval:
+    """`to_remove` maps nodes to system ids; `left` are those that could not be deleted entirely and have to stay recorded."""
 
     def __init__(
         self,
         cluster: Cluster,
-        wanted: DesiredHypervisors,
-        live: ObservedHypervisors,
-        leaving: t.Mapping[str, str],
-        staying: t.Collection[str],
+        desired: DesiredHypervisors,
+        observed: ObservedHypervisors,
+        to_remove: t.Mapping[str, str],
+        remaining: t.Collection[str],
     ) -> None:
-        self.cluster, self.wanted, self.live = cluster, wanted, live
-        self.leaving, self.staying = dict(leaving), staying
-        self.left: dict[str, str] = dict(leaving)
+        self.cluster, self.desired, self.observed = cluster, desired, observed
+        self.to_remove, self.remaining = dict(to_remove), remaining
+        self.left: dict[str, str] = dict(to_remove)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
-        self.ours = Ours(live.owner, live.addresses())
-        self.back: set[str] = set()  # chassis that were there again
+        self.ours = OwnershipEvidence(observed.owner, observed.addresses())
+        self.reappeared: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
         self.done: list[ObjectChange] = []
         self.warnings: list[str] = []
 
     def run(self, registry: Registry | None, deadline: Deadline, *, check_mode: bool) -> None:
-        if not self.leaving:
+        if not self.to_remove:
             return
-        self.busy = busy = {} if check_mode else self._await_end(deadline)
-        gone = {node: name for node, name in self.leaving.items() if node not in busy}
-        self.left = {node: name for node, name in self.leaving.items() if node in busy or registry is None}
-        for node, words in sorted(busy.items())[:_TOLD]:
+        self.busy = busy = {} if check_mode else self._await_pods(deadline)
+        gone = {node: name for node, name in self.to_remove.items() if node not in busy}
+        self.left = {node: name for node, name in self.to_remove.items() if node in busy or registry is None}
+        for node, message in sorted(busy.items())[:_MOST_LISTED]:
             self.warnings.append(
-                f'Chassis "{self.leaving[node]}" of node {node} stays for now: {words}. The next run deletes it.'
+                f'Chassis "{self.to_remove[node]}" of node {node} stays for now: {message}. The next run deletes it.'
             )
         if registry is None:
-            self._warn(sorted(set(gone.values()) - set(self.staying)))
+            self._warn_of_rows(sorted(set(gone.values()) - set(self.remaining)))
         else:
             self._remove_rows(gone, registry, check_mode)
-        self._delete_resources({node for node in gone if gone[node] not in self.back}, check_mode)
+        self._delete_resources({node for node in gone if gone[node] not in self.reappeared}, check_mode)
 
     def _remove_rows(self, gone: t.Mapping[str, str], registry: Registry, check_mode: bool) -> None:
-        """Only rows that are ours for sure; `left` grows by what is in doubt."""
-        rows = self._rows(gone, registry)
+        """Delete only rows that are proven to be ours; doubtful ones are added to `left`."""
+        rows = self._our_rows(gone, registry)
         if rows and not check_mode:
             # Waiting for pods may have taken minutes.
-            registry = self._look()
-            rows = self._rows(gone, registry)
+            registry = self._read_registry()
+            rows = self._our_rows(gone, registry)
         if rows and not check_mode:
-            delete_chassis(sorted(rows), self.wanted.asked, self.wanted.tls, Deadline(30))
+            delete_chassis(sorted(rows), self.desired.asked, self.desired.tls, Deadline(30))
             # A pod that Kubernetes does not know any more may still run, on a node that its API server has lost.
-            time.sleep(_COMES_BACK)
-            self.back = rows & self._look().chassis.keys()
-        for name in sorted(self.back)[:_TOLD]:
+            time.sleep(_REAPPEARS_WITHIN)
+            self.reappeared = rows & self._read_registry().chassis.keys()
+        for name in sorted(self.reappeared)[:_MOST_LISTED]:
             self.warnings.append(
-                f'Chassis "{name}" was taken out of the Southbound database and came back: its ovn-controller still runs. Switch it off; '
-                "the next run takes the row away."
+                f'Chassis "{name}" was deleted from the Southbound database and registered again: its ovn-controller still runs. Stop it; '
+                "the next run deletes the row."
             )
-        self.removed = sorted(rows - self.back)
-        self._judge(gone, registry)
+        self.removed = sorted(rows - self.reappeared)
+        self._warn_of_kept_rows(gone, registry)
 
-    def _look(self) -> Registry:
-        return read_registry(self.wanted.asked, self.wanted.tls, Deadline(30))
+    def _read_registry(self) -> Registry:
+        return read_registry(self.desired.asked, self.desired.tls, Deadline(30))
 
-    def _rows(self, gone: t.Mapping[str, str], registry: Registry) -> set[str]:
+    def _our_rows(self, gone: t.Mapping[str, str], registry: Registry) -> set[str]:
         found = set()
         for node, name in gone.items():
             row = registry.chassis.get(name)
-            # What is left without a chassis row belongs to nobody who lives.
-            ours = self.ours.judge(node, row) == "ours" if row else name in registry.answers
-            if ours and name not in self.staying:
+            # A Chassis_Private row without a Chassis row belongs to no running chassis.
+            ours = self.ours.classify(node, row) == "ours" if row else name in registry.answers
+            if ours and name not in self.remaining:
                 found.add(name)
         return found
 
-    def _judge(self, gone: t.Mapping[str, str], registry: Registry) -> None:
+    def _warn_of_kept_rows(self, gone: t.Mapping[str, str], registry: Registry) -> None:
         for node, name in sorted(gone.items()):
             row = registry.chassis.get(name)
-            # A name that another node has taken over is that node's.
-            verdict = self.ours.judge(node, row) if row and name not in self.staying else "ours"
-            if name in self.back or verdict == "doubtful":
+            # A system id that a remaining node has now is that node's.
+            verdict = self.ours.classify(node, row) if row and name not in self.remaining else "ours"
+            if name in self.reappeared or verdict == "doubtful":
                 self.left[node] = name
             if row and verdict != "ours":
-                words = (
+                message = (
                     "it is of another Kubernetes cluster"
                     if verdict == "theirs"
-                    else f"nothing tells that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
+                    else f"there is no proof that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
                 )
                 self.warnings.append(
                     f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {format_addresses(row)}) '
-                    f"stays in the Southbound database: {words}."
+                    f"stays in the Southbound database: {message}."
                 )
 
-    def _warn(self, names: list[str]) -> None:
+    def _warn_of_rows(self, names: list[str]) -> None:
         if names:
             self.warnings.append(
-                f"The Southbound database was not asked, so the rows of {len(names)} removed chassis may be left there ({', '.join(names[:_TOLD])}). "
+                f"The Southbound database was not asked, so the rows of {len(names)} removed chassis may be left there ({', '.join(names[:_MOST_LISTED])}). "
                 "Give southbound, private_key, certificate and ca_certificate, or run `ovn-sbctl chassis-del NAME` for each."
             )
 
-    def _await_end(self, deadline: Deadline) -> dict[str, str]:
-        """Nodes whose ovn-controller still runs, with the reason. Its chassis would come back at once."""
+    def _await_pods(self, deadline: Deadline) -> dict[str, str]:
+        """Wait for the pods to end and return the nodes whose ovn-controller still runs, with the reason. It would register again at once."""
         while True:
-            pods = self.cluster.list("v1", "Pod", self.wanted.namespace, labels=our_pods(self.wanted.name))
+            pods = self.cluster.list("v1", "Pod", self.desired.namespace, labels=our_pods(self.desired.name))
             busy = {pod["spec"].get("nodeName", ""): f"pod {pod['metadata']['name']} is still there" for pod in pods}
             # The pods of a Node that was deleted run on, until Kubernetes ends them after a minute.
-            busy = {node: words for node, words in busy.items() if node in self.leaving}
-            if not busy or not self.wanted.wait or deadline.left() <= _PAUSE:
+            busy = {node: message for node, message in busy.items() if node in self.to_remove}
+            if not busy or not self.desired.wait or deadline.left() <= _PAUSE:
                 return busy
             time.sleep(_PAUSE)
 
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
-        for node, resource in sorted(self.live.our_chassis.items()):
+        for node, resource in sorted(self.observed.our_chassis.items()):
             if node in gone and (check_mode or self._delete(resource)):
                 self.done.append(_deleted(resource))
 
@@ -147,9 +147,11 @@ def _deleted(resource: Object) -> ObjectChange:
     return ObjectChange(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
 
 
-def leaving_nodes(
-    live: ObservedHypervisors, recorded: t.Mapping[str, str], staying: t.Container[str]
+def nodes_to_remove(
+    observed: ObservedHypervisors, recorded: t.Mapping[str, str], remaining: t.Container[str]
 ) -> dict[str, str]:
-    """Nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
-    ours = {node: (resource.get("spec") or {}).get("systemId") or node for node, resource in live.our_chassis.items()}
-    return {node: name for node, name in {**ours, **recorded}.items() if node not in staying}
+    """Return node to system id of the nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
+    ours = {
+        node: (resource.get("spec") or {}).get("systemId") or node for node, resource in observed.our_chassis.items()
+    }
+    return {node: name for node, name in {**ours, **recorded}.items() if node not in remaining}

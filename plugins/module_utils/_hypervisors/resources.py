@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-OVNChassis: one for each hypervisor, owned by its Node; what others write there counts as a wish. Pure.
+OVNChassis: one for each hypervisor, owned by its Node; fields that other clients set there are settings of the chassis. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.chassis_settings import Settings
 from .._api.names import API_VERSION, GROUP, MANAGER, Object, labels
-from .._kubernetes.moment import format_moment, parse_moment
+from .._kubernetes.timestamps import format_timestamp, parse_timestamp
 from .settings import Chassis
 from .southbound import Registry
 
@@ -31,8 +31,8 @@ def is_ours(resource: Object, name: str, namespace: str) -> bool:
     return all(found.get(key) == value for key, value in chassis_labels(name, namespace).items())
 
 
-def held_by_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], name: str, namespace: str) -> list[str]:
-    """Nodes that are hypervisors of another namespace already: two Open vSwitch would fight for one datapath."""
+def nodes_of_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], name: str, namespace: str) -> list[str]:
+    """Return a message for each node that is a hypervisor of another namespace: two Open vSwitch would use one datapath."""
     problems = []
     for node in nodes:
         found = (resources.get(node) or {"metadata": {}})["metadata"].get("labels") or {}
@@ -46,7 +46,7 @@ def held_by_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], na
 
 
 def foreign_fields(resource: Object) -> set[str]:
-    """Fields of the specification that another field manager has set."""
+    """Return the fields of the specification that another field manager has set."""
     fields: set[str] = set()
     for entry in resource["metadata"].get("managedFields") or []:
         if entry.get("manager") == MANAGER or entry.get("subresource"):
@@ -57,7 +57,7 @@ def foreign_fields(resource: Object) -> set[str]:
 
 
 def declared_settings(resource: Object) -> Settings:
-    """What others say of a chassis in its OVNChassis, in the options of ovn_chassis."""
+    """Return what other clients have set in an OVNChassis, as options of ovn_chassis."""
     fields, spec = foreign_fields(resource), resource.get("spec") or {}
     settings: Settings = {}
     for field, option in (("systemId", "system_id"), ("hostname", "hostname")):
@@ -80,15 +80,15 @@ def declared_settings(resource: Object) -> Settings:
 
 def chassis_manifest(
     chassis: Chassis,
-    live: Object | None,
+    observed: Object | None,
     registry: Registry | None,
     *,
     name: str,
     namespace: str,
     expected: bool = False,
 ) -> Object | None:
-    """The OVNChassis of one hypervisor; None as long as nobody knows where its tunnels end. `expected`: as it will be then, but for the address."""
-    ip = address_of(chassis, live, registry)
+    """Return the OVNChassis of one hypervisor; None while its tunnel address is not known. `expected`: return it then, too, without the address."""
+    ip = address_of(chassis, observed, registry)
     if ip is None and not expected:
         return None
     spec: Object = {
@@ -97,7 +97,7 @@ def chassis_manifest(
         "bridgeMappings": [_mapping(mapping) for mapping in chassis.bridge_mappings],
         "encapsulation": {"type": chassis.types[0], **({"ip": ip} if ip else {})},
     }
-    foreign = foreign_fields(live) if live else set()
+    foreign = foreign_fields(observed) if observed else set()
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -113,11 +113,11 @@ def chassis_manifest(
     }
 
 
-def address_of(chassis: Chassis, live: Object | None, registry: Registry | None) -> str | None:
-    """Where its tunnels end, as far as somebody has told; `live` is its OVNChassis."""
+def address_of(chassis: Chassis, observed: Object | None, registry: Registry | None) -> str | None:
+    """Return its tunnel address, as far as it is known; `observed` is its OVNChassis."""
     if chassis.ips:
         return chassis.ips[0]
-    found = ((live or {}).get("spec") or {}).get("encapsulation") or {}
+    found = ((observed or {}).get("spec") or {}).get("encapsulation") or {}
     registered = registry.registered_address(chassis) if registry else None
     return registered or t.cast("str | None", found.get("ip"))
 
@@ -128,7 +128,7 @@ def _mapping(mapping: Settings) -> Object:
 
 
 class ChassisFacts(t.NamedTuple):
-    """What is known of one chassis: None is "nobody could tell"."""
+    """What is known of one chassis; None: not known."""
 
     registered: bool | None
     alive: bool | None
@@ -136,53 +136,55 @@ class ChassisFacts(t.NamedTuple):
     pods: str | None  # what is wrong with its pods; empty for nothing
 
 
-def seen_of(chassis: Chassis, registry: Registry | None, troubles: t.Mapping[str, str] | None) -> ChassisFacts:
-    """`troubles`: by node, what is wrong with its pods; None if they were not looked at."""
-    pods = None if troubles is None else troubles.get(chassis.node.name, "")
+def chassis_facts(chassis: Chassis, registry: Registry | None, problems: t.Mapping[str, str] | None) -> ChassisFacts:
+    """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read."""
+    pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
         return ChassisFacts(None, None, None, pods)
     beat = registry.heartbeat(chassis.system_id)
-    return ChassisFacts(registry.registered(chassis) is None, registry.alive(chassis.system_id), beat, pods)
+    return ChassisFacts(
+        registry.registration_problem(chassis) is None, registry.is_alive(chassis.system_id), beat, pods
+    )
 
 
-def chassis_status(previous: Object, seen: ChassisFacts, *, generation: int, now: datetime.datetime) -> Object:
-    """The new status; what did not change keeps its times."""
+def chassis_status(previous: Object, facts: ChassisFacts, *, generation: int, now: datetime.datetime) -> Object:
+    """Return the new status; conditions that did not change keep their times."""
     status: Object = {"observedGeneration": generation}
     status["conditions"] = [
         _condition(previous, kind, *judged, generation=generation, now=now)
-        for kind, judged in (("Ready", _ready(seen)), ("OVSConnected", _connected(seen)))
+        for kind, judged in (("Ready", _ready(facts)), ("OVSConnected", _connected(facts)))
     ]
-    registered = seen.registered or (seen.registered is None and seen.pods == "")
-    since = previous.get("registeredAt") or (format_moment(now) if registered else None)
+    registered = facts.registered or (facts.registered is None and facts.pods == "")
+    since = previous.get("registeredAt") or (format_timestamp(now) if registered else None)
     if since:
         status["registeredAt"] = since
     beat = previous.get("lastHeartbeat")
-    if seen.heartbeat and (not beat or seen.heartbeat - parse_moment(beat) >= _STALE):
-        beat = format_moment(seen.heartbeat)
+    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= _STALE):
+        beat = format_timestamp(facts.heartbeat)
     if beat:
         status["lastHeartbeat"] = beat
     return status
 
 
-def _ready(seen: ChassisFacts) -> tuple[str, str, str]:
-    if seen.registered is None:
-        if seen.pods is None:
+def _ready(facts: ChassisFacts) -> tuple[str, str, str]:
+    if facts.registered is None:
+        if facts.pods is None:
             return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."
         # ovn-controller's readiness is its connection to the Southbound database.
-        return ("False", "PodsNotReady", seen.pods) if seen.pods else ("True", "PodsReady", "Its pods are ready.")
-    if not seen.registered:
-        return "False", "NotRegistered", "The Southbound database does not have it with its tunnel ends."
-    if not seen.alive:
+        return ("False", "PodsNotReady", facts.pods) if facts.pods else ("True", "PodsReady", "Its pods are ready.")
+    if not facts.registered:
+        return "False", "NotRegistered", "The Southbound database does not have it with its tunnel addresses."
+    if not facts.alive:
         return "False", "NoHeartbeat", "It has not answered the last heartbeat."
     return "True", "Registered", "It is registered and answers."
 
 
-def _connected(seen: ChassisFacts) -> tuple[str, str, str]:
-    if seen.pods is None:
-        return "Unknown", "NotSeen", "Its pods could not be looked at."
+def _connected(facts: ChassisFacts) -> tuple[str, str, str]:
+    if facts.pods is None:
+        return "Unknown", "NotSeen", "Its pods could not be read."
     return (
-        ("False", "PodsNotReady", seen.pods)
-        if seen.pods
+        ("False", "PodsNotReady", facts.pods)
+        if facts.pods
         else ("True", "PodsReady", "Open vSwitch and its controller run.")
     )
 
@@ -197,6 +199,6 @@ def _condition(
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since or format_moment(now),
+        "lastTransitionTime": since or format_timestamp(now),
         "observedGeneration": generation,
     }

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The settings of all chassis: what the specification, the Nodes, and OVNChassis that others write to say together. Pure.
+The settings of all chassis, from the specification, the Nodes' annotations, and the OVNChassis fields that other clients set. Pure.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 _MOST = 1_000_000  # bytes that a ConfigMap holds
-_TOLD = 10  # problems; more of them say the same
+_MOST_LISTED = 10  # problems; more of them say the same
 # Milliseconds for a restarted ovn-controller to compute its flows before it clears those that are there: without, packets are lost.
 # OVN 25.03 and later knows by itself when it is ready, and ignores the key.
 _CLEAR, _CLEAR_AFTER = "ovn-ofctrl-wait-before-clear", "4000"
-_UNKNOWN = "192.0.2.1"  # stands in for an address that only the node itself can tell
+_UNKNOWN = "192.0.2.1"  # stands in for an address that only the node itself knows
 
 
 class Chassis(t.NamedTuple):
@@ -43,7 +43,7 @@ class Chassis(t.NamedTuple):
 
 
 def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings:
-    """What holds for every node that nothing else is said of: a new one needs no further run."""
+    """Return the settings of every node without settings of its own, as options of ovn_chassis. A new node needs no further run."""
     encapsulation: Settings = {"type": [spec.encapsulation.type]}
     interface, underlay = spec.encapsulation.interface, spec.ovs.underlay
     if underlay and not spec.encapsulation.cidr and interface in (None, underlay.interface):
@@ -72,7 +72,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
 def plan_chassis(
     nodes: t.Sequence[Node], spec: ClusterSpec, default: Settings, declared: t.Mapping[str, Settings]
 ) -> list[Chassis]:
-    """All chassis, by node. `declared`: what others wrote into the OVNChassis of a node. All problems at once are one `InvalidInput`."""
+    """Return all chassis, sorted as `nodes`. `declared`: what other clients set in the OVNChassis of a node. One `InvalidInput` names all problems."""
     chassis, problems = [], []
     gateways = spec.gateway.node_selector
     for node in nodes:
@@ -88,8 +88,8 @@ def plan_chassis(
             problems.append(str(e))
     problems += _clashes(chassis)
     if problems:
-        more = f" (and {len(problems) - _TOLD} more problems)" if len(problems) > _TOLD else ""
-        raise InvalidInput(f"{' '.join(problems[:_TOLD])}{more} Nothing was changed.", problems=problems)
+        more = f" (and {len(problems) - _MOST_LISTED} more problems)" if len(problems) > _MOST_LISTED else ""
+        raise InvalidInput(f"{' '.join(problems[:_MOST_LISTED])}{more} Nothing was changed.", problems=problems)
     return chassis
 
 
@@ -116,18 +116,18 @@ def _chassis(node: Node, default: Settings, own: Settings) -> Chassis:
 
 
 def _addresses(node: Node, encapsulation: Settings) -> tuple[str, ...] | None:
-    """Where the node's tunnels end, as far as the Node tells."""
+    """Return the node's tunnel addresses; None if only the node itself knows them."""
     if encapsulation.get("ip"):
         return tuple(encapsulation["ip"])
     if encapsulation.get("interface"):
         return None
     if encapsulation.get("cidr"):
         network = ipaddress.ip_network(encapsulation["cidr"], strict=False)
-        # It prefers its first address, which it knows. Between others it chooses by what it finds on its devices.
+        # The agent prefers the node's first address. Between others it chooses by what it finds on its devices.
         return node.addresses[:1] if any(ipaddress.ip_address(a) in network for a in node.addresses[:1]) else None
     if not node.addresses:
         raise InvalidInput(
-            f"Node {node.name} has no internal address yet, so its tunnels have no end. Wait until its kubelet has reported one."
+            f"Node {node.name} has no internal address yet, so it has no tunnel address. Wait until its kubelet has reported one."
         )
     return node.addresses[:1]
 
@@ -153,10 +153,10 @@ def _clashes(chassis: t.Sequence[Chassis]) -> list[str]:
 
 
 def renames(chassis: t.Iterable[Chassis], recorded: t.Mapping[str, str]) -> list[str]:
-    """Nodes that are known under another system id: ovn-controller does not survive that."""
+    """Return a message for each node that is recorded with another system id: ovn-controller does not survive that change."""
     return [
-        f'Node {one.node.name} is the chassis "{recorded[one.node.name]}" and cannot become "{one.system_id}" while it runs: move its workload away, take '
-        "its label away and run again, so that the old chassis goes; then label it again."
+        f'Node {one.node.name} is the chassis "{recorded[one.node.name]}" and cannot become "{one.system_id}" while it runs: move its workload away, '
+        "remove its label and run again, so that the old chassis is deleted; then label it again."
         for one in chassis
         if recorded.get(one.node.name, one.system_id) != one.system_id
     ]
@@ -165,14 +165,14 @@ def renames(chassis: t.Iterable[Chassis], recorded: t.Mapping[str, str]) -> list
 def settings_files(
     default: Settings,
     chassis: t.Sequence[Chassis],
-    leaving: t.Mapping[str, str],
+    to_remove: t.Mapping[str, str],
     *,
     owner: str = "",
     addresses: t.Mapping[str, t.Collection[str]] | None = None,
 ) -> dict[str, str]:
-    """The files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; `leaving` are remembered, too.
+    """Return the files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; nodes `to_remove` stay recorded, too.
 
-    `owner` goes into each chassis row, so that it can be told whose it is. `addresses`: what is known of nodes that do not tell theirs.
+    `owner` goes into each chassis row, which proves whose it is. `addresses`: what is known of nodes whose Node does not name theirs.
     """
     wanted_of(
         options_of(
@@ -185,7 +185,7 @@ def settings_files(
     tokens = [f"{OWNER}{owner}"] if owner else []
     files = {one.node.name: _json(_marked(one.own, tokens)) for one in chassis if one.own}
     files[DEFAULT] = _json({**default, "cms_options": tokens} if tokens else default)
-    nodes = {**leaving, **{one.node.name: one.system_id for one in chassis}}
+    nodes = {**to_remove, **{one.node.name: one.system_id for one in chassis}}
     files[NODES] = _json(nodes)
     known = {node: sorted(ips) for node, ips in (addresses or {}).items() if node in nodes and ips}
     files[ADDRESSES] = _json({**known, **{one.node.name: sorted(one.ips) for one in chassis if one.ips}})
@@ -199,18 +199,18 @@ def settings_files(
 
 
 def _marked(own: Settings, tokens: list[str]) -> Settings:
-    """What a node says of an option replaces what all have, and our token must stay."""
+    """Add our tokens to a node's own cms_options, which replace those of all nodes."""
     return {**own, "cms_options": [*own["cms_options"], *tokens]} if "cms_options" in own else own
 
 
 def recorded_nodes(config: Object | None) -> dict[str, str]:
-    """Node to system id, as the last run left it; a damaged record is none."""
+    """Return node to system id as the last run recorded them; a damaged record counts as empty."""
     record = _record(config, NODES)
     return {node: system_id for node, system_id in record.items() if isinstance(system_id, str)}
 
 
 def recorded_addresses(config: Object | None) -> dict[str, list[str]]:
-    """Node to its tunnel addresses, as far as the last run knew them."""
+    """Return node to its tunnel addresses, as far as the last run knew them."""
     record = _record(config, ADDRESSES)
     return {node: [ip for ip in ips if isinstance(ip, str)] for node, ips in record.items() if isinstance(ips, list)}
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The edge: all chassis of the Southbound database in one request, and the end of some of them. Standard library alone.
+Reads all chassis of the Southbound database in one request, and deletes some of them. Standard library alone.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Registry(t.NamedTuple):
     nb_cfg: int
     owner: str = ""
 
-    def registered(self, chassis: Chassis) -> str | None:
-        """What its row lacks; None if it is as wanted."""
+    def registration_problem(self, chassis: Chassis) -> str | None:
+        """Return what its row lacks; None if it is registered as desired."""
         row = self.chassis.get(chassis.system_id)
         if row is None:
             return "it has no row there"
@@ -53,16 +53,16 @@ class Registry(t.NamedTuple):
             if row.owner != self.owner:
                 return "its row is of another host" if row.owner else "its row is not marked as ours yet"
             return None if row.encapsulations else "its row has no encapsulation"
-        wanted = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
-        return unregistered(LocalChassis(chassis.system_id, chassis.hostname, wanted), [row])
+        desired = frozenset((kind, ip) for kind in chassis.types for ip in chassis.ips)
+        return unregistered(LocalChassis(chassis.system_id, chassis.hostname, desired), [row])
 
     def registered_address(self, chassis: Chassis) -> str | None:
-        """Return the tunnel end that the node has registered, which may be all that is known of it; None for a namesake's row."""
+        """Return the tunnel address that the node has registered, which may be all that is known of it; None if the row is another cluster's."""
         row = self.chassis.get(chassis.system_id)
         return min(row.addresses, default=None) if row and row.owner == self.owner else None
 
-    def alive(self, name: str) -> bool:
-        """Whether it has answered the last heartbeat."""
+    def is_alive(self, name: str) -> bool:
+        """Return whether it has answered the last heartbeat."""
         answer = self.answers.get(name)
         return answer is not None and answer.nb_cfg >= self.nb_cfg
 
@@ -86,7 +86,7 @@ def registry_of(tables: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]) -> Re
 
 
 def delete_chassis(names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
-    """Delete all rows of these chassis in one transaction. Their ovn-controller has to be gone, or it comes back at once."""
+    """Delete all rows of these chassis in one transaction. Their ovn-controller must have ended, or they are registered again at once."""
 
     def ask(connection: Connection) -> None:
         write(connection, _DATABASE, delete_operations(names), "c5c3.ovn.ovn_hypervisors")

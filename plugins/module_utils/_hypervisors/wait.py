@@ -16,28 +16,28 @@ from .._deadline import Deadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
-from .pods import COMPONENTS, explain, pod_troubles, rolled_out
+from .pods import COMPONENTS, explain, pod_problems, rolled_out
 from .settings import Chassis
 from .southbound import Registry, read_registry
 
-_TOLD = 5
+_MOST_LISTED = 5
 _PAUSE = 1.0  # between looks at the Southbound database
 
 
 def our_pods(name: str) -> str:
-    """Label selector."""
+    """Return the label selector of the pods of both DaemonSets."""
     parts = ",".join(COMPONENTS)
     return f"app.kubernetes.io/managed-by={MANAGER},app.kubernetes.io/instance={name},app.kubernetes.io/component in ({parts})"
 
 
 def await_pods(
     cluster: Cluster,
-    wanted: DesiredHypervisors,
+    desired: DesiredHypervisors,
     known: t.Mapping[str, Object],
     chassis: t.Sequence[Chassis],
     deadline: Deadline,
 ) -> None:
-    """Return when every pod runs what it should and is ready; nodes that are down are not waited for. `known`: DaemonSets as last seen."""
+    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last."""
     down = sum(not one.node.ready for one in chassis)
     state = dict(known)
 
@@ -46,8 +46,8 @@ def await_pods(
 
     if good():
         return
-    labels = our_pods(wanted.name)
-    events = cluster.watch("apps/v1", "DaemonSet", wanted.namespace, labels=labels, timeout=max(1.0, deadline.left()))
+    labels = our_pods(desired.name)
+    events = cluster.watch("apps/v1", "DaemonSet", desired.namespace, labels=labels, timeout=max(1.0, deadline.left()))
     for kind, daemon_set in events:
         name = daemon_set["metadata"]["name"]
         if kind == "DELETED":
@@ -57,57 +57,59 @@ def await_pods(
         if good():
             return
     raise TimedOut(
-        f"The pods of the hypervisors in namespace {wanted.namespace} were not ready within {wanted.wait_timeout:g} s: "
-        f"{_progress(state)}. {why(cluster, wanted, chassis)}Run again when that is repaired; nothing has to be undone."
+        f"The pods of the hypervisors in namespace {desired.namespace} were not ready within {desired.wait_timeout:g} s: "
+        f"{_progress(state)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
     )
 
 
 def _progress(state: t.Mapping[str, Object]) -> str:
-    words = []
+    progress = []
     for name in COMPONENTS.values():
         status = (state.get(name) or {}).get("status") or {}
-        wanted = status.get("desiredNumberScheduled", 0)
-        words.append(
-            f"DaemonSet {name} has {status.get('numberReady', 0)} of {wanted} ready, {status.get('updatedNumberScheduled', 0)} up to date"
+        desired = status.get("desiredNumberScheduled", 0)
+        progress.append(
+            f"DaemonSet {name} has {status.get('numberReady', 0)} of {desired} ready, {status.get('updatedNumberScheduled', 0)} up to date"
         )
-    return ", ".join(words)
+    return ", ".join(progress)
 
 
-def why(cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
-    """What Kubernetes and the agents say, as sentences; empty if nothing is wrong."""
+def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
+    """Return what Kubernetes and the agents report, as sentences; empty if nothing is wrong."""
     try:
-        pods = cluster.list("v1", "Pod", wanted.namespace, labels=our_pods(wanted.name))
-        events = cluster.list("v1", "Event", wanted.namespace)
+        pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
+        events = cluster.list("v1", "Event", desired.namespace)
     except OvnError as e:
         return f"(cause unknown: {e}) "
-    troubles = pod_troubles(pods, [one.node for one in chassis])
-    text = explain(troubles, pods, events)
+    problems = pod_problems(pods, [one.node for one in chassis])
+    text = explain(problems, pods, events)
     return f"{text}. " if text else ""
 
 
 def await_registered(
-    cluster: Cluster, wanted: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
+    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
 ) -> Registry:
-    """The Southbound database with every hypervisor in it, whose node is up, with its tunnel ends. `owner`: what our rows carry."""
+    """Return the registry when every hypervisor whose node is ready is registered; `TimedOut` names the missing ones. `owner`: the mark of our rows."""
     waited = [one for one in chassis if one.node.ready]
     missing: list[tuple[Chassis, str]] = []
     while True:
         try:
-            found = read_registry(wanted.asked, wanted.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
+            found = read_registry(desired.asked, desired.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
             registry = found._replace(owner=owner)
         except (Unreachable, TimedOut) as e:
             missing = [(one, str(e)) for one in waited[:1]]
         else:
-            missing = [(one, reason) for one in waited if (reason := registry.registered(one))]
+            missing = [(one, reason) for one in waited if (reason := registry.registration_problem(one))]
             if not missing:
                 return registry
         if deadline.left() <= _PAUSE:
             break
         time.sleep(_PAUSE)
-    told = "; ".join(f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_TOLD])
-    more = f" and {len(missing) - _TOLD} more" if len(missing) > _TOLD else ""
+    listed = "; ".join(
+        f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_MOST_LISTED]
+    )
+    more = f" and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
     raise TimedOut(
-        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {wanted.wait_timeout:g} s: {told}{more}. "
-        f"{why(cluster, wanted, chassis)}See kubectl -n {wanted.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
+        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {desired.wait_timeout:g} s: {listed}{more}. "
+        f"{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
         missing=[one.node.name for one, _reason in missing],
     )

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-From live objects to desired ones: one PATCH for each that differs, none for one that does not.
+Applies desired objects: one PATCH for each that differs from the observed one, none for the others.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name
 Action = t.Literal["created", "changed", "unchanged", "deleted"]
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
-# Content, and what others hang on: only deleted when somebody asks for exactly that.
+# Data, and what other objects depend on: deleted only on an explicit request.
 _NEVER_PRUNED = frozenset(
     {"CustomResourceDefinition", "Namespace", "OVNCluster", "PersistentVolume", "PersistentVolumeClaim", "Secret"}
 )
-# A stale `replicas` would end members, so what is applied names the version that was seen.
+# An outdated `replicas` would end members, so an apply names the version that was read.
 _VERSIONED = frozenset({"StatefulSet"})
 _ATTEMPTS = 5
 _AT_ONCE = 4  # requests: each needs a connection of its own
-_SERVED_SECONDS = 10.0  # how long the API server may take to serve a kind that was just defined
+_SERVED_SECONDS = 10.0  # within which the API server serves a kind that was just defined
 
 
 class ObjectChange(t.NamedTuple):
@@ -47,7 +47,7 @@ class ObjectChange(t.NamedTuple):
     after: Object | None
 
 
-Note = t.Callable[[ObjectChange], object]
+OnChange = t.Callable[[ObjectChange], object]
 
 
 def key_of(manifest: Object) -> Key:
@@ -55,40 +55,43 @@ def key_of(manifest: Object) -> Key:
     return manifest["apiVersion"], manifest["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
-def live_index(
+def list_objects(
     cluster: Cluster, kinds: t.Iterable[tuple[str, str]], namespace: str | None, labels: str
 ) -> dict[Key, Object]:
-    """The objects of these kinds, in one request a kind, some at the same time."""
+    """Return the objects of these (apiVersion, kind) pairs by key, in one request for each kind, up to 4 at a time."""
     with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        lists = pool.map(lambda one: cluster.list(one[0], one[1], namespace, labels=labels), kinds)
+        lists = pool.map(lambda kind: cluster.list(kind[0], kind[1], namespace, labels=labels), kinds)
         return {key_of(item): item for items in lists for item in items}
 
 
 def converge(
     cluster: Cluster,
     desired: t.Sequence[Object],
-    live: t.Mapping[Key, Object],
+    observed: t.Mapping[Key, Object],
     *,
     check_mode: bool,
     force: bool = False,
-    note: Note | None = None,
+    on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
-    """Apply what differs, in the given order. The error of one object tells what was done before it, `note` hears of each at once."""
+    """Apply what differs, in the given order, and return what was done to each object.
+
+    `on_change` is called after each object. An error lists in its detail `done` what was done before it.
+    """
     done: list[ObjectChange] = []
     for manifest in desired:
         try:
-            one = _converge_one(cluster, manifest, live.get(key_of(manifest)), check_mode, force)
+            change = _converge_one(cluster, manifest, observed.get(key_of(manifest)), check_mode, force)
         except OvnError as e:
-            e.details.setdefault("done", [_told(one) for one in done if one.action != "unchanged"])
+            e.details.setdefault("done", [_describe(change) for change in done if change.action != "unchanged"])
             raise
-        _add(one, done, note)
+        _add(change, done, on_change)
     return done
 
 
-def _add(one: ObjectChange, done: list[ObjectChange], note: Note | None) -> None:
-    done.append(one)
-    if note is not None:
-        note(one)
+def _add(change: ObjectChange, done: list[ObjectChange], on_change: OnChange | None) -> None:
+    done.append(change)
+    if on_change is not None:
+        on_change(change)
 
 
 def _converge_one(
@@ -97,28 +100,28 @@ def _converge_one(
     _api_version, kind, namespace, name = key_of(manifest)
     if before is not None and is_applied(manifest, before):
         return ObjectChange(kind, name, namespace, "unchanged", before, before)
-    wanted = with_hash(manifest)
+    applied = with_hash(manifest)
     try:
         if before is not None and kind in _VERSIONED and not check_mode:
-            after = _apply_over(cluster, wanted, before, force)
+            after = _apply_over(cluster, applied, before, force)
         else:
-            after = _apply(cluster, wanted, check_mode, force)
+            after = _apply(cluster, applied, check_mode, force)
     except Refused as e:
         if check_mode and before is None and e.details.get("http_status") == 404:
             # Its namespace or its kind comes first in a real run.
-            return ObjectChange(kind, name, namespace, "created", None, wanted)
+            return ObjectChange(kind, name, namespace, "created", None, applied)
         raise
     return ObjectChange(kind, name, namespace, _action(before, after, check_mode), before, after)
 
 
-def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -> Object:
-    """Apply it over exactly this specification; `Conflict` if somebody wrote another one meanwhile. Its controller writes the status at any time."""
+def _apply_over(cluster: Cluster, manifest: Object, before: Object, force: bool) -> Object:
+    """Apply it over exactly this specification; `Conflict` if another client changed that meanwhile. Its controller may write the status at any time."""
     there: Object | None = before
     for _attempt in range(_ATTEMPTS):
         version = (there or before)["metadata"]["resourceVersion"]
         try:
             return cluster.apply(
-                {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}}, force=force
+                {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}}, force=force
             )
         except Conflict as e:
             if e.details.get("managers"):
@@ -133,7 +136,7 @@ def _apply_over(cluster: Cluster, wanted: Object, before: Object, force: bool) -
 
 def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
     if before is None:
-        # It may have been there without our labels.
+        # It may have existed without our labels.
         return "created" if was_created(after, FIELD_MANAGER) else "changed"
     if check_mode:  # a dry run does not move the resourceVersion
         return "unchanged" if format_manifest(before) == format_manifest(after) else "changed"
@@ -142,7 +145,7 @@ def _action(before: Object | None, after: Object, check_mode: bool) -> Action:
 
 
 def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) -> Object:
-    """A kind that was defined or changed a moment ago is not served at once."""
+    """Apply it, and retry while the API server does not serve a kind that was defined or changed a moment ago."""
     ours = manifest["apiVersion"].startswith("ovn.c5c3.io/")
     deadline = Deadline(_SERVED_SECONDS)
     while True:
@@ -159,21 +162,21 @@ def _apply(cluster: Cluster, manifest: Object, check_mode: bool, force: bool) ->
 def prune(
     cluster: Cluster,
     desired: t.Iterable[Object],
-    live: t.Mapping[Key, Object],
+    observed: t.Mapping[Key, Object],
     *,
     check_mode: bool,
-    note: Note | None = None,
+    on_change: OnChange | None = None,
 ) -> list[ObjectChange]:
-    """Delete what an earlier run applied and nobody wants any more. Content stays: claims, records, secrets."""
-    wanted = {key_of(manifest) for manifest in desired}
+    """Delete what an earlier run applied and is no longer desired, and return the deletions. Data is kept: claims, records, secrets."""
+    desired_keys = {key_of(manifest) for manifest in desired}
     done: list[ObjectChange] = []
-    for key, item in live.items():
-        if key in wanted or not _may_be_pruned(key, item):
+    for key, item in observed.items():
+        if key in desired_keys or not _may_be_pruned(key, item):
             continue
         api_version, kind, namespace, name = key
         uid = item["metadata"].get("uid")
         if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
-            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, note)
+            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, on_change)
     return done
 
 
@@ -189,20 +192,20 @@ def _may_be_pruned(key: Key, item: Object) -> bool:
     )
 
 
-def merged(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
-    """Each object once: as it was before the run, what was first done to it, and as it is now."""
+def merge_changes(done: t.Iterable[ObjectChange]) -> list[ObjectChange]:
+    """Return each object once: as it was before the run, what was first done to it, and as it is now."""
     found: dict[tuple[str, str, str], ObjectChange] = {}
-    for one in done:
-        key = (one.kind, one.name, one.namespace or "")
-        first = found.get(key, one)
-        found[key] = one._replace(
-            action=one.action if first.action == "unchanged" else first.action, before=first.before
+    for change in done:
+        key = (change.kind, change.name, change.namespace or "")
+        first = found.get(key, change)
+        found[key] = change._replace(
+            action=change.action if first.action == "unchanged" else first.action, before=first.before
         )
     return list(found.values())
 
 
-def listed(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
-    """The value `objects` of a module."""
+def as_results(done: t.Iterable[ObjectChange]) -> list[dict[str, str]]:
+    """Return the value `objects` of a module."""
     return [{"kind": d.kind, "name": d.name, "namespace": d.namespace or "", "action": d.action} for d in done]
 
 
@@ -212,10 +215,10 @@ def diff_of(
     steps: t.Sequence[str] = (),
     settings: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
-    """The value of a module's `diff`: the objects that changed, settings of databases, and steps that were taken."""
-    changed = [one for one in merged(done) if one.action != "unchanged"]
-    before: Object = {_title(one): format_manifest(one.before) for one in changed if one.before is not None}
-    after: Object = {_title(one): format_manifest(one.after) for one in changed if one.after is not None}
+    """Return the value `diff` of a module: the objects that changed, settings of databases, and steps that were executed."""
+    changed = [change for change in merge_changes(done) if change.action != "unchanged"]
+    before: Object = {_title(change): format_manifest(change.before) for change in changed if change.before is not None}
+    after: Object = {_title(change): format_manifest(change.after) for change in changed if change.after is not None}
     for side, content in (("before", before), ("after", after)):
         values = (settings or {}).get(side)
         if values:
@@ -225,9 +228,9 @@ def diff_of(
     return {"before": before, "after": after}
 
 
-def _title(one: ObjectChange) -> str:
-    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
+def _title(change: ObjectChange) -> str:
+    return f"{change.kind} {change.namespace}/{change.name}" if change.namespace else f"{change.kind} {change.name}"
 
 
-def _told(one: ObjectChange) -> str:
-    return f"{_title(one)} {one.action}"
+def _describe(change: ObjectChange) -> str:
+    return f"{_title(change)} {change.action}"

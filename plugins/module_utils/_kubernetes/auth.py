@@ -53,7 +53,7 @@ _SECRET_KEYS = (
 
 
 def hide_only_secrets(module: AnsibleModule) -> None:
-    """Let messages show the path of a kubeconfig, and of a kubeconfig given as a dictionary all but its secrets.
+    """Let messages contain the path of a kubeconfig, and of a kubeconfig given as a dictionary all but its secrets.
 
     The option is `no_log` for the sake of the system's log; then Ansible also masks words like "v1" or a namespace in results.
     """
@@ -75,7 +75,7 @@ def _strings(value: t.Any, only: t.Sequence[str] | None = None, key: str = "") -
 
 
 def check_options(params: t.Mapping[str, t.Any]) -> None:
-    """What the libraries have no good words for: two API servers at once, and a file that does not exist."""
+    """Raise `InvalidInput` for what the libraries report badly: two API servers at once, and a kubeconfig that does not exist."""
     kubeconfig = params.get("kubeconfig") or os.environ.get("K8S_AUTH_KUBECONFIG")
     if isinstance(kubeconfig, str):
         paths = [os.path.expanduser(path) for path in kubeconfig.split(os.pathsep)]
@@ -93,18 +93,18 @@ def check_options(params: t.Mapping[str, t.Any]) -> None:
 
 
 def credentials_of(params: t.Mapping[str, t.Any]) -> str:
-    """Where the address and the credentials come from, for messages."""
+    """Return where the address and the credentials come from, for messages."""
 
     def option(name: str) -> t.Any:
         return params.get(name) or os.environ.get(f"K8S_AUTH_{name.upper()}")
 
     kubeconfig = option("kubeconfig")
     if isinstance(kubeconfig, str):
-        told = f"kubeconfig {kubeconfig}"
+        source = f"kubeconfig {kubeconfig}"
     elif kubeconfig:
-        told = "the given kubeconfig"
+        source = "the given kubeconfig"
     elif option("host") and not option("context"):
         return f"host {option('host')}"
     else:
-        told = f"kubeconfig {os.environ.get('KUBECONFIG', '~/.kube/config')}"
-    return f"{told}, context {option('context')}" if option("context") else told
+        source = f"kubeconfig {os.environ.get('KUBECONFIG', '~/.kube/config')}"
+    return f"{source}, context {option('context')}" if option("context") else source

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What can be asked of one API server. Errors are of our family; `requests` counts, `warnings` collects the server's warnings.
+The client of one API server. It raises `OvnError`s; `requests` counts the requests, `warnings` collects the server's warnings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import typing as t
 from .._errors import Conflict, InvalidInput, OvnError, Refused
 from .auth import AUTH_ARG_SPEC, hide_only_secrets
 from .command import ExecResult
-from .connection import Connection
+from .connection import ApiConnection
 from .kinds import FIELD_MANAGER, KNOWN_KINDS, Kind, group_path, kind_of_discovery
 from .retries import APPLY
 
@@ -26,7 +26,7 @@ Object = dict[str, t.Any]
 Objects = list[Object]  # in the class, `list` is a method
 
 
-class Cluster(Connection):
+class Cluster(ApiConnection):
     """A connection for one task; all methods can be called from several threads."""
 
     def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0) -> None:
@@ -34,7 +34,7 @@ class Cluster(Connection):
         self._kinds: dict[tuple[str, str], Kind] = dict(KNOWN_KINDS)
 
     def _find(self, api_version: str, kind: str) -> Kind | None:
-        """None: the cluster does not have this kind (yet)."""
+        """Return the kind, None if the API server does not serve it (yet)."""
         known = self._kinds.get((api_version, kind))
         if known is not None:
             return known
@@ -69,7 +69,7 @@ class Cluster(Connection):
         fields: str = "",
         limit: int | None = None,
     ) -> Objects:
-        """The objects, with apiVersion and kind; none if the cluster does not have the kind."""
+        """Return the objects, with apiVersion and kind; none if the API server does not serve the kind."""
         found = self._find(api_version, kind)
         if found is None:
             return []
@@ -101,17 +101,17 @@ class Cluster(Connection):
         return answer
 
     def apply(self, manifest: Object, *, dry_run: bool = False, force: bool = False) -> Object:
-        """Server-side apply, one PATCH: what the object is then."""
+        """Apply it on the server's side, in one PATCH, and return the object as it is then; `Conflict` names other field managers."""
         try:
             return self._write("apply", manifest, dry_run=dry_run, force=force)
         except Conflict as e:
-            # What we patched once, a port for example, is our own by another operation: nobody has to be asked for it.
+            # What we patched once, a port for example, is ours by another operation of the same field manager.
             if force or e.details.get("managers") != [FIELD_MANAGER]:
                 raise
             return self._write("apply", manifest, dry_run=dry_run, force=True)
 
     def apply_status(self, manifest: Object) -> Object:
-        """The same for the status; this field manager's own status fields are never somebody else's."""
+        """Apply the status and return the object as it is then. Conflicts are forced: no other field manager owns these fields."""
         return self._write("apply the status of", manifest, subresource="status", force=True)
 
     def _write(
@@ -136,7 +136,7 @@ class Cluster(Connection):
         return doing, self._need(api_version, kind, doing), metadata.get("namespace"), metadata["name"]
 
     def replace(self, manifest: Object) -> Object:
-        """PUT over the version that the caller has read; `Conflict` if it is no longer the newest."""
+        """Replace the version that the caller has read (PUT); `Conflict` if it is no longer the newest."""
         doing, kind, namespace, name = self._subject("replace", manifest)
         if not manifest["metadata"].get("resourceVersion"):
             raise InvalidInput(f"Cannot {doing}: it has no resourceVersion. Read it first.")
@@ -144,13 +144,13 @@ class Cluster(Connection):
         return answer
 
     def create(self, manifest: Object) -> Object:
-        """POST; `Conflict` if it exists."""
+        """Create it (POST); `Conflict` if it exists."""
         doing, kind, namespace, _name = self._subject("create", manifest)
         answer: Object = self.send("post", kind.path(namespace), doing, body=manifest, field_manager=FIELD_MANAGER)
         return answer
 
     def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
-        """JSON merge patch: null removes a key."""
+        """Apply a JSON merge patch (RFC 7386; null removes a key) and return the object as it is then."""
         doing = f"patch {_title(kind, name, namespace)}"
         answer: Object = self.send(
             "patch",
@@ -174,7 +174,7 @@ class Cluster(Connection):
         propagation: str = "Background",
         grace: int | None = None,
     ) -> bool:
-        """Whether it was there; `Conflict` if another object has the name now, or it is of another version."""
+        """Delete it and return whether it existed; `Conflict` if it has another uid or resourceVersion than the given one. `grace` in seconds."""
         found = self._find(api_version, kind)
         if found is None:
             return False
@@ -193,7 +193,7 @@ class Cluster(Connection):
         return True
 
     def evict(self, pod: str, namespace: str, uid: str) -> bool:
-        """Delete a pod if its disruption budget allows that; whether it was there. `Conflict` if another pod has the name now.
+        """Evict a pod, which deletes it if its disruption budget allows that, and return whether it existed. `Conflict` if it has another uid.
 
         `Refused` with the status 429 if the budget does not allow it now.
         """
@@ -223,7 +223,7 @@ class Cluster(Connection):
         fields: str = "",
         timeout: float,
     ) -> t.Iterator[tuple[str, Object]]:
-        """First every object as ADDED, then what happens to them, for `timeout` seconds."""
+        """Yield (type, object): first every object as ADDED, then each event, for `timeout` seconds."""
         doing = f"watch {kind} in {namespace or 'all namespaces'}"
         path = self._need(api_version, kind, doing).path(namespace)
         yield from self.events(path, doing, timeout, label_selector=labels or None, field_selector=fields or None)
@@ -234,7 +234,7 @@ def _title(kind: str, name: str, namespace: str | None) -> str:
 
 
 def run_module(module: AnsibleModule, work: t.Callable[[AnsibleModule, Cluster], dict[str, t.Any]]) -> t.NoReturn:
-    """The frame of a module that works on one cluster: ends it with the result of `work`, the server's warnings and the number of requests."""
+    """Run `work` with a client and end the module with its result, the server's warnings and the number of requests."""
     hide_only_secrets(module)
     requests = 0
     try:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What a command in a container came to, by the error channel of the connection.
+Commands in a container: the request that starts one, and its result in the error channel of the connection.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode
 
 from .._errors import Refused, Unreachable
 
-# A command in a pod gets so long at least: a busy node takes seconds to begin it.
+# The shortest limit for a command in a pod: a busy node takes seconds to start it.
 COMMAND_SECONDS = 10.0
 
 
 class ExecResult(t.NamedTuple):
-    """A command that ended."""
+    """The result of a command that ended."""
 
     code: int
     stdout: str
@@ -27,7 +27,7 @@ class ExecResult(t.NamedTuple):
 
 
 def exec_url(host: str, namespace: str, pod: str, container: str, command: t.Sequence[str], stdin: bool) -> str:
-    """Where a command is run over a websocket."""
+    """Return the websocket URL (ws:// or wss://) that runs a command; `host` is the API server's URL."""
     query = [("container", container), *(("command", word) for word in command)]
     query += [("stdin", "true" if stdin else "false"), ("stdout", "true"), ("stderr", "true"), ("tty", "false")]
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
@@ -35,12 +35,12 @@ def exec_url(host: str, namespace: str, pod: str, container: str, command: t.Seq
 
 
 def exit_code(error_channel: str, doing: str) -> int:
-    """The command's exit code; an error if it never ran or if the connection ended before it."""
+    """Return the command's exit code; `Refused` if it never ran, `Unreachable` if the connection ended before it."""
     try:
         status = json.loads(error_channel)
     except ValueError:
         raise Unreachable(
-            f"Cannot {doing}: the connection ended before the command did ({error_channel or 'nothing was said'}). "
+            f"Cannot {doing}: the connection ended before the command did ({error_channel or 'no reason given'}). "
             "Has the pod ended? Look at it and run again."
         ) from None
     if status.get("status") == "Success":
@@ -51,8 +51,8 @@ def exit_code(error_channel: str, doing: str) -> int:
     raise Refused(f"Cannot {doing}: {status.get('message') or error_channel}. Is this the right image?")
 
 
-def fed(command: t.Sequence[str], stdin: bytes | None) -> list[str]:
-    """The command, made to see an end of its input: not every API server can close one direction of the connection."""
+def command_with_stdin(command: t.Sequence[str], stdin: bytes | None) -> list[str]:
+    """Return a command that gets exactly `stdin` and then its end: not every API server can close one direction of the connection."""
     if stdin is None:
         return list(command)
     return ["sh", "-c", 'size=$1; shift; head -c "$size" | "$@"', "sh", str(len(stdin)), *command]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Whether a live object already is what we would apply. The API server adds defaults and writes quantities its own way.
+Compares an observed object with the desired one. The API server adds defaults and writes quantities in a form of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import hashlib
 import json
 import typing as t
 
-from .moment import seconds
 from .quantity import parse_quantity
+from .timestamps import unix_seconds
 
 APPLIED = "ovn.c5c3.io/applied"
 Object = dict[str, t.Any]
@@ -31,14 +31,14 @@ _MERGED_BY: t.Mapping[str, tuple[tuple[str, ...], ...]] = {
     "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
 }
-# Kinds in which such names mean something else.
+# Kinds in which these field names have another meaning.
 _WITHOUT_MERGED_LISTS = frozenset({"NetworkPolicy", "CustomResourceDefinition", "ConfigMap", "Secret"})
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _QUANTITIES = frozenset({"limits", "requests", "capacity", "hard"})
 
 
 def applied_hash(manifest: Object) -> str:
-    """Changes with whatever we apply, also with what we no longer say."""
+    """Return a hash of all that we apply. It also changes when we no longer apply a field."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:32]
 
 
@@ -48,40 +48,40 @@ def with_hash(manifest: Object) -> Object:
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
-def is_applied(manifest: Object, live: Object) -> bool:
-    """Whether the live object carries our last word, and nobody took anything of it back."""
-    annotations = (live.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(APPLIED) == applied_hash(manifest) and contains(live, manifest)
+def is_applied(manifest: Object, observed: Object) -> bool:
+    """Return whether the observed object carries the hash of `manifest`, and no other client has changed a field of it since."""
+    annotations = (observed.get("metadata") or {}).get("annotations") or {}
+    return annotations.get(APPLIED) == applied_hash(manifest) and contains(observed, manifest)
 
 
-def contains(live: Object, desired: Object) -> bool:
-    return _within(desired, live, "", desired.get("kind") not in _WITHOUT_MERGED_LISTS, False)
+def contains(observed: Object, desired: Object) -> bool:
+    return _within(desired, observed, "", desired.get("kind") not in _WITHOUT_MERGED_LISTS, False)
 
 
-def _within(desired: t.Any, live: t.Any, field: str, merged: bool, quantities: bool) -> bool:
-    if isinstance(desired, dict) and isinstance(live, dict):
+def _within(desired: t.Any, observed: t.Any, field: str, merged: bool, quantities: bool) -> bool:
+    if isinstance(desired, dict) and isinstance(observed, dict):
         quantity = quantities or field in _QUANTITIES
-        return all(_within(value, live.get(key), key, merged, quantity) for key, value in desired.items())
-    if isinstance(desired, list) and isinstance(live, list):
-        return _list_within(desired, live, field, merged)
-    if live is None:
+        return all(_within(value, observed.get(key), key, merged, quantity) for key, value in desired.items())
+    if isinstance(desired, list) and isinstance(observed, list):
+        return _list_within(desired, observed, field, merged)
+    if observed is None:
         return not desired  # what is empty, zero or false is left out when it is stored
     if desired is None:
         return False
     if quantities or field == "sizeLimit":
-        return bool(quantity_of(desired) == quantity_of(live))
+        return bool(quantity_of(desired) == quantity_of(observed))
     # 1 == True, but a field that changed its type has changed
-    return type(desired) is type(live) and bool(desired == live)
+    return type(desired) is type(observed) and bool(desired == observed)
 
 
-def _list_within(desired: list[t.Any], live: list[t.Any], field: str, merged: bool) -> bool:
+def _list_within(desired: list[t.Any], observed: list[t.Any], field: str, merged: bool) -> bool:
     keys = _MERGED_BY.get(field, ()) if merged else ()
     for key in keys:
         if all(isinstance(item, dict) and key[0] in item for item in desired):
-            there = {_key_of(item, key): item for item in live if isinstance(item, dict)}
+            there = {_key_of(item, key): item for item in observed if isinstance(item, dict)}
             return all(_within(item, there.get(_key_of(item, key)), "", merged, False) for item in desired)
-    return len(desired) == len(live) and all(
-        _within(one, other, "", merged, False) for one, other in zip(desired, live)
+    return len(desired) == len(observed) and all(
+        _within(one, other, "", merged, False) for one, other in zip(desired, observed)
     )
 
 
@@ -90,7 +90,7 @@ def _key_of(item: Object, key: tuple[str, ...]) -> tuple[t.Any, ...]:
 
 
 def quantity_of(value: t.Any) -> t.Any:
-    """The number behind "1Gi" or "500m"; anything else as it is."""
+    """Return the number of "1Gi" or "500m", anything else as it is."""
     try:
         return parse_quantity(str(value))
     except ValueError:
@@ -98,7 +98,7 @@ def quantity_of(value: t.Any) -> t.Any:
 
 
 def format_manifest(manifest: Object | None) -> Object:
-    """What a diff shows: without what changes by itself, and without secrets."""
+    """Return what a diff shows: without fields that the API server sets, and without secrets."""
     if manifest is None:
         return {}
     metadata = {
@@ -111,7 +111,7 @@ def format_manifest(manifest: Object | None) -> Object:
         for field in ("data", "stringData"):
             if content.get(field):
                 content[field] = {key: masked(value) for key, value in content[field].items()}
-    if content.get("binaryData"):  # programs, which nobody reads in a diff
+    if content.get("binaryData"):  # archives, which are not readable in a diff
         content["binaryData"] = {key: _digest(value) for key, value in content["binaryData"].items()}
     return {**content, "metadata": metadata}
 
@@ -121,16 +121,17 @@ def _digest(value: t.Any) -> str:
 
 
 def masked(value: t.Any) -> str:
-    """Different for different secrets, so that a diff shows that one has changed."""
+    """Return a text that differs for different secrets, so that a diff shows a change."""
     return f"(secret, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
 
 
 def was_created(answer: Object, field_manager: str) -> bool:
-    """Whether an object that we applied did not exist before: nobody else has written it, and its first moment is our last."""
+    """Return whether our apply has created the object: no other field manager has written it, and it was created when we last wrote it."""
     metadata = answer.get("metadata") or {}
     entries = metadata.get("managedFields") or []
     return all(
         entry.get("manager") == field_manager
-        and abs(seconds(entry.get("time")) - seconds(metadata.get("creationTimestamp"))) <= 1  # they are rounded
+        and abs(unix_seconds(entry.get("time")) - unix_seconds(metadata.get("creationTimestamp")))
+        <= 1  # they are rounded
         for entry in entries
     )

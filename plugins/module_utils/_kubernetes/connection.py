@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The connection to one API server: every request has a limit in time, is counted, and fails with an error of our family.
+The connection to one API server: every request has a time limit, is counted, and fails with an `OvnError`.
 Only this file imports kubernetes and kubernetes.core.
 """
 
@@ -22,10 +22,10 @@ import typing as t
 from .._deadline import Deadline
 from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
 from .auth import AUTH_ARG_SPEC, check_options, credentials_of
-from .command import ExecResult, exec_url, exit_code, fed
+from .command import ExecResult, command_with_stdin, exec_url, exit_code
 from .network import certificate_failure, network_failure
-from .refusals import failure
-from .retries import PATIENCE, may_be_repeated, pause_after
+from .refusals import response_failure
+from .retries import PATIENCE, is_repeatable, pause_after
 
 try:
     import kubernetes
@@ -46,8 +46,8 @@ _WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 _T = t.TypeVar("_T")
 
 
-def _within(seconds: float, work: t.Callable[[], _T], late: t.Callable[[], OvnError]) -> _T:
-    """The result of `work`, or an error when it takes longer: some calls of the libraries know no limit."""
+def _run_within(seconds: float, work: t.Callable[[], _T], timed_out: t.Callable[[], OvnError]) -> _T:
+    """Return the result of `work`; raise the error of `timed_out` if it takes longer, because some calls of the libraries have no limit."""
     outcome: list[tuple[_T | None, BaseException | None]] = []
 
     def run() -> None:
@@ -60,7 +60,7 @@ def _within(seconds: float, work: t.Callable[[], _T], late: t.Callable[[], OvnEr
     thread.start()
     thread.join(seconds)
     if not outcome:
-        raise late()
+        raise timed_out()
     result, error = outcome[0]
     if error is not None:
         raise error
@@ -68,7 +68,7 @@ def _within(seconds: float, work: t.Callable[[], _T], late: t.Callable[[], OvnEr
 
 
 def require_libraries() -> None:
-    """A clear word where the control node lacks something."""
+    """Raise `Refused` if the control node lacks a library, or has one that is too old."""
     missing = IMPORT_ERROR
     if missing is None and int(str(kubernetes.__version__).split(".", maxsplit=1)[0]) < OLDEST:
         missing = f"kubernetes {kubernetes.__version__} is too old"
@@ -80,7 +80,7 @@ def require_libraries() -> None:
         )
 
 
-class Connection:
+class ApiConnection:
     """One connection for one task; several threads may use it."""
 
     def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
@@ -98,22 +98,24 @@ class Connection:
         self._connect({name: params.get(name) for name in AUTH_ARG_SPEC if params.get(name) not in ("", [], {})})
 
     def _connect(self, options: dict[str, t.Any]) -> None:
-        with self._told("connect"):
-            client = _within(self.timeout, lambda: self._open(options), lambda: self._late("connect", self.timeout))
+        with self._translated_errors("connect"):
+            client = _run_within(
+                self.timeout, lambda: self._open(options), lambda: self._timed_out("connect", self.timeout)
+            )
             configuration = client.configuration
-            theirs = client.client.client
-            # What was asked until now went over connections that are not used any more.
-            pools = theirs.rest_client.pool_manager.pools
+            library_client = client.client.client
+            # Requests until now were sent over connections that are not used any more.
+            pools = library_client.rest_client.pool_manager.pools
             self.requests = sum(pools[key].num_requests for key in list(pools.keys()))
-            theirs.rest_client.pool_manager.clear()
+            library_client.rest_client.pool_manager.clear()
             self.server = configuration.host
             configuration.retries = (
                 False  # or a frozen server costs four times the limit; `send` repeats what makes sense
             )
             self._configuration = configuration
             self._api = kubernetes.client.ApiClient(configuration)
-            self._api.default_headers.update(theirs.default_headers)
-            self._impersonates = any(name.lower().startswith("impersonate-") for name in theirs.default_headers)
+            self._api.default_headers.update(library_client.default_headers)
+            self._impersonates = any(name.lower().startswith("impersonate-") for name in library_client.default_headers)
             self._dynamic = DynamicClient(self._api, discoverer=lambda _client, _cache: None)
 
     def _open(self, options: dict[str, t.Any]) -> t.Any:
@@ -127,38 +129,38 @@ class Connection:
             raise InvalidInput(
                 f"Cannot connect: {self.credentials} cannot be read ({e}). Correct the path or its permissions."
             ) from e
-        except Exception as e:  # PyYAML, base64 and the loader have many words for what can be wrong in a kubeconfig
+        except Exception as e:  # PyYAML, base64 and the loader raise many classes for a broken kubeconfig
             raise InvalidInput(
                 f"Cannot connect: {self.credentials} cannot be used ({e}). Correct it, or name another one."
             ) from e
 
-    def _late(self, doing: str, seconds: float) -> TimedOut:
+    def _timed_out(self, doing: str, seconds: float) -> TimedOut:
         return TimedOut(
             f"Cannot {doing}: no answer from the API server {self.server} within {seconds:g} s. Is it up? Look at it and run again."
         )
 
     @contextlib.contextmanager
-    def _told(self, doing: str) -> t.Iterator[None]:
-        """Errors of the libraries become ours."""
-        words = {"server": self.server, "credentials": self.credentials}
+    def _translated_errors(self, doing: str) -> t.Iterator[None]:
+        """Raise errors of the libraries as `OvnError`s; `doing` completes "Cannot …"."""
+        context = {"server": self.server, "credentials": self.credentials}
         try:
             yield
         except OvnError:
             raise
         except ApiException as e:
             if e.status:
-                raise failure(e.status, e.body, doing, **words) from e
+                raise response_failure(e.status, e.body, doing, **context) from e
             if "SSLError" in str(e.reason) or "CERTIFICATE_VERIFY_FAILED" in str(e.reason):
-                raise certificate_failure(str(e.reason), doing, **words) from e
-            raise network_failure(e, doing, **words) from e
+                raise certificate_failure(str(e.reason), doing, **context) from e
+            raise network_failure(e, doing, **context) from e
         except websocket.WebSocketBadStatusException as e:  # the server's answer to the handshake
-            raise failure(e.status_code, getattr(e, "resp_body", None), doing, **words) from e
+            raise response_failure(e.status_code, getattr(e, "resp_body", None), doing, **context) from e
         except (urllib3.exceptions.HTTPError, websocket.WebSocketException, OSError) as e:
-            raise network_failure(e, doing, **words) from e
+            raise network_failure(e, doing, **context) from e
 
     def send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
-        """The JSON object of the answer. A server that is away for a moment is asked again if the request is harmless."""
-        deadline = Deadline(self.patience if may_be_repeated(method, options.get("content_type")) else 0)
+        """Return the JSON object of the answer. A request that can be repeated safely is retried while the server is not available, for 10 s."""
+        deadline = Deadline(self.patience if is_repeatable(method, options.get("content_type")) else 0)
         attempt = 0
         while True:
             try:
@@ -174,10 +176,10 @@ class Connection:
         options.setdefault("_request_timeout", (self.timeout, self.timeout))  # older clients ignore a single float
         with self._lock:
             self.requests += 1
-        with self._told(doing):
+        with self._translated_errors(doing):
             response = self._dynamic.request(method, path, serialize=False, **options)
             data = response.data  # a body that is not read costs a new connection
-        self._hear(response.headers.get("Warning") or "")
+        self._collect_warnings(response.headers.get("Warning") or "")
         try:
             return json.loads(data)
         except ValueError:
@@ -185,7 +187,7 @@ class Connection:
                 f"Cannot {doing}: {self.server} answered something else than JSON. Is it the address of an API server?"
             ) from None
 
-    def _hear(self, header: str) -> None:
+    def _collect_warnings(self, header: str) -> None:
         for warning in _WARNING.findall(header):
             text = re.sub(r"\\(.)", r"\1", warning)
             with self._lock:
@@ -195,11 +197,11 @@ class Connection:
     def events(
         self, path: str, doing: str, timeout: float, **options: t.Any
     ) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
-        """The events of a watch, for `timeout` seconds."""
+        """Yield the (type, object) of each event of a watch, for `timeout` seconds."""
         deadline = Deadline(timeout)
         with self._lock:
             self.requests += 1
-        with self._told(doing):
+        with self._translated_errors(doing):
             response = self._dynamic.request(
                 "get",
                 path,
@@ -214,7 +216,7 @@ class Connection:
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     code = event["object"].get("code") or 500
-                    raise failure(
+                    raise response_failure(
                         code, json.dumps(event["object"]), doing, server=self.server, credentials=self.credentials
                     )
                 yield event["type"], event["object"]
@@ -225,7 +227,7 @@ class Connection:
 
     def _lines(self, response: t.Any, doing: str, deadline: Deadline) -> t.Iterator[bytes]:
         rest = b""
-        with self._told(doing):
+        with self._translated_errors(doing):
             try:
                 for part in response.stream(amt=None, decode_content=True):
                     *lines, rest = (rest + part).split(b"\n")
@@ -244,23 +246,25 @@ class Connection:
         stdin: str | None = None,
         timeout: float = 20,
     ) -> ExecResult:
-        """Run a command in a container and wait for its end. With `stdin` the container needs sh and head."""
+        """Run a command in a container and return its result; `TimedOut` after `timeout` seconds. With `stdin` the container needs sh and head."""
         doing = f"run {command[0]} in pod {namespace}/{pod}, container {container}"
         if self._impersonates:
             raise Refused(
-                f"Cannot {doing}: the kubernetes client cannot impersonate here. Use a user who may do it himself."
+                f"Cannot {doing}: the kubernetes client cannot impersonate a user here. Use credentials that have this right themselves."
             )
         with self._lock:
             self.requests += 1
 
-        def late() -> TimedOut:
+        def timed_out() -> TimedOut:
             return TimedOut(
                 f"Cannot {doing}: it did not end within {timeout:g} s and may still be running. Look at the pod and its node."
             )
 
-        with self._told(doing):
-            return _within(
-                timeout + 0.5, lambda: self._exec(namespace, pod, container, command, stdin, timeout, doing, late), late
+        with self._translated_errors(doing):
+            return _run_within(
+                timeout + 0.5,
+                lambda: self._exec(namespace, pod, container, command, stdin, timeout, doing, timed_out),
+                timed_out,
             )
 
     def _exec(
@@ -272,11 +276,13 @@ class Connection:
         stdin: str | None,
         timeout: float,
         doing: str,
-        late: t.Callable[[], TimedOut],
+        timed_out: t.Callable[[], TimedOut],
     ) -> ExecResult:
         deadline = Deadline(timeout)
         data = None if stdin is None else stdin.encode()
-        url = exec_url(self._configuration.host, namespace, pod, container, fed(command, data), data is not None)
+        url = exec_url(
+            self._configuration.host, namespace, pod, container, command_with_stdin(command, data), data is not None
+        )
         # Not by `kubernetes.stream.stream`: it swaps methods of a client that threads share, and needs CoreV1Api, whose
         # import takes longer than many commands.
         token = self._configuration.auth_settings().get("BearerToken", {}).get("value")
@@ -288,7 +294,7 @@ class Connection:
             while connection.is_open() and not deadline.expired:
                 connection.update(timeout=deadline.left())
             if connection.is_open():
-                raise late()
+                raise timed_out()
             stdout, stderr, error = (connection.read_channel(channel) for channel in (1, 2, 3))
         finally:
             connection.close(timeout=0.2)

@@ -15,7 +15,7 @@ FIELD_MANAGER = "c5c3.ovn"  # one name for all, or fields that we no longer send
 
 
 class Kind(t.NamedTuple):
-    """What a path is made of."""
+    """A kind of the API, with what its paths are made of."""
 
     api_version: str
     kind: str
@@ -23,7 +23,7 @@ class Kind(t.NamedTuple):
     namespaced: bool
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str = "") -> str:
-        """The path of one object, or of all of them without `name`; without `namespace` those of all namespaces."""
+        """Return the path of one object, or of all of them without `name`; without `namespace` those of all namespaces."""
         parts = [group_path(self.api_version)]
         if self.namespaced and namespace:
             parts += ["namespaces", quote(namespace, safe="")]
@@ -36,12 +36,12 @@ class Kind(t.NamedTuple):
 
 
 def group_path(api_version: str) -> str:
-    """Where the API server tells the kinds of a group and version."""
+    """Return the path at which the API server lists the kinds of a group and version."""
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
 def kind_of_discovery(api_version: str, kind: str, answer: t.Mapping[str, t.Any]) -> Kind | None:
-    """The kind in the API server's list of a group and version."""
+    """Return the kind from the API server's list of a group and version, None if it is not in it."""
     for resource in answer.get("resources") or []:
         if resource["kind"] == kind and "/" not in resource["name"]:
             return Kind(api_version, kind, resource["name"], resource["namespaced"])

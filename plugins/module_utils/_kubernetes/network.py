@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the network says when no API server answers: exceptions of urllib3 and of the system become errors of our family.
+Failures of the network: exceptions of urllib3 and of the system become `OvnError`s.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import typing as t
 
 from .._errors import CertificateProblem, OvnError, TimedOut, Unreachable
 
-# urllib3 is on the control node only, so its exceptions are told apart by their names. The order matters: in urllib3 1.26
+# urllib3 is on the control node only, so its exceptions are distinguished by their names. The order matters: in urllib3 1.26
 # a refused connection is a subclass of a timeout.
-_REFUSED, _BROKEN = "nobody answers there", "the connection broke"
+_REFUSED, _BROKEN = "nothing listens there", "the connection broke"
 _KINDS: tuple[tuple[tuple[str, ...], type[OvnError], str], ...] = (
     (("SSLError", "SSLCertVerificationError"), CertificateProblem, ""),
     (("NameResolutionError",), Unreachable, "the name cannot be resolved"),
@@ -28,12 +28,12 @@ _KINDS: tuple[tuple[tuple[str, ...], type[OvnError], str], ...] = (
 
 
 def network_failure(error: BaseException, doing: str, *, server: str, credentials: str) -> OvnError:
-    innermost = _reason(error)
+    innermost = _innermost(error)
     if isinstance(innermost, (FileNotFoundError, PermissionError)):
         return CertificateProblem(
             f"Cannot {doing}: {innermost}. Correct the path of the certificate or key in {credentials}, or its permissions."
         )
-    family, what = _judge(innermost)
+    family, what = _classify(innermost)
     if family is CertificateProblem:
         return certificate_failure(str(innermost), doing, server=server, credentials=credentials)
     if not what:
@@ -43,12 +43,12 @@ def network_failure(error: BaseException, doing: str, *, server: str, credential
     )
 
 
-def broke(error: BaseException | None) -> bool:
-    """Whether nobody listened, or the connection was cut: what a server does that restarts."""
-    return error is not None and _judge(_reason(error))[1] in (_REFUSED, _BROKEN)
+def is_connection_failure(error: BaseException | None) -> bool:
+    """Return whether the connection was refused or cut, as a server does that restarts."""
+    return error is not None and _classify(_innermost(error))[1] in (_REFUSED, _BROKEN)
 
 
-def _judge(error: BaseException) -> tuple[type[OvnError], str]:
+def _classify(error: BaseException) -> tuple[type[OvnError], str]:
     names = {base.__name__ for base in type(error).__mro__}
     return next(((family, what) for kinds, family, what in _KINDS if names.intersection(kinds)), (Unreachable, ""))
 
@@ -60,7 +60,7 @@ def certificate_failure(text: str, doing: str, *, server: str, credentials: str)
     )
 
 
-def _reason(error: BaseException) -> BaseException:
-    """urllib3 wraps what happened once it has given up retrying."""
+def _innermost(error: BaseException) -> BaseException:
+    """Return the innermost cause: urllib3 wraps it when it stops retrying."""
     inner: t.Any = getattr(error, "reason", None)
-    return _reason(inner) if isinstance(inner, BaseException) else error
+    return _innermost(inner) if isinstance(inner, BaseException) else error

@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
 
 
 def unresponsive_nodes(cluster: Cluster) -> dict[str, str]:
-    """Return why each node counts as gone, by its name. Empty if nodes cannot be read: not everybody may."""
+    """Return why each node counts as unresponsive, by its name. Empty if this user may not list nodes."""
     try:
         nodes = cluster.list("v1", "Node")
     except OvnError:
@@ -25,7 +25,7 @@ def unresponsive_nodes(cluster: Cluster) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in nodes:
         for condition in (node.get("status") or {}).get("conditions") or ():
-            # False is the word of a kubelet that is there, and still runs commands.
+            # False is reported by a kubelet that runs, and still runs commands.
             if condition["type"] == "Ready" and condition["status"] == "Unknown":
                 since = condition.get("lastTransitionTime") or "an unknown time"
                 name = node["metadata"]["name"]

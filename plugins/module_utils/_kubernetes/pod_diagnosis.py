@@ -3,44 +3,44 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Why pods do not run, in Kubernetes' own words: what containers wait for, and the warnings about the pods, their claims and their owner. Pure.
+Why pods do not run, as Kubernetes reports it: what containers wait for, and the warnings about the pods, their claims and their owner. Pure.
 """
 
 from __future__ import annotations
 
 import typing as t
 
-from .moment import seconds
+from .timestamps import unix_seconds
 
 _CRASHES = 3
-_SHORT_RUN = 30.0  # seconds; whoever lived longer had started, and dies of something else
+_SHORT_RUN = 30.0  # seconds; a container that ran longer had started, and ended for another reason
 
 Object = t.Mapping[str, t.Any]
 
 
 def unscheduled(pod: Object) -> Object | None:
-    """The condition that says that no node takes the pod."""
+    """Return the condition that says that the pod cannot be scheduled, None if there is none."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
 
 
 def containers(pod: Object) -> list[Object]:
-    """What its kubelet says of each, in the order in which they start."""
+    """Return the statuses of its containers, in the order in which they start."""
     status = pod.get("status") or {}
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
 def ends_at_once(container: Object) -> bool:
-    """Again and again: with what it is made of, it will not stay."""
+    """Return whether the container has restarted 3 times or more and its last run was short: as it is specified, it will not keep running."""
     last = (container.get("lastState") or {}).get("terminated") or {}
-    begun = seconds(last.get("startedAt"))
+    begun = unix_seconds(last.get("startedAt"))
     # One that could not even be started is said to have begun in 1970.
-    lived = seconds(last.get("finishedAt")) - begun if begun else 0.0
+    lived = unix_seconds(last.get("finishedAt")) - begun if begun else 0.0
     return container.get("restartCount", 0) >= _CRASHES and lived < _SHORT_RUN
 
 
 def diagnose_containers(pod: Object) -> list[str]:
-    """What keeps the containers of one pod from running."""
+    """Return what keeps the containers of one pod from running."""
     name, found = pod["metadata"]["name"], []
     condition = unscheduled(pod)
     if condition is not None:
@@ -48,13 +48,13 @@ def diagnose_containers(pod: Object) -> list[str]:
     for container in containers(pod):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
-            words = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
-            found.append(f"Container {container['name']} of pod {name} waits ({words})")
+            message = f"{waiting.get('reason', 'waiting')}: {waiting.get('message', '')}".rstrip(": ")
+            found.append(f"Container {container['name']} of pod {name} waits ({message})")
     return found
 
 
 def diagnose_events(events: t.Iterable[Object], owner: str, names: t.Collection[str]) -> list[str]:
-    """The last warning about each object that concerns `owner`: itself, its pods and their claims."""
+    """Return the last warning of each reason about `owner`, its pods `names` and their claims, the newest first."""
     newest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for event in events:
         about = event.get("involvedObject") or {}

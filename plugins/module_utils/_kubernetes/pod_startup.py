@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Whether a pod that does not run will do so by itself. What passes - a volume that is being made, a registry that hiccups - is waited for. Pure.
+Whether a pod that does not run will start by itself. Temporary causes - a volume that is being provisioned, a busy registry - are waited for. Pure.
 
-What was said before anybody waited counts for nothing where the pod is needed: events live for an hour, and who reads them may just have put
-right what they tell. Where nobody needs it now, nobody waits for Kubernetes to say it again.
+Where the pod is needed, events from before the wait do not count: they are kept for an hour, and the operator may just have removed their cause.
+Where it is not needed now, they count at once.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from __future__ import annotations
 import math
 import typing as t
 
-from .moment import seconds
 from .pod_diagnosis import containers, diagnose_containers, diagnose_events, ends_at_once, unscheduled
+from .timestamps import unix_seconds
 
-# Seconds until a trouble that may pass counts as one that stays: kubelet and scheduler have tried again by then.
+# Seconds until a problem that may be temporary counts as permanent: kubelet and scheduler have tried again by then.
 PATIENCE = 20.0
-# What a controller answers when it is asked for a pod it answers at once; its events are stamped with whole seconds.
+# A requeued controller refuses a pod at once, and the timestamps of its events are whole seconds.
 _ANSWER = 3.0
-_UNBOUND_PATIENCE = 120.0  # a volume is made by somebody else's machines
-_CRASH_PATIENCE = 60.0  # of what crashed before; the kubelet may pause for longer
-_PROVISIONER_TRIES = 60.0  # it tries again that often at least
+_UNBOUND_PATIENCE = 120.0  # for a provisioner to create the volume
+_CRASH_PATIENCE = 60.0  # for a container that crashed before; the kubelet may pause for longer
+_PROVISIONER_TRIES = 60.0  # a provisioner retries at least this often
 _MOUNT_PATIENCE = 60.0
 _ATTACH_PATIENCE = 400.0  # a node that died keeps its volumes for about six minutes
 _PULLS = 2
 
 _UNBOUND = "unbound immediate PersistentVolumeClaims"
-_SUMMARY = "Unable to attach or mount volumes"  # of a kubelet that waits, whatever for
+_SUMMARY = "Unable to attach or mount volumes"  # of a kubelet that waits for any of them
 _NODE_COMES = frozenset({"TriggeredScaleUp", "Nominated"})  # by an autoscaler
 _IN_THE_MAKING = frozenset({"Provisioning", "ExternalProvisioning"})
 _NEVER = "InvalidImageName"
@@ -47,9 +47,9 @@ Object = t.Mapping[str, t.Any]
 
 
 class PodStartup(t.NamedTuple):
-    """`words` are Kubernetes' own, `unrecoverable`: somebody has to do something first."""
+    """`message` is what Kubernetes reports, `unrecoverable`: the pod cannot start before an operator has acted."""
 
-    words: str
+    message: str
     unrecoverable: bool
 
 
@@ -63,10 +63,10 @@ def assess_startup(
     *,
     needed: bool = True,
 ) -> PodStartup:
-    """Moments are seconds since 1970 by the clock of the API server.
+    """Return whether and why the pod does not start. Times are seconds since 1970 by the clock of the API server.
 
-    `since` that moment this pod is waited for; of a pod that is missing: since its owner's controller was asked to try again, None if it was not.
-    `needed`: the others do not serve without it, or something is to be done with it.
+    `since`: from then on the pod is waited for. For a missing pod: when its owner's controller was requeued, None if it was not.
+    `needed`: the other members do not serve without it, or the next step is about it.
     """
     if pod is None:
         refused = [
@@ -77,17 +77,19 @@ def assess_startup(
         answered = since is not None and now - since >= _ANSWER
         return PodStartup("; ".join(diagnose_events(refused, owner, [name])[:1]), bool(refused) and answered)
     events = [event for event in events if not _of_another(event, pod)]
-    words = "; ".join(text.rstrip(".") for text in [*diagnose_containers(pod), *diagnose_events(events, name, [name])])
+    message = "; ".join(
+        text.rstrip(".") for text in [*diagnose_containers(pod), *diagnose_events(events, name, [name])]
+    )
     gone = pod["metadata"].get("deletionTimestamp")
-    if gone:  # the moment by which it should have ended
-        late = now - seconds(gone) > PATIENCE
-        return PodStartup(words or f"Pod {name} does not end: its node does not answer", late)
+    if gone:  # the time by which it should have ended
+        late = now - unix_seconds(gone) > PATIENCE
+        return PodStartup(message or f"Pod {name} does not end: its node does not respond", late)
     own = [event for event in events if _uid(event) == pod["metadata"]["uid"]]
     begun = since if needed and since is not None else 0.0
     condition = unscheduled(pod)
     if condition is not None:
-        return PodStartup(words, _gets_no_node(name, condition, own, events, now, begun))
-    return PodStartup(words, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
+        return PodStartup(message, _gets_no_node(name, condition, own, events, now, begun))
+    return PodStartup(message, _starts_never(pod, own, now, begun) or _mounts_never(pod, own, now, since))
 
 
 def _uid(event: Object) -> str:
@@ -95,7 +97,7 @@ def _uid(event: Object) -> str:
 
 
 def _of_another(event: Object, pod: Object) -> bool:
-    """Pods of a StatefulSet have the names of those before them."""
+    """Return whether the event is about an earlier pod: pods of a StatefulSet have the names of those before them."""
     about = event.get("involvedObject") or {}
     same_name = about.get("kind") == "Pod" and about.get("name") == pod["metadata"]["name"]
     return same_name and _uid(event) != pod["metadata"]["uid"]
@@ -106,18 +108,21 @@ def _is_new(event: Object, since: float | None) -> bool:
 
 
 def _last(event: Object) -> float:
-    """When it happened the last time."""
+    """Return when it happened last."""
     series = event.get("series") or {}
-    return max(seconds(moment) for moment in (series.get("lastObservedTime"), event.get("lastTimestamp"), _made(event)))
+    return max(
+        unix_seconds(timestamp)
+        for timestamp in (series.get("lastObservedTime"), event.get("lastTimestamp"), _made(event))
+    )
 
 
 def _first(event: Object) -> float:
-    return seconds(event.get("firstTimestamp") or _made(event))
+    return unix_seconds(event.get("firstTimestamp") or _made(event))
 
 
 def _made(event: Object) -> str | None:
-    moment: str | None = event.get("eventTime") or event["metadata"].get("creationTimestamp")
-    return moment
+    timestamp: str | None = event.get("eventTime") or event["metadata"].get("creationTimestamp")
+    return timestamp
 
 
 def _count(event: Object) -> int:
@@ -131,11 +136,11 @@ def _gets_no_node(
     if _UNBOUND in condition.get("message", ""):
         patience = _volume_patience(name, events, now, begun)
     ordered = any(event.get("reason") in _NODE_COMES for event in own)
-    return now - max(seconds(condition.get("lastTransitionTime")), begun) > patience and not ordered
+    return now - max(unix_seconds(condition.get("lastTransitionTime")), begun) > patience and not ordered
 
 
 def _volume_patience(pod: str, events: t.Sequence[Object], now: float, begun: float) -> float:
-    """Shorter if somebody was asked for its volume and could not make it, or nobody can be asked."""
+    """Return the seconds to wait for its volume: fewer if a provisioner failed, or if no storage class is set."""
     refused, made = 0.0, 0.0
     for event in events:
         about, reason = event.get("involvedObject") or {}, event.get("reason")
@@ -155,8 +160,8 @@ def _volume_patience(pod: str, events: t.Sequence[Object], now: float, begun: fl
 
 def _starts_never(pod: Object, own: t.Sequence[Object], now: float, begun: float) -> bool:
     failed = [event for event in own if event.get("reason") == "Failed"]
-    # A pod may be old when its trouble begins: its volume came late.
-    first = max(min(map(_first, failed), default=seconds(pod["metadata"].get("creationTimestamp"))), begun)
+    # A pod may be old when its problem begins: its volume was provisioned late.
+    first = max(min(map(_first, failed), default=unix_seconds(pod["metadata"].get("creationTimestamp"))), begun)
     pulls = [event for event in failed if event.get("message", "").startswith("Failed to pull image")]
     pulled = max(map(_last, pulls), default=0.0) >= begun and sum(map(_count, pulls)) >= _PULLS
     for container in containers(pod):
@@ -171,7 +176,7 @@ def _starts_never(pod: Object, own: t.Sequence[Object], now: float, begun: float
 
 
 def _crashes(container: Object, now: float, begun: float) -> bool:
-    ended = seconds(((container.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
+    ended = unix_seconds(((container.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
     return ends_at_once(container) and (ended >= begun or now - begun > _CRASH_PATIENCE)
 
 
@@ -192,5 +197,5 @@ def _attaches(event: Object) -> bool:
 
 
 def _started(pod: Object) -> bool:
-    told = (pod.get("status") or {}).get("containerStatuses") or []
-    return any("running" in (c.get("state") or {}) for c in told)
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    return any("running" in (c.get("state") or {}) for c in statuses)

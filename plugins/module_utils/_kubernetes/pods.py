@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The pods that a database has at this moment, and what Kubernetes has told of pods.
+The pods of a database, and the events of a namespace.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Object = dict[str, t.Any]
 
 
 def list_pods(cluster: Cluster, namespace: str, name: str, database: str) -> dict[str, Object]:
-    """By their names; `name` is that of the OVNCluster."""
+    """Return the pods of a database by name; `name` is that of the OVNCluster."""
     labels = f"app.kubernetes.io/instance={name},app.kubernetes.io/component={database}"
     return {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", namespace, labels=labels)}
 
 
 def list_events(cluster: Cluster, namespace: str) -> list[Object]:
-    """Empty if they cannot be read: not everybody may, and they only explain."""
+    """Return the events of a namespace. Empty if this user may not list them: they only explain."""
     try:
         return cluster.list("v1", "Event", namespace)
     except OvnError:

@@ -20,7 +20,7 @@ _BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
 
 
 def parse_quantity(text: str) -> fractions.Fraction:
-    """The number behind the text; `ValueError` if there is none."""
+    """Return the number; `ValueError` if the text is no quantity."""
     match = _PARTS.fullmatch(text)
     if not match:
         raise ValueError(f'"{text}" is no quantity like 500m, 2, 512Mi or 10Gi')
@@ -32,7 +32,7 @@ def parse_quantity(text: str) -> fractions.Fraction:
 
 
 def canonical_quantity(text: str) -> str:
-    """The form in which the API server gives the quantity back: the biggest suffix that leaves a whole number; `ValueError` for no quantity."""
+    """Return the form in which the API server stores the quantity: with the largest suffix that leaves a whole number. `ValueError` if it is none."""
     value = parse_quantity(text)
     # The API server, too, takes a binary suffix only from 1024 on.
     base, suffixes = (1024, _BINARY) if text.endswith("i") and value >= 1024 else (1000, _DECIMAL)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the API server's refusals mean: an HTTP status with its Status object becomes an error of our family.
+What the API server's refusals mean: an HTTP status with its Status object becomes an `OvnError`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _VERB = re.compile(r'cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?
 _UNKNOWN_FIELD = re.compile(r"(\.\S+): field not declared in schema")
 
 
-class Status(t.NamedTuple):
-    """The API server's words, as far as they came."""
+class ApiStatus(t.NamedTuple):
+    """The Status object of an answer, or the text that came instead."""
 
     message: str
     reason: str = ""
@@ -29,32 +29,34 @@ class Status(t.NamedTuple):
     is_status: bool = False  # an object of the API server, not the page of some proxy
 
 
-def parse_status(body: str | bytes | None) -> Status:
+def parse_status(body: str | bytes | None) -> ApiStatus:
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body or ""
     try:
         answer = json.loads(text)
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or answer.get("kind") != "Status":
-        return Status(text.strip()[:300])
+        return ApiStatus(text.strip()[:300])
     details = answer.get("details") or {}
     causes = tuple(details.get("causes") or ())
-    return Status(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
+    return ApiStatus(answer.get("message") or "", answer.get("reason") or "", details.get("kind") or "", causes, True)
 
 
-def failure(http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str) -> OvnError:
-    """The error for an answer outside 2xx. `doing`: what was asked, for example "apply ConfigMap ovn-system/ovn"."""
+def response_failure(
+    http_status: int, body: str | bytes | None, doing: str, *, server: str, credentials: str
+) -> OvnError:
+    """Return the error for an answer outside 2xx. `doing`: the request, for example "apply ConfigMap ovn-system/ovn"."""
     status = parse_status(body)
     message = status.message or "no reason given"
-    kind, text = _judge(http_status, status, message, server=server, credentials=credentials)
+    kind, text = _classify(http_status, status, message, server=server, credentials=credentials)
     error = kind(f"Cannot {doing}: {text}", http_status=http_status, reason=status.reason)
     if managers := sorted(_owners(status)):
         error.details["managers"] = managers
     return error
 
 
-def _judge(
-    http_status: int, status: Status, message: str, *, server: str, credentials: str
+def _classify(
+    http_status: int, status: ApiStatus, message: str, *, server: str, credentials: str
 ) -> tuple[type[OvnError], str]:
     if http_status == 401:
         return Refused, (
@@ -104,7 +106,7 @@ def _judge(
     return Refused, f"the API server {server} answered {http_status}: {message}"
 
 
-def _forbidden(status: Status, message: str, credentials: str) -> str:
+def _forbidden(status: ApiStatus, message: str, credentials: str) -> str:
     if "exceeded quota" in message or "failed quota" in message:
         return f"a quota of the namespace is in the way: {message}. Raise the ResourceQuota or ask for less."
     if "being terminated" in message:
@@ -116,8 +118,8 @@ def _forbidden(status: Status, message: str, credentials: str) -> str:
     return f'{message}. Give the user of {credentials} a role with the verb "{verb[1]}" on {where}.'
 
 
-def _owners(status: Status) -> dict[str, list[str]]:
-    """Field managers that are in the way, each with its fields."""
+def _owners(status: ApiStatus) -> dict[str, list[str]]:
+    """Return the field managers that conflict, each with its fields."""
     owners: dict[str, list[str]] = {}
     for cause in status.causes:
         if cause.get("reason") == "FieldManagerConflict":
@@ -126,17 +128,17 @@ def _owners(status: Status) -> dict[str, list[str]]:
     return owners
 
 
-def _conflict(status: Status, message: str) -> str:
+def _conflict(status: ApiStatus, message: str) -> str:
     owners = _owners(status)
     if owners:
-        told = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
-        return f"another field manager owns what we want to set: {told}. Let it stop setting them, or take them over with force_conflicts."
+        listed = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
+        return f"another field manager owns fields of the desired object: {listed}. Let it stop setting them, or overwrite them with force_conflicts."
     if status.reason == "AlreadyExists":
-        return f"{message}. Somebody else created it; look at it, then run again."
-    return f"somebody else changed it meanwhile ({message}). Nothing was written; run again."
+        return f"{message}. Another client created it; look at it, then run again."
+    return f"another client changed it meanwhile ({message}). Nothing was written; run again."
 
 
-def _invalid(status: Status, message: str) -> str:
+def _invalid(status: ApiStatus, message: str) -> str:
     causes = [f"{cause.get('field') or 'object'}: {cause.get('message', '')}" for cause in status.causes]
     if "updates to statefulset spec for fields" in message or "field is immutable" in message:
         return f"a field that cannot be changed later differs: {message}. Put the old value back, or delete the object first."

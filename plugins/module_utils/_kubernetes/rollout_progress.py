@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is left to do until the pods are what their StatefulSets and their Deployment say. Runs and the observer tell it alike. Pure.
+What is pending until the pods are as their StatefulSets and their Deployment specify. Runs and the observer report it alike. Pure.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ CONTAINER = "database"
 Object = t.Mapping[str, t.Any]
 
 
-class Left(t.NamedTuple):
-    """Something left to do."""
+class PendingItem(t.NamedTuple):
+    """A difference between the specification and the pods, for the condition UpToDate."""
 
     kind: str  # restart | missing
-    words: str
+    message: str
 
 
 def is_outdated(pod: Object, update_revision: str) -> bool:
-    """Whether its StatefulSet would make this pod differently today."""
+    """Return whether the pod was created from an older template than the StatefulSet's current one."""
     revision = (pod["metadata"].get("labels") or {}).get("controller-revision-hash", "")
     return bool(revision and update_revision and revision != update_revision)
 
 
 def update_revision(stateful_set: Object | None) -> str:
-    """The template of today, as `is_outdated` wants it; empty while its controller has not told."""
+    """Return the revision of the StatefulSet's current template, empty until its controller has reported it."""
     return str(((stateful_set or {}).get("status") or {}).get("updateRevision", ""))
 
 
 def is_terminating(found: Object | None) -> bool:
-    """Whether it is deleted and only waits for what has to be done before: no change of it would stay."""
+    """Return whether the object was deleted and waits for its finalizers or its grace period."""
     return found is not None and bool(found["metadata"].get("deletionTimestamp"))
 
 
 def is_database_container_running(pod: Object) -> bool:
-    """Whether the container of the database runs and the pod is not on its way out."""
+    """Return whether the container of the database runs and the pod is not terminating."""
     if is_terminating(pod):
         return False
     containers = (pod.get("status") or {}).get("containerStatuses") or []
@@ -47,31 +47,31 @@ def is_database_container_running(pod: Object) -> bool:
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether Kubernetes counts it among those that serve."""
+    """Return whether the pod has the condition Ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def generation_observed(workload: Object) -> bool:
-    """Whether its controller has looked at this version of it."""
+    """Return whether the controller has observed the current version of the workload."""
     status = workload.get("status") or {}
     return bool(status.get("observedGeneration", 0) >= workload["metadata"]["generation"])
 
 
 def is_replaced(deployment: Object) -> bool:
-    """Its controller has seen this version, and made as many pods of it as declared."""
-    status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
-    return generation_observed(deployment) and bool(status.get("updatedReplicas", 0) >= wanted)
+    """Return whether its controller has observed this version, and created all declared pods of it."""
+    status, desired = deployment.get("status") or {}, deployment["spec"]["replicas"]
+    return generation_observed(deployment) and bool(status.get("updatedReplicas", 0) >= desired)
 
 
 def is_available(deployment: Object) -> bool:
-    """As many pods of this version as declared are ready."""
-    status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
-    return is_replaced(deployment) and bool(status.get("availableReplicas", 0) >= wanted)
+    """Return whether all declared pods of this version are available."""
+    status, desired = deployment.get("status") or {}, deployment["spec"]["replicas"]
+    return is_replaced(deployment) and bool(status.get("availableReplicas", 0) >= desired)
 
 
-def restarts_due(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> list[str]:
-    """The pods that would be made differently today: each of them waits for a run that replaces it."""
+def outdated_pods(stateful_set: Object | None, pods: t.Mapping[str, Object]) -> list[str]:
+    """Return the names of the pods of an older template: each of them waits for a run that recreates it."""
     revision = update_revision(stateful_set)
     return [name for name in _names(stateful_set) if name in pods and is_outdated(pods[name], revision)]
 
@@ -83,36 +83,38 @@ def pending_items(
     members: t.Mapping[str, int],
     *,
     in_effect: bool,
-) -> list[Left]:
-    """`members`: how many pods each StatefulSet shall have in the end.
+) -> list[PendingItem]:
+    """Return what is pending. `members`: the desired number of pods of each StatefulSet.
 
     A pod that is away for a moment says nothing about a specification that was `in_effect` before; one of an old template does.
     """
-    left: list[Left] = []
+    pending: list[PendingItem] = []
 
-    def missing(words: str) -> None:
-        left.append(Left("missing", words))
+    def missing(message: str) -> None:
+        pending.append(PendingItem("missing", message))
 
     for name, stateful_set in sorted(stateful_sets.items()):
-        due = restarts_due(stateful_set, pods)
-        if due:
-            left.append(Left("restart", f"A restart is due on {', '.join(due)}: its pod template has changed."))
+        outdated = outdated_pods(stateful_set, pods)
+        if outdated:
+            pending.append(
+                PendingItem("restart", f"A restart is due on {', '.join(outdated)}: its pod template has changed.")
+            )
         if stateful_set is None:
             missing(f"StatefulSet {name} does not exist.")
         elif not generation_observed(stateful_set):
-            missing(f"The controller of StatefulSets has not looked at {name} yet.")
+            missing(f"The controller of StatefulSets has not observed {name} yet.")
         elif stateful_set["spec"]["replicas"] < members[name]:
             missing(f"StatefulSet {name} has {stateful_set['spec']['replicas']} of {members[name]} members.")
-        away = [
+        stopped = [
             one
             for one in _names(stateful_set)
-            if one not in due and not (one in pods and is_database_container_running(pods[one]))
+            if one not in outdated and not (one in pods and is_database_container_running(pods[one]))
         ]
-        if away and not in_effect:
-            missing(f"Pod {', '.join(away)} does not run.")
+        if stopped and not in_effect:
+            missing(f"Pod {', '.join(stopped)} does not run.")
     if northd is None or not is_replaced(northd) or not (in_effect or is_available(northd)):
         missing("The pods of northd are not all replaced and available.")
-    return left
+    return pending
 
 
 def _names(stateful_set: Object | None) -> list[str]:

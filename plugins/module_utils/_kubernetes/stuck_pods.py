@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Pods in which nothing runs and, made as they are, nothing will. They may be recreated without a gate, as long as they are what they were when
-they were judged.
+Pods in which nothing runs and, as they are specified, nothing will. They may be deleted without a gate, as long as they have not changed since they
+were listed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Object = t.Mapping[str, t.Any]
 
 
 def has_started(pod: Object) -> bool:
-    """Whether anything ever ran in it or may run at this moment, or the pod is on its way out."""
+    """Return whether a container of the pod ever ran or may run now, or the pod is terminating."""
     states = [container.get("state") or {} for container in containers(pod)]
     started = any("running" in state or "terminated" in state for state in states)
     return started or is_terminating(pod) or any(container.get("restartCount") for container in containers(pod))
 
 
 def is_stuck(pod: Object) -> bool:
-    """Whether nothing ever ran in it, or its container ends at once each time, and its kubelet pauses before it tries again."""
+    """Return whether no container ever ran in it, or one ends at once each time and its kubelet pauses before the next try."""
     if not has_started(pod):
         return True
     pausing = [one for one in containers(pod) if _waits_for(one) == "CrashLoopBackOff"]
@@ -38,7 +38,7 @@ def is_stuck(pod: Object) -> bool:
 
 
 def backs_off(pod: Object) -> bool:
-    """Whether its kubelet pauses, for up to five minutes, before it pulls an image again. With a new pod it tries at once."""
+    """Return whether its kubelet pauses, for up to five minutes, before it pulls an image again. For a new pod it pulls at once."""
     return any(_waits_for(container) == "ImagePullBackOff" for container in containers(pod))
 
 
@@ -47,7 +47,7 @@ def _waits_for(container: Object) -> str:
 
 
 def delete_stuck_pod(cluster: Cluster, pod: Object) -> bool:
-    """Delete it, unless anything of it has changed since it was listed: a server in it may serve by now."""
+    """Delete the pod and return whether it was deleted. One that has changed since it was listed is kept: a server in it may serve by now."""
     metadata = pod["metadata"]
     try:
         return cluster.delete(

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Since when pods are waited for, by the API server's clock. What Kubernetes said before that moment says nothing about this wait.
+Tracks since when pods are waited for, by the API server's clock. Older events of Kubernetes say nothing about this wait.
 """
 
 from __future__ import annotations
@@ -16,59 +16,59 @@ from .._errors import OvnError
 if t.TYPE_CHECKING:
     from .client import Cluster
 
-ASKED_ANNOTATION = "ovn.c5c3.io/asked"
-# Who makes pods did so by now, if nobody refuses them.
+REQUEUE_ANNOTATION = "ovn.c5c3.io/asked"
+# By now the controller has created the pod, unless it was refused.
 _REQUEUE_AFTER = 2.0
-_PAUSE = 60.0  # between two looks of one wait there is less, also while a frozen node lets everybody wait
+_PAUSE = 60.0  # two observations of one wait are closer together, also while a frozen node delays the run
 
 Object = t.Mapping[str, t.Any]
 
 
-class Waited:
-    """The pods of one StatefulSet. Of one that is missing its controller is asked once, because it pauses up to a quarter of an hour."""
+class WaitTracker:
+    """The pods of one StatefulSet. For a missing one the StatefulSet is requeued once, because its controller pauses up to 15 minutes."""
 
     def __init__(self, cluster: Cluster, namespace: str, owner: str, now: t.Callable[[], float]) -> None:
         self.cluster, self.namespace, self.owner, self.now = cluster, namespace, owner, now
-        self._seen: dict[str, tuple[str, float]] = {}  # uid, empty if it is missing, and since when
-        self._asked: dict[str, float] = {}
-        self._checked: dict[str, float] = {}
+        self._states: dict[str, tuple[str, float]] = {}  # uid, empty if it is missing, and since when
+        self._requeued: dict[str, float] = {}
+        self._observed_at: dict[str, float] = {}
 
-    def forget(self, members: t.Iterable[str]) -> None:
-        """Nobody has to wait for them now."""
+    def reset(self, members: t.Iterable[str]) -> None:
+        """Stop tracking these members: they need not be waited for now."""
         for member in members:
-            self._seen.pop(member, None)
-            self._asked.pop(member, None)
+            self._states.pop(member, None)
+            self._requeued.pop(member, None)
 
-    def look(self, members: t.Iterable[str], pods: t.Mapping[str, Object]) -> None:
-        """At those that are waited for, every few seconds."""
+    def observe(self, members: t.Iterable[str], pods: t.Mapping[str, Object]) -> None:
+        """Update the members that are waited for; call it every few seconds."""
         now = self.now()
         late = []
         for member in members:
             uid = pods[member]["metadata"]["uid"] if member in pods else ""
-            pause = now - self._checked.get(member, now)
-            self._checked[member] = now
-            if member not in self._seen or self._seen[member][0] != uid or pause > _PAUSE:
-                self.forget([member])
-                self._seen[member] = uid, now
-            elif not uid and member not in self._asked and now - self._seen[member][1] >= _REQUEUE_AFTER:
+            pause = now - self._observed_at.get(member, now)
+            self._observed_at[member] = now
+            if member not in self._states or self._states[member][0] != uid or pause > _PAUSE:
+                self.reset([member])
+                self._states[member] = uid, now
+            elif not uid and member not in self._requeued and now - self._states[member][1] >= _REQUEUE_AFTER:
                 late.append(member)
         if late:
-            self._asked.update(dict.fromkeys(late, now))
+            self._requeued.update(dict.fromkeys(late, now))
             self._requeue_statefulset(now)
 
-    def lasts(self, member: str) -> float:
-        """For how many seconds, in this state."""
-        return self.now() - self._seen[member][1] if member in self._seen else 0.0
+    def seconds_waited(self, member: str) -> float:
+        """Return for how many seconds the member has been waited for in its present state."""
+        return self.now() - self._states[member][1] if member in self._states else 0.0
 
     def since(self, member: str, pod: Object | None) -> float | None:
-        """The moment after which events count, None as long as none does."""
+        """Return the time after which events count, None as long as none does."""
         if pod is None:
-            return self._asked.get(member)
-        uid, moment = self._seen.get(member, ("", 0.0))
+            return self._requeued.get(member)
+        uid, moment = self._states.get(member, ("", 0.0))
         return moment if uid == pod["metadata"]["uid"] else None
 
     def _requeue_statefulset(self, now: float) -> None:
-        """Any change makes the controller look at once. Not of the template: that would replace pods."""
-        patch = {"metadata": {"annotations": {ASKED_ANNOTATION: f"{now:.0f}"}}}
-        with contextlib.suppress(OvnError):  # then it tries again by itself, only later
+        """Annotate the StatefulSet: any change requeues it. The template stays, because a change there would replace pods."""
+        patch = {"metadata": {"annotations": {REQUEUE_ANNOTATION: f"{now:.0f}"}}}
+        with contextlib.suppress(OvnError):  # then the controller retries by itself, only later
             self.cluster.patch("apps/v1", "StatefulSet", self.owner, self.namespace, patch)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What one central host tells of itself besides Raft: northd, versions, and the certificates that its ports serve.
+The facts of one central host besides Raft: northd, versions, and the certificates that its ports serve.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)*\b")
 
 
 def parse_version(text: str) -> str:
-    """`23.03.1` of `ovn-northd 23.03.1`, empty if there is none."""
+    """Return `23.03.1` from `ovn-northd 23.03.1`, empty if there is no version."""
     match = _VERSION.search(text)
     return match[0] if match else ""
 
 
 def parse_northd_state(text: str) -> str:
-    """`active` of `Status: active`; another word means a northd that this collection does not know."""
+    """Return `active` from `Status: active`; `Refused` for a state that this collection does not know."""
     state = text.strip().rpartition(":")[2].strip()
     if state not in NORTHD_STATES:
         raise Refused(f'northd describes its state as "{text.strip()[:200]}", expected {", ".join(NORTHD_STATES)}.')
@@ -41,7 +41,7 @@ def parse_northd_state(text: str) -> str:
 
 
 def served_certificate(certificate: t.Mapping[str, t.Any] | None, now: float) -> dict[str, t.Any]:
-    """Common name, end and days left of what ssl.SSLSocket.getpeercert() returned; `now` in seconds since 1970."""
+    """Return `subject` (the common name), `not_after` and `days_left` of what ssl.SSLSocket.getpeercert() returned; `now` in seconds since 1970."""
     if not certificate:
         return {"subject": None, "not_after": None, "days_left": None}
     names = dict(pair for part in certificate.get("subject", ()) for pair in part)
@@ -54,7 +54,7 @@ def served_certificate(certificate: t.Mapping[str, t.Any] | None, now: float) ->
 
 
 def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
-    """State, connections and version; a northd that cannot be asked is `unreachable` with the reason."""
+    """Return the state, connections and version of northd; one that does not respond is `unreachable`, with the reason."""
     answer: dict[str, t.Any] = {
         "state": "unreachable",
         "northbound_connected": None,
@@ -75,9 +75,9 @@ def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
 
 
 def await_northd(control_socket: str, seconds: float, patience: float) -> dict[str, t.Any]:
-    """As `ask_northd`, but a northd that runs without its databases has `patience` seconds to reach them.
+    """Return the same as `ask_northd`, but give a northd that is not connected to its databases `patience` seconds to connect.
 
-    After a lost connection it tries again every 8 s at most (lib/reconnect.c in Open vSwitch), and announces nothing when it succeeds.
+    After a lost connection it tries again every 8 s at most (lib/reconnect.c in Open vSwitch), and sends no event when it succeeds.
     """
     deadline, pause = Deadline(patience), 0.1
     while True:
@@ -90,7 +90,7 @@ def await_northd(control_socket: str, seconds: float, patience: float) -> dict[s
 
 
 def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: float) -> dict[str, t.Any]:
-    """Version of the server and of the schema in use."""
+    """Return the version of the server and of the schema in use, and the reason if one of them is not known."""
     answer: dict[str, t.Any] = {"version": "", "schema_version": "", "reason": ""}
     try:
         deadline = Deadline(seconds)
@@ -104,7 +104,7 @@ def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: 
 
 
 def ask_certificate(endpoint: Endpoint, tls: TlsFiles, seconds: float, now: float) -> dict[str, t.Any]:
-    """What a port serves. A handshake that fails, or a server behind it that does not answer, is the finding, in `problem`."""
+    """Return the certificate that a port serves. A failed handshake, or a server that does not respond, is reported in `problem`."""
     try:
         with Connection(endpoint, tls, Deadline(seconds)) as connection:
             connection.call("echo", [])

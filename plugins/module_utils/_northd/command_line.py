@@ -33,7 +33,7 @@ def control_socket(run_directory: str) -> str:
 
 
 def northd_command(settings: NorthdSettings) -> list[str]:
-    """Return program and arguments. A single thread is northd's default and is not named."""
+    """Return the program and its arguments. A single thread is northd's default, so it needs no argument."""
     file = ["-vconsole:off", "-vfile:info", f"--log-file={settings.log_file}"]
     console = ["-vconsole:info", "-vsyslog:off", "-vfile:off"]
     command = [

@@ -33,7 +33,7 @@ class Endpoint(t.NamedTuple):
 
 
 def parse_endpoint(text: str) -> Endpoint:
-    """One active connection method; anything else is `InvalidInput`."""
+    """Return the endpoint of one active connection method; `InvalidInput` for anything else."""
     text = text.strip()
     if text.startswith("unix:") and len(text) > len("unix:"):
         return Endpoint("unix", text[len("unix:") :])
@@ -47,6 +47,6 @@ def parse_endpoint(text: str) -> Endpoint:
 
 
 def parse_endpoints(values: t.Iterable[str]) -> list[Endpoint]:
-    """Endpoints of a list whose items may be comma lists themselves, in order, without duplicates."""
+    """Return the endpoints of a list whose items may be comma-separated lists themselves, in order, without duplicates."""
     texts = (part for value in values for part in value.split(",") if part.strip())
     return list(dict.fromkeys(parse_endpoint(text) for text in texts))

@@ -21,7 +21,7 @@ else:  # Python 3.8 in a pod cannot evaluate it
 
 
 class Caller(t.Protocol):
-    """Whoever carries a request to a database server: a connection of wire.py, or a command in a pod."""
+    """What sends a request to a database server: a connection of wire.py, or a command in a pod."""
 
     @property
     def name(self) -> str: ...
@@ -30,7 +30,7 @@ class Caller(t.Protocol):
 
 
 def decode(value: t.Any) -> t.Any:
-    """A column's value as Python has it: sets are lists, maps are dicts, UUIDs are strings, a set of one may be bare."""
+    """Return a column's value (RFC 7047 section 5.1) in Python: sets are lists, maps are dicts, UUIDs are strings, a set of one may be a bare value."""
     if isinstance(value, list) and len(value) == 2:
         kind, content = value
         if kind == "set":
@@ -43,12 +43,12 @@ def decode(value: t.Any) -> t.Any:
 
 
 def as_list(value: t.Any) -> list[t.Any]:
-    """A decoded set; a bare value is a set of one."""
+    """Return a decoded set as a list; a bare value is a set of one."""
     return value if isinstance(value, list) else [value]
 
 
 def as_optional(value: t.Any) -> t.Any:
-    """A decoded set of at most one, None if it is empty."""
+    """Return the value of a decoded set of at most one, None if it is empty."""
     return next(iter(as_list(value)), None)
 
 
@@ -61,7 +61,7 @@ def encode_optional(value: t.Any) -> t.Any:
 
 
 def expect(table: str, uuid: str, columns: t.Mapping[str, t.Any]) -> Operation:
-    """The rest of the transaction happens only if the row still has these (encoded) values."""
+    """Return an operation that aborts the transaction unless the row still has these (encoded) values."""
     return {
         "op": "wait",
         "timeout": 0,
@@ -74,14 +74,14 @@ def expect(table: str, uuid: str, columns: t.Mapping[str, t.Any]) -> Operation:
 
 
 def expect_empty(table: str) -> Operation:
-    """The rest of the transaction happens only if the table has no row."""
+    """Return an operation that aborts the transaction unless the table has no row."""
     return {"op": "wait", "timeout": 0, "table": table, "where": [], "columns": ["_uuid"], "until": "==", "rows": []}
 
 
 def select(
     connection: Caller, database: str, tables: t.Mapping[str, t.Sequence[str]]
 ) -> dict[str, list[dict[str, t.Any]]]:
-    """All rows of `tables` with the named columns, decoded; one request, so one state of the database."""
+    """Return all rows of `tables` with the named columns, decoded, by table. One request, so one state of the database."""
     operations = [
         {"op": "select", "table": table, "where": [], "columns": list(columns)} for table, columns in tables.items()
     ]
@@ -93,24 +93,24 @@ def select(
 
 
 def write(connection: Caller, database: str, operations: t.Sequence[Operation], comment: str) -> None:
-    """Commit all operations or none; `Conflict` if an expectation failed. A time-out leaves it open whether it is done."""
+    """Commit all operations or none; `Conflict` if an expectation failed. After `TimedOut` they may or may not be committed."""
     transact(
         connection, database, [*operations, {"op": "comment", "comment": comment}, {"op": "commit", "durable": True}]
     )
 
 
 def transact(connection: Caller, database: str, operations: t.Sequence[Operation]) -> list[dict[str, t.Any]]:
-    """One answer per operation, all of one transaction; the first error of any is raised."""
+    """Return one answer per operation of one transaction. The first error is raised: `Conflict` if another client was faster, else `Refused`."""
     answers = connection.call("transact", [database, *operations])
     if not isinstance(answers, list):
         raise BadAnswer(f"{connection.name} answered a transaction with {str(answers)[:200]}: it is no OVSDB server.")
     for answer in answers:
         if answer and answer.get("error"):
-            words = f"{answer['error']}: {answer.get('details', '')}".rstrip(": ")
-            # "transaction causes …" is a duplicate index value or a second row of a table of one: somebody was faster.
+            message = f"{answer['error']}: {answer.get('details', '')}".rstrip(": ")
+            # "transaction causes …" is a duplicate index value or a second row of a table of one: another client was faster.
             if answer["error"] == "timed out" or answer.get("details", "").lower().startswith("transaction causes"):
                 raise Conflict(
-                    f"{connection.name}: somebody else changed {database} at the same time ({words}). Nothing was written."
+                    f"{connection.name}: another client changed {database} at the same time ({message}). Nothing was written."
                 )
-            raise Refused(f"{connection.name} refused a request to {database}: {words}.", error=answer["error"])
+            raise Refused(f"{connection.name} refused a request to {database}: {message}.", error=answer["error"])
     return t.cast("list[dict[str, t.Any]]", answers)

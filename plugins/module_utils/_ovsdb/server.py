@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The `_Server` database: what an ovsdb-server says of each database that it hosts (ovsdb-server(5)).
+The `_Server` database: what an ovsdb-server reports about each database that it hosts (ovsdb-server(5)).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SERVER_QUERY: list[t.Any] = ["_Server", {"op": "select", "table": "Database", "w
 
 @dataclasses.dataclass(frozen=True)
 class ServerRow:
-    """`_Server.Database` of one server: its own word, not the cluster's state."""
+    """A row of `_Server.Database`: the view of one server, not the state of the cluster."""
 
     name: str
     model: str
@@ -39,26 +39,26 @@ class ServerRow:
 
 
 def _optional(value: t.Any) -> t.Any:
-    """An OVSDB optional column: `["set", []]` is None, `["uuid", X]` is X."""
+    """Return the value of an optional column: `["set", []]` is None, `["uuid", X]` is X."""
     if isinstance(value, list) and len(value) == 2:
         return None if value[0] == "set" else value[1]
     return value
 
 
 def query_databases(endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> dict[str, ServerRow]:
-    """The rows of all databases that the server hosts, by name, without `_Server` itself."""
+    """Return the rows of all databases that the server hosts, by name, without `_Server` itself."""
     with Connection(endpoint, tls, deadline) as connection:
         return read_databases(connection)
 
 
 def read_databases(connection: Connection) -> dict[str, ServerRow]:
-    """The same over a connection that stays open."""
+    """Return the same as `query_databases`, over an open connection."""
     result = connection.call("transact", SERVER_QUERY)
     return databases_in(result, connection.name, connection.peer_certificate)
 
 
 def databases_in(result: t.Any, endpoint: str, certificate: dict[str, t.Any] | None = None) -> dict[str, ServerRow]:
-    """The rows in the answer to `SERVER_QUERY`, whoever brought it."""
+    """Return the rows in the result of `SERVER_QUERY`, by name. `endpoint` is named in errors: `Refused`, `BadAnswer`."""
     rows = result[0].get("rows") if isinstance(result, list) and result and isinstance(result[0], dict) else None
     if rows is None:
         raise Refused(
@@ -93,5 +93,5 @@ def _by_name(rows: list[dict[str, t.Any]], certificate: dict[str, t.Any] | None)
 
 
 def query_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Deadline) -> ServerRow | None:
-    """The row of `database` (OVN_Northbound, OVN_Southbound, Open_vSwitch), None if this server does not host it."""
+    """Return the row of `database` (OVN_Northbound, OVN_Southbound, Open_vSwitch), None if this server does not host it."""
     return query_databases(endpoint, tls, deadline).get(database)

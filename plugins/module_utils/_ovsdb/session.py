@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-A session with one database through ovs.db.idl: only named tables and columns are replicated, everything is written in one transaction.
+A session with one database through ovs.db.idl: only the named tables and columns are replicated, everything is written in one transaction.
 
 ovsdbapp builds on the same class, but its import alone takes longer than a whole task, and its default registration reads every table.
 """
@@ -41,7 +41,7 @@ NO_ROWS: Condition = [False]
 class Session:
     """A replica of a few columns of `database`, in sync with one of `endpoints`.
 
-    `tables` maps a table to the wanted columns; columns that the server's schema lacks are left out and listed in `missing`.
+    `tables` maps a table to the columns to replicate; columns that the server's schema lacks are left out and listed in `missing`.
     `conditions` limits the rows of a table. `leader_only` insists on the Raft leader: needed for fresh reads.
     """
 
@@ -94,11 +94,11 @@ class Session:
         return helper
 
     def rows(self, table: str) -> list[Row]:
-        """The replicated rows; none for a table that the schema lacks."""
+        """Return the replicated rows; none for a table that the schema lacks."""
         return list(self.idl.tables[table].rows.values()) if table in self.idl.tables else []
 
     def row(self, table: str, uuid: t.Any) -> Row | None:
-        """The row as it is now; None if there is none any more, or no such table."""
+        """Return the row as it is now; None if it was deleted, or if there is no such table."""
         return self.idl.tables[table].rows.get(uuid) if table in self.idl.tables else None
 
     def _block(self, deadline: Deadline, transaction: t.Any = None) -> None:
@@ -110,7 +110,7 @@ class Session:
         poller.block()
 
     def wait_until(self, reached: t.Callable[[], bool], what: str, deadline: Deadline | None = None) -> None:
-        """Return when `reached()` holds; looks again at each change of the replica, never by the clock."""
+        """Return when `reached()` is true, which is checked at each change of the replica; `TimedOut` says that `what` was waited for."""
         deadline = deadline or self.deadline
         while True:
             self.idl.run()
@@ -122,7 +122,7 @@ class Session:
             self._block(deadline)
 
     def transact(self, build: t.Callable[[t.Any], None], comment: str) -> bool:
-        """Run `build(transaction)` and commit it, again if somebody else was faster; False if it changed nothing.
+        """Run `build(transaction)` and commit it, again if another client was faster, and return whether it changed anything.
 
         `build` reads rows of this session and assigns columns; it calls `row.verify(column)` for what it decided upon.
         A time-out leaves it open whether the write happened (ovsdb(7), at-least-once): the caller compares again on its next run.
@@ -155,9 +155,9 @@ class Session:
                 )
             if self.deadline.expired:
                 raise TimedOut(
-                    f"Others kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again."
+                    f"Other clients kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again."
                 )
-            # The other writer's change may have arrived before our refusal: then there is nothing to wait for.
+            # The other client's change may have arrived before our refusal: then there is nothing to wait for.
             if self.idl.change_seqno == before:
                 self._block(self.deadline)
             self.idl.run()
@@ -166,7 +166,7 @@ class Session:
 def _reachable(
     endpoints: t.Sequence[Endpoint], database: str, tls: TlsFiles, deadline: Deadline
 ) -> tuple[list[Endpoint], dict[str, t.Any]]:
-    """The endpoints from the first one that hands out the schema on, and that schema. Asked here because the IDL only retries in silence."""
+    """Return the endpoints, beginning with the first one that answers, and its schema. The IDL itself would retry without reporting an error."""
     errors: list[OvnError] = []
     for position, endpoint in enumerate(endpoints):
         try:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-TLS of OVSDB clients: the context of three files, and failures in words. Loaded only for ssl: endpoints.
+TLS of OVSDB clients: the context of three files, and messages for failures. Imported only for ssl: endpoints.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if t.TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=8)
 def client_context(files: TlsFiles) -> ssl.SSLContext:
-    """Host names are not checked, as no OVSDB client does (ovsdb(7)): the CA is what is trusted."""
+    """Return the context; `InvalidInput` or `CertificateProblem` name the file that cannot be used.
+
+    Host names are not checked, as no OVSDB client does (ovsdb(7)): every certificate of the CA is trusted.
+    """
     for option, path in files._asdict().items():
         if not path:
             raise InvalidInput(
@@ -40,35 +43,35 @@ def client_context(files: TlsFiles) -> ssl.SSLContext:
         context.load_verify_locations(cafile=files.ca_certificate)
     except OSError as e:  # ssl.SSLError, or a file that vanished in between
         raise CertificateProblem(
-            f"ca_certificate {files.ca_certificate} holds no usable PEM certificate: {_words(e)}."
+            f"ca_certificate {files.ca_certificate} holds no usable PEM certificate: {_reason(e)}."
         ) from e
     try:
         # Without a passphrase of our own OpenSSL would ask for that of an encrypted key at the terminal, and wait.
         context.load_cert_chain(str(files.certificate), files.private_key, password=lambda: "")
     except OSError as e:
         raise CertificateProblem(
-            f"certificate {files.certificate} and private_key {files.private_key} do not work together: {_words(e)}. "
+            f"certificate {files.certificate} and private_key {files.private_key} do not work together: {_reason(e)}. "
             "Both have to be PEM text of one pair, the key without a passphrase."
         ) from e
     return context
 
 
-def _words(e: OSError) -> str:
+def _reason(e: OSError) -> str:
     if isinstance(e, ssl.SSLCertVerificationError):
         return e.verify_message
     return ((e.reason if isinstance(e, ssl.SSLError) else e.strerror) or str(e)).lower().replace("_", " ")
 
 
-def failure(name: str, e: OSError) -> CertificateProblem | None:
-    """What went wrong with TLS; None if it was something else."""
+def tls_failure(name: str, e: OSError) -> CertificateProblem | None:
+    """Return the error for a failure of TLS, None if `e` is not one. `name` is the endpoint."""
     if isinstance(e, ssl.SSLCertVerificationError):
-        return CertificateProblem(f"{name} serves a certificate that ca_certificate does not trust: {_words(e)}.")
+        return CertificateProblem(f"{name} serves a certificate that ca_certificate does not trust: {_reason(e)}.")
     if isinstance(e, ssl.SSLError):
         if e.reason and "ALERT" in e.reason:
             return CertificateProblem(
-                f"{name} refused our certificate: {_words(e)}. Is it signed by the CA that the server trusts?"
+                f"{name} refused our certificate: {_reason(e)}. Is it signed by the CA that the server trusts?"
             )
-        return CertificateProblem(f"{name} does not speak TLS as expected: {_words(e)}. Is it a tcp: endpoint?")
+        return CertificateProblem(f"{name} does not speak TLS as expected: {_reason(e)}. Is it a tcp: endpoint?")
     if e.errno in (errno.ECONNRESET, errno.EPIPE):
         return CertificateProblem(
             f"{name} closed the connection during TLS: it may not trust our certificate, or is no TLS endpoint."

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The files of a client's certificate. Apart from tls.py, so that who speaks without TLS does not import `ssl`.
+The files of a client's certificate. Separate from tls.py, so that a client without TLS does not import `ssl`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class TlsFiles(t.NamedTuple):
 
     @classmethod
     def of_environment(cls, environment: t.Mapping[str, str]) -> TlsFiles:
-        """As launchers and agents get them; what is empty is not given."""
+        """Return the files from the environment of launchers and agents; an empty variable counts as absent."""
         return cls(*(environment.get(variable) or None for variable in _VARIABLES))
 
     def as_environment(self) -> dict[str, str]:
-        """What `of_environment` reads."""
+        """Return the variables that `of_environment` reads."""
         return {variable: path for variable, path in zip(_VARIABLES, self) if path}
 
     @property

@@ -15,6 +15,6 @@ from .wire import Connection
 
 
 def appctl(control_socket: str, command: str, *arguments: str, deadline: Deadline) -> str:
-    """The text that `command` prints; a command error is `Refused`, a frozen daemon `TimedOut`."""
+    """Return the text that `command` prints; `Refused` for an error of the command, `TimedOut` for a frozen daemon."""
     with Connection(Endpoint("unix", control_socket), TlsFiles(), deadline) as connection:
         return str(connection.call(command, list(arguments)))

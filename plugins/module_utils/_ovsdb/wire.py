@@ -5,8 +5,8 @@
 
 JSON-RPC 1.0 (RFC 7047 section 4) over unix, tcp and TLS sockets, with the standard library alone.
 
-Why not ovs.jsonrpc here: several members are asked at once under one deadline, a failed handshake has to be told in words, the certificate
-that a port serves is evidence, and this costs an unchanged task nothing. Tables are read and written with ovs.db.idl (session.py).
+Not ovs.jsonrpc, because several members are asked at once under one deadline, a failed handshake needs a message, the certificate that a port serves
+is read, and the import costs a task without changes nothing. Tables are read and written with ovs.db.idl (session.py).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _context(files: TlsFiles) -> ssl.SSLContext:
 
 
 class Connection:
-    """One client session. Every wait ends at `deadline`; whatever goes wrong is an `OvnError` that names `name`."""
+    """One JSON-RPC session with an OVSDB server or a control socket. Every wait ends at `deadline`; every failure is an `OvnError` with `name`."""
 
     def __init__(self, endpoint: Endpoint, tls: TlsFiles, deadline: Deadline) -> None:
         self.name = str(endpoint)
@@ -72,9 +72,9 @@ class Connection:
         if isinstance(e, (TimeoutError, socket.timeout)):  # two classes before Python 3.10
             return self._timed_out()
         if self.tls_client:
-            from .tls import failure
+            from .tls import tls_failure
 
-            problem = failure(self.name, e)
+            problem = tls_failure(self.name, e)
             if problem:
                 return problem
         cause = e.strerror or str(e)
@@ -100,11 +100,11 @@ class Connection:
 
     @property
     def peer_certificate(self) -> dict[str, t.Any] | None:
-        """What the port serves, in the form of ssl.SSLSocket.getpeercert(); None without TLS."""
+        """Return the certificate that the port serves, as ssl.SSLSocket.getpeercert() does; None without TLS."""
         return t.cast("ssl.SSLSocket", self._socket).getpeercert() if self.tls_client else None
 
     def call(self, method: str, params: list[t.Any]) -> t.Any:
-        """The result of one request; an error member of the reply is `Refused`."""
+        """Return the result of one request; `Refused` for an error in the reply."""
         request_id = f"c{next(self._ids)}"
         self._send({"method": method, "params": params, "id": request_id})
         while True:
@@ -117,8 +117,8 @@ class Connection:
                     details = (
                         (error.get("error", ""), error.get("details", "")) if isinstance(error, dict) else (error,)
                     )
-                    words = " ".join(map(str, details))
-                    raise Refused(f"{self.name} refused {method}: {words.strip()}", error=words.strip())
+                    reason = " ".join(map(str, details))
+                    raise Refused(f"{self.name} refused {method}: {reason.strip()}", error=reason.strip())
                 return message.get("result")
 
     def _send(self, message: dict[str, t.Any]) -> None:
@@ -136,7 +136,7 @@ class Connection:
             self._buffer += self._read(_CHUNK)
 
     def _read(self, size: int) -> bytes:
-        """The next octets, at most `size`."""
+        """Return the next octets, at most `size`."""
         try:
             self._socket.settimeout(self._left())
             data = self._socket.recv(size)
@@ -147,7 +147,7 @@ class Connection:
         return data
 
     def _next_message(self) -> dict[str, t.Any] | None:
-        """The first message of the buffer, None while it is incomplete."""
+        """Return the first message of the buffer, None while it is incomplete."""
         while self._buffer[:1].isspace():
             del self._buffer[0]
         if self._buffer and not self._buffer.startswith(b"{"):
@@ -173,17 +173,17 @@ _Answer = t.TypeVar("_Answer")
 def ask_all(
     items: t.Sequence[_Item], ask: t.Callable[[_Item], _Answer], deadline: Deadline | None = None
 ) -> list[_Answer | OvnError]:
-    """The answers of all items in order, asked at the same time; an `OvnError` stands in for the answer that it prevented.
+    """Return the answers of all items in order, asked at the same time; an `OvnError` stands in for the answer that it prevented.
 
-    With `deadline` nobody is waited for longer, not even a name server that does not answer (which no socket timeout ends).
-    Any other exception is a fault of ours and is raised here.
+    No answer is waited for after `deadline`, not even while a name server does not respond (which no socket timeout ends).
+    Any other exception is a bug and is raised here.
     """
     outcomes: dict[int, _Answer | BaseException] = {}
 
     def run(position: int) -> None:
         try:
             outcomes[position] = ask(items[position])
-        except BaseException as e:  # told to the caller below
+        except BaseException as e:  # raised below, in the thread of the caller
             outcomes[position] = e
 
     # Daemon threads: one that hangs in a name look-up must not keep the process from ending.
@@ -191,7 +191,7 @@ def ask_all(
     for thread in threads:
         thread.start()
     for thread in threads:
-        # Whoever keeps the deadline himself gets the time to say so in better words.
+        # An `ask` that keeps the deadline itself gets the time to raise its own, better error.
         thread.join(None if deadline is None else deadline.left() + 0.25)
     answers: list[_Answer | OvnError] = []
     for position, item in enumerate(items):

@@ -16,8 +16,8 @@ import typing as t
 from .._api.witness_map import IsDue, differs
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.moment import seconds
 from .._kubernetes.rollout_progress import CONTAINER
+from .._kubernetes.timestamps import unix_seconds
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
@@ -255,7 +255,7 @@ def _started_at(pod: t.Mapping[str, t.Any]) -> float:
     """When the container of the database did, in seconds since 1970; long ago if it does not run."""
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     running = [(one.get("state") or {}).get("running") or {} for one in containers if one["name"] == CONTAINER]
-    return max((seconds(one.get("startedAt")) for one in running), default=0.0)
+    return max((unix_seconds(one.get("startedAt")) for one in running), default=0.0)
 
 
 def raise_combined(failures: t.Sequence[BaseException]) -> None:

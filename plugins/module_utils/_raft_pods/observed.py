@@ -214,7 +214,7 @@ class ObservedDatabase:
             self.read_members()
             now, waiting = time.monotonic(), self._waiting()
             self._unexamined_since = {name: self._unexamined_since.get(name, now) for name in waiting}
-            self.members.waited.forget(set(desired) - set(waiting))
+            self.members.waited.reset(set(desired) - set(waiting))
             if not waiting:
                 self.stuck = {}
                 return

@@ -23,7 +23,7 @@ from .._kubernetes.rollout_progress import (
     is_ready,
     update_revision,
 )
-from .._kubernetes.wait_tracker import Waited
+from .._kubernetes.wait_tracker import WaitTracker
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.record import Record
@@ -66,7 +66,7 @@ class PodMembers:
         """`now` is the API server's clock, seconds since 1970. `check_lease` raises an error if this run has no right to act any more."""
         self.cluster, self.namespace, self.name, self.database = cluster, namespace, name, database
         self.now, self.check_lease = now, check_lease
-        self.waited = Waited(cluster, namespace, f"{name}-{database}", now)
+        self.waited = WaitTracker(cluster, namespace, f"{name}-{database}", now)
         self._checked = 0.0
 
     def execute(self, step: Step, record: Record, deadline: Deadline) -> None:
@@ -113,7 +113,7 @@ class PodMembers:
         self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
     ) -> dict[str, PodStartup]:
         """Of pods that do not run."""
-        self.waited.look(members, pods)
+        self.waited.observe(members, pods)
         events = list_events(self.cluster, self.namespace)
         owner = f"{self.name}-{self.database}"
         now, waited = self.now(), self.waited
@@ -126,12 +126,12 @@ class PodMembers:
 
     def _refuse_unrecoverable(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
         """An error if one of these, which are waited for, will not come by itself."""
-        self.waited.look(members, pods)
+        self.waited.observe(members, pods)
         now = time.monotonic()
         stopped = [
             member
             for member in members
-            if self.waited.lasts(member) > _FIRST_CHECK_SECONDS
+            if self.waited.seconds_waited(member) > _FIRST_CHECK_SECONDS
             and not (member in pods and is_database_container_running(pods[member]))
         ]
         if not stopped or now - self._checked < _FIRST_CHECK_SECONDS:
@@ -140,7 +140,7 @@ class PodMembers:
         for member, seen in self.assess_startups(stopped, pods).items():
             if seen.unrecoverable:
                 raise Refused(
-                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.words}. "
+                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.message}. "
                     "Put it right, then run again."
                 )
 

@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
     DesiredUnit,
     Unit,
-    commands,
     parse_show,
     running_masked,
+    systemctl_verbs,
 )
 
 NAME = "x.service"
@@ -55,7 +55,7 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
     ],
 )
 def test_commands(wanted: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
-    assert commands(wanted, unit) == verbs
+    assert systemctl_verbs(wanted, unit) == verbs
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api, Mirror
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.log import Log, expected
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.self_update import Program
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.log import Log, as_ovn_error
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.self_update import RunningArchive
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
 
 
@@ -149,24 +149,24 @@ def test_no_token(tmp_path: pathlib.Path) -> None:
 def test_trouble_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     log = Log("observer")
     for error in (None, Refused("no"), Refused("no"), None, None, Refused("other")):
-        log.trouble("status", error)
+        log.report_error("status", error)
     lines = [line.split("observer: ")[1] for line in capsys.readouterr().err.splitlines()]
     assert lines == ["no", "status: works again", "other"]
 
 
 def test_faults_of_ours_are_told_with_their_type() -> None:
-    assert str(expected(KeyError("x"))) == "KeyError: 'x'"
+    assert str(as_ovn_error(KeyError("x"))) == "KeyError: 'x'"
     error = Refused("no")
-    assert expected(error) is error
+    assert as_ovn_error(error) is error
 
 
 def test_a_replaced_program(tmp_path: pathlib.Path) -> None:
     path, other = tmp_path / "program", tmp_path / "other"
     path.write_text("one")
-    program = Program(str(path))
-    assert not program.replaced()
+    program = RunningArchive(str(path))
+    assert not program.is_replaced()
     path.unlink()
-    assert not program.replaced()  # in between
+    assert not program.is_replaced()  # in between
     other.write_text("two")
     other.rename(path)
-    assert program.replaced()
+    assert program.is_replaced()

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.debounce import ActiveNorthd, Judge, leading_pod
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.debounce import (
+    ActiveNorthd,
+    VerdictDebouncer,
+    leading_pod,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.lag import Sample, align_indexes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
@@ -11,13 +15,13 @@ if t.TYPE_CHECKING:
     from conftest import Say
 
 
-def judge(judge: Judge, answers: list[Answer], now: float, timer: int = 1000) -> tuple[str, bool]:
-    verdict, seen = judge.judge(answers, {}, None, timer, now)
+def judge(judge: VerdictDebouncer, answers: list[Answer], now: float, timer: int = 1000) -> tuple[str, bool]:
+    verdict, seen = judge.debounce(answers, {}, None, timer, now)
     return verdict.verdict, seen
 
 
 def test_an_election_is_waited_for(say: Say) -> None:
-    one = Judge(3)
+    one = VerdictDebouncer(3)
     nobody_leads = [say.member(n) for n in range(3)]
     assert judge(one, say.healthy(), 0) == ("healthy", True)
     assert judge(one, nobody_leads, 1) == ("healthy", False)
@@ -29,7 +33,7 @@ def test_an_election_is_waited_for(say: Say) -> None:
 
 
 def test_a_slow_timer_gets_more_time(say: Say) -> None:
-    one = Judge(3)
+    one = VerdictDebouncer(3)
     nobody_leads = [say.member(n) for n in range(3)]
     judge(one, say.healthy(), 0, 10000)
     assert judge(one, nobody_leads, 1, 10000) == ("healthy", False)
@@ -38,13 +42,13 @@ def test_a_slow_timer_gets_more_time(say: Say) -> None:
 
 
 def test_a_lost_majority_is_told_at_once(say: Say) -> None:
-    one = Judge(3)
+    one = VerdictDebouncer(3)
     judge(one, say.healthy(), 0)
     assert judge(one, [say.member(0, leader=True), say.silent(1), say.silent(2)], 0.1) == ("no_quorum", True)
 
 
 def test_of_two_leaders_none_is_labeled_at_first(say: Say) -> None:
-    one = Judge(3)
+    one = VerdictDebouncer(3)
     two = [say.member(0, leader=True), say.member(1, leader=True), say.member(2)]
     assert judge(one, two, 0)[1] is False
 
@@ -56,13 +60,13 @@ def test_leading_pod(say: Say) -> None:
 
 def test_a_change_of_northd_is_waited_for() -> None:
     northd = ActiveNorthd()
-    assert northd.judge([], 0) == ([], True)
-    assert northd.judge(["a"], 1) == (["a"], True)
-    assert northd.judge([], 2) == (["a"], False)
-    assert northd.judge(["b"], 3) == (["b"], True)
-    assert northd.judge([], 4) == (["b"], False)
-    assert northd.judge([], 10) == ([], True)
-    assert northd.judge(None, 11) == (None, True)
+    assert northd.debounce([], 0) == ([], True)
+    assert northd.debounce(["a"], 1) == (["a"], True)
+    assert northd.debounce([], 2) == (["a"], False)
+    assert northd.debounce(["b"], 3) == (["b"], True)
+    assert northd.debounce([], 4) == (["b"], False)
+    assert northd.debounce([], 10) == ([], True)
+    assert northd.debounce(None, 11) == (None, True)
 
 
 def indexes(answers: list[Answer], samples: dict[str, list[Sample]]) -> list[int | None]:

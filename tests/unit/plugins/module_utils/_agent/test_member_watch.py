@@ -52,7 +52,7 @@ def test_who_cannot_tell_the_schema_is_well(
 ) -> None:
     server = FakeServer(schema)
     for _look in range(2):
-        watch._look(t.cast(t.Any, server))
+        watch._query(t.cast(t.Any, server))
     assert watch.answer is not None
     assert (watch.answer.server, watch.answer.problems) == (view(), ())
     assert (watch.schema, server.asked) == (known, 1)
@@ -65,8 +65,8 @@ def test_nobody_remembers_the_schema_of_a_member_that_failed(
         watch.stop()
         raise Unreachable("away")
 
-    watch._look(t.cast(t.Any, FakeServer("7.0.0")))
-    monkeypatch.setattr(members, "open_watch", away)
+    watch._query(t.cast(t.Any, FakeServer("7.0.0")))
+    monkeypatch.setattr(members, "open_monitor", away)
     watch.run()
     assert watch.answer is not None
     assert watch.answer.problems

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import cluster_status, members_of, pod_of, rolled_out
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_schema import CLUSTER_STATUS
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import Left
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import PendingItem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, merge
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Reason, Verdict, assess
 
@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 ENDPOINTS = {"northbound": "tcp:nb:6641", "southbound": "tcp:sb:6642"}
 NORTHD: t.Sequence[str] = ("ovn-northd-a",)
-NOTHING: t.Sequence[Left] = ()
+NOTHING: t.Sequence[PendingItem] = ()
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -32,7 +32,7 @@ def status(
     northd: t.Sequence[str] | None = NORTHD,
     now: str = NOW,
     declared: int = 3,
-    left: t.Sequence[Left] | None = NOTHING,
+    left: t.Sequence[PendingItem] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
     endpoints: dict[str, str] | None = None,
 ) -> dict[str, t.Any]:
@@ -264,7 +264,7 @@ def test_northd(say: Say) -> None:
     assert conditions(nobody)["Ready"] == ("False", "NorthdNotReady")
 
 
-OUTDATED = Left("restart", "A restart is due on ovn-northbound-0: its pod template has changed.")
+OUTDATED = PendingItem("restart", "A restart is due on ovn-northbound-0: its pod template has changed.")
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ OUTDATED = Left("restart", "A restart is due on ovn-northbound-0: its pod templa
         (2, 3, [OUTDATED], 2, ("False", "RestartsDue")),
         (None, 3, [OUTDATED], None, ("False", "RestartsDue")),
         (3, 3, [OUTDATED], 3, ("False", "RestartsDue")),
-        (2, 3, [Left("missing", "Pod ovn-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
-        (2, 3, [Left("missing", "Pod restarts-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
+        (2, 3, [PendingItem("missing", "Pod ovn-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
+        (2, 3, [PendingItem("missing", "Pod restarts-northbound-2 does not run.")], 2, ("False", "PodsMissing")),
         (2, 3, None, 2, ("Unknown", "NotObserved")),
         (3, 4, [], 3, ("False", "NotRolledOut")),
         (2, 4, [OUTDATED], 2, ("False", "NotRolledOut")),
@@ -298,7 +298,7 @@ def test_a_generation_is_observed_when_all_pods_have_it(
     say: Say,
     before: int | None,
     declared: int,
-    left: list[Left] | None,
+    left: list[PendingItem] | None,
     observed: int | None,
     expected: tuple[str, str],
 ) -> None:
@@ -309,7 +309,7 @@ def test_a_generation_is_observed_when_all_pods_have_it(
     assert conditions(found)["UpToDate"] == expected
     assert conditions(found)["Ready"][0] == "True"  # old pods serve as well
     if left and expected[1] != "NotRolledOut":
-        assert words(found, "UpToDate") == " ".join(one.words for one in left)
+        assert words(found, "UpToDate") == " ".join(one.message for one in left)
     # What the observer goes on from: the generation whose objects are there.
     assert rolled_out(found) == 3
     assert status(good, good, previous=found, declared=declared, left=left) == found

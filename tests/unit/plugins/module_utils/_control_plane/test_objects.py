@@ -32,11 +32,11 @@ def stateful_set(replicas: int) -> Object:
 )
 def test_scale(there: int | None, refused: bool) -> None:
     cluster = FakeCluster(*([] if there is None else [stateful_set(there)]))
-    live, replicas = ObservedCluster("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
+    observed, replicas = ObservedCluster("ovn", "x", {}, None, {}), {"northbound": 2, "southbound": 1}
     run = types.SimpleNamespace(
         cluster=cluster,
-        live=live,
-        wanted=types.SimpleNamespace(name="ovn", force_conflicts=False),
+        observed=observed,
+        desired=types.SimpleNamespace(name="ovn", force_conflicts=False),
         replicas=replicas,
         done=[],
         _manifests=lambda counts: [stateful_set(counts["northbound"])],

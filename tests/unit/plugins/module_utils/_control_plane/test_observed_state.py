@@ -8,7 +8,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import observed_state as module
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import kept, objects_to_delete
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import objects_to_delete, remaining_data
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 
 KINDS = {
@@ -60,7 +60,10 @@ def test_users_of_the_databases_go_first_and_data_stays() -> None:
         "ServiceAccount ovn-northbound",
         "ConfigMap ovn-scripts",
     ]
-    assert kept(live(*ALL)) == ["ConfigMap ovn-northbound-record", "PersistentVolumeClaim data-ovn-northbound-0"]
+    assert remaining_data(live(*ALL)) == [
+        "ConfigMap ovn-northbound-record",
+        "PersistentVolumeClaim data-ovn-northbound-0",
+    ]
 
 
 def test_data_goes_last_and_definitions_never() -> None:
@@ -84,7 +87,7 @@ def test_claims_are_those_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
             "my-data-ovn-northbound-0",
         )
     }
-    monkeypatch.setattr(module, "live_index", lambda *_: {key: {} for key in ours | others})
+    monkeypatch.setattr(module, "list_objects", lambda *_: {key: {} for key in ours | others})
     assert set(module._claims(t.cast(t.Any, None), "ovn", "x")) == ours
 
 
@@ -92,7 +95,7 @@ def test_what_is_on_its_way_out_is_neither_deleted_again_nor_kept() -> None:
     claim = "PersistentVolumeClaim data-ovn-northbound-0"
     there = live(claim, "Service ovn-nb", leaving=[claim, "Service ovn-nb"])
     assert objects_to_delete(there, delete_data=True) == []
-    assert kept(there) == []
+    assert remaining_data(there) == []
 
 
 def test_the_record_of_another_cluster_is_no_record_of_this_one() -> None:
@@ -134,7 +137,7 @@ def test_a_changed_stateful_set_is_looked_at_again_until_its_controller_has_seen
     cluster.before("get", lambda: cluster.put({**changed, "status": {"observedGeneration": 2}}))
     assert there.stateful_set(cluster, "northbound")
     assert cluster.calls == []
-    there.forget("StatefulSet", "ovn-northbound")
+    there.invalidate("StatefulSet", "ovn-northbound")
     fresh = there.stateful_set(cluster, "northbound")
     assert fresh is not None
     assert fresh["status"]["observedGeneration"] == 2

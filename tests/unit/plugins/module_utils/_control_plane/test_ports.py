@@ -9,12 +9,12 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.ports import (
-    Clash,
-    find_clashes,
-    refuse_clashes,
-    refuse_moves,
-    repair,
-    repaired,
+    PortClash,
+    find_port_clashes,
+    refuse_node_port_moves,
+    refuse_port_clashes,
+    repair_ports,
+    repaired_ports,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import key_of
@@ -43,8 +43,8 @@ def service(*ports: Object, **managers: int) -> Object:
     }
 
 
-def clashes(live: Object, *ours: Object) -> list[Clash]:
-    return find_clashes([service(*ours)], {key_of(live): live})
+def clashes(live: Object, *ours: Object) -> list[PortClash]:
+    return find_port_clashes([service(*ours)], {key_of(live): live})
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_what_is_in_the_way(live: Object, found: list[int], managers: list[str])
     assert [m for clash in seen for m in clash.managers] == managers
     if managers:
         with pytest.raises(Conflict, match=r'"gitops" set \.spec\.ports .*7000.*force_conflicts'):
-            refuse_clashes(seen)
+            refuse_port_clashes(seen)
     else:
-        refuse_clashes(seen)
+        refuse_port_clashes(seen)
 
 
 def test_a_node_port_in_the_way() -> None:
@@ -77,7 +77,7 @@ def test_a_node_port_in_the_way() -> None:
 def test_repaired_keeps_the_node_port_and_what_is_in_nobodys_way() -> None:
     live = service(port(7000, nodePort=30001), port(9000, "metrics"), gitops=7000)
     (clash,) = clashes(live, port(6641))
-    assert repaired(clash) == [port(6641, nodePort=30001), port(9000, "metrics")]
+    assert repaired_ports(clash) == [port(6641, nodePort=30001), port(9000, "metrics")]
 
 
 def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
@@ -85,7 +85,7 @@ def test_a_repair_is_of_the_version_that_was_looked_at() -> None:
     live["metadata"]["resourceVersion"] = "17"
     cluster = FakeCluster(live)
     noted: list[t.Any] = []
-    done = repair(cluster, clashes(live, port(6641)), check_mode=False, note=noted.append)
+    done = repair_ports(cluster, clashes(live, port(6641)), check_mode=False, on_change=noted.append)
     assert done == noted
     (sent,) = cluster.written
     assert sent.body == {"metadata": {"resourceVersion": "17"}, "spec": {"ports": [port(6641)]}}
@@ -145,9 +145,9 @@ def test_node_ports_that_another_service_of_ours_has(live: list[Object], wanted:
     """The API server would only say that a port is taken, after it has changed other Services."""
     index = {key_of(one): one for one in live}
     if not words:
-        refuse_moves(wanted, index)
+        refuse_node_port_moves(wanted, index)
         return
     with pytest.raises(Refused) as refused:
-        refuse_moves(wanted, index)
+        refuse_node_port_moves(wanted, index)
     assert words in str(refused.value)
     assert "Nothing was changed." in str(refused.value)

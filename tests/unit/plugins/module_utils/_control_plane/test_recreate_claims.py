@@ -15,7 +15,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_s
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
     claims_message,
     delete_pending_claims,
-    find_claims,
+    find_claims_to_recreate,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
@@ -107,7 +107,7 @@ def test_find_claims(
     if classes is None:
         cluster.always("list", Refused("forbidden", http_status=403), kind="StorageClass")
     live = ObservedCluster("ovn", "x", {}, None, index)
-    assert find_claims(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
+    assert find_claims_to_recreate(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
 
 
 def version(there: Object, **status: str) -> Object:
@@ -154,7 +154,9 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
         change = cluster.remove if after is None else cluster.put
         cluster.before("delete", functools.partial(change, *((kind, NAME) if after is None else (after,))), kind=kind)
     done: list[t.Any] = []
-    gone = delete_pending_claims(cluster, wanted("new"), "northbound", [claim()], check_mode=False, note=done.append)
+    gone = delete_pending_claims(
+        cluster, wanted("new"), "northbound", [claim()], check_mode=False, on_change=done.append
+    )
     assert [call.kind for call in cluster.deleted] == deleted
     assert [(one.kind, one.action) for one in done] == [(kind, "deleted") for kind in deleted]
     assert gone == ([claim()] if deleted else [])
@@ -162,6 +164,8 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
 
 def test_check_mode_tells_it_only() -> None:
     cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
-    gone = delete_pending_claims(cluster, wanted("new"), "northbound", [claim()], check_mode=True, note=done.append)
+    gone = delete_pending_claims(
+        cluster, wanted("new"), "northbound", [claim()], check_mode=True, on_change=done.append
+    )
     assert ([one.kind for one in done], cluster.written, gone) == (BOTH, [], [claim()])
     assert CLAIM in claims_message(gone)

@@ -51,11 +51,11 @@ def cluster_with(there: Object | None) -> FakeCluster:
     [
         (stateful_set(), 0, ""),
         (stateful_set(), 2, ""),
-        (stateful_set(), 99, "somebody else changes it all the time"),
-        (stateful_set(replicas=5), 0, "somebody else scaled it from 3 to 5 meanwhile"),
-        (stateful_set(uid="another"), 0, "somebody else deleted it meanwhile"),
-        (stateful_set(deletionTimestamp="2026-01-01T00:00:00Z"), 0, "somebody else deleted it meanwhile"),
-        (None, 0, "somebody else deleted it meanwhile"),
+        (stateful_set(), 99, "other clients keep changing it"),
+        (stateful_set(replicas=5), 0, "another client scaled it from 3 to 5 meanwhile"),
+        (stateful_set(uid="another"), 0, "another client deleted it meanwhile"),
+        (stateful_set(deletionTimestamp="2026-01-01T00:00:00Z"), 0, "another client deleted it meanwhile"),
+        (None, 0, "another client deleted it meanwhile"),
     ],
     ids=["as known", "its status moves", "always another version", "scaled", "another one", "on its way out", "gone"],
 )

@@ -11,9 +11,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.database_spec import
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
-    kept_words,
+    kept_message,
+    outdated_claim_template,
     recreation_message,
-    stale,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.storage import (
     check_claims,
@@ -135,13 +135,13 @@ def stateful_set(size: str, storage_class: str | None = None) -> dict[str, t.Any
 def test_a_template_for_other_storage_is_stale(
     there: dict[str, t.Any] | None, storage: Storage, differs: dict[str, str]
 ) -> None:
-    assert stale(there, storage) == differs
+    assert outdated_claim_template(there, storage) == differs
 
 
 def test_what_differs_is_told() -> None:
-    differs = stale(stateful_set("1Gi", "a"), Storage("2Gi", "b"))
+    differs = outdated_claim_template(stateful_set("1Gi", "a"), Storage("2Gi", "b"))
     assert (
         recreation_message("x", differs) == "recreate the StatefulSet x, so that new claims get 2Gi and storage class b"
     )
-    kept = "StatefulSet x still makes claims of the old size and storage class: why. Run again."
-    assert kept_words("x", differs, "why") == kept
+    kept = "StatefulSet x still creates claims of the old size and storage class: why. Run again."
+    assert kept_message("x", differs, "why") == kept

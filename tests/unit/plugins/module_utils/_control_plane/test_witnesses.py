@@ -68,16 +68,16 @@ def volume(name: str, namespace: str = "x", uid: str = "old", policy: str = "Ret
 )
 def test_a_volume_that_a_claim_left(one: Object, there: ObservedCluster, told: bool) -> None:
     words = ["PersistentVolume pv-1 (Released) was that of data-ovn-northbound-0"]
-    assert witnesses.of_volumes([one], WANTED, there, "northbound") == words * told
+    assert witnesses.volume_witnesses([one], WANTED, there, "northbound") == words * told
 
 
 def test_a_claim_and_the_status_that_name_a_cluster() -> None:
     marked = live(claim(**{witnesses.CLUSTER_ID: CID}), status={"southbound": {"clusterId": CID}})
     words = [f"PersistentVolumeClaim data-ovn-northbound-0 held a member of cluster {CID}"]
-    assert witnesses.of_claims(WANTED, marked, "northbound") == words
-    assert witnesses.of_claims(WANTED, live(claim()), "northbound") == []
-    assert witnesses.of_status(marked, "southbound") == [f"the status of OVNCluster ovn names cluster {CID}"]
-    assert witnesses.of_status(marked, "northbound") == []
+    assert witnesses.claim_witnesses(WANTED, marked, "northbound") == words
+    assert witnesses.claim_witnesses(WANTED, live(claim()), "northbound") == []
+    assert witnesses.status_witnesses(marked, "southbound") == [f"the status of OVNCluster ovn names cluster {CID}"]
+    assert witnesses.status_witnesses(marked, "northbound") == []
 
 
 def record(database: str = "northbound", cid: str | None = CID) -> str:
@@ -98,7 +98,7 @@ def record(database: str = "northbound", cid: str | None = CID) -> str:
 def test_a_record_under_another_name(name: str, text: str, told: bool) -> None:
     one = {"metadata": {"name": name}, "data": {"record.json": text}}
     words = [f"ConfigMap {name} is a state record of cluster {CID}"] * told
-    assert witnesses.of_records([one], WANTED, "northbound") == words
+    assert witnesses.record_witnesses([one], WANTED, "northbound") == words
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_record_under_another_name(name: str, text: str, told: bool) -> None:
 )
 def test_what_was_known_of_members_whose_record_is_gone(name: str, text: str, found: bool) -> None:
     one = {"metadata": {"name": name}, "data": {"witness": text}}
-    words = [f"ConfigMap {name} tells of members of cluster {CID}"] * found
-    assert witnesses.of_witnesses([one], WANTED, "northbound") == words
+    words = [f"ConfigMap {name} names members of cluster {CID}"] * found
+    assert witnesses.map_witnesses([one], WANTED, "northbound") == words
 
 
 def find(fails: OvnError | None = None, databases: t.Any = ("northbound", "southbound")) -> tuple[t.Any, list[str]]:
@@ -141,10 +141,10 @@ def test_claims_are_marked_once() -> None:
     other, marked = claim("u1", "data-ovn-northbound-1"), claim("u2", **{witnesses.CLUSTER_ID: CID})
     cluster, done = FakeCluster(other, marked), list[ObjectChange]()
     for check_mode in (True, False):
-        witnesses.mark_claims(
+        witnesses.annotate_claims(
             *(cluster, WANTED, live(other, marked), "northbound", CID),
             check_mode=check_mode,
-            note=done.append,
+            on_change=done.append,
         )
     (patched,) = cluster.written
     patch = {"metadata": {"uid": "u1", "annotations": {witnesses.CLUSTER_ID: CID}}}

@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import wor
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_startup
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import unix_seconds
 
 Object = dict[str, t.Any]
 WANTED = types.SimpleNamespace(
@@ -182,7 +182,7 @@ def test_an_age_is_told_by_the_clock_of_the_api_server(monkeypatch: pytest.Monke
     """By this machine's clock, which is wrong, the pod would be old."""
     monkeypatch.setattr(workloads, "PATIENCE", 0)
     cluster = cluster_with(*[deployment(2)] * 5, deployment(3), others=[pod("ImagePullBackOff")])
-    made = seconds("2026-01-01T00:00:00Z")
+    made = unix_seconds("2026-01-01T00:00:00Z")
     found = workloads.await_workloads(cluster, t.cast(t.Any, WANTED), None, Deadline(30), lambda: made + 5)
     assert found["status"] == AVAILABLE
 
@@ -194,9 +194,9 @@ def test_what_may_come_is_waited_for_until_the_time_is_up() -> None:
 
 def test_an_observer_that_is_missing_is_a_warning() -> None:
     def trouble(there: Object, seen: Object | None) -> str:
-        return workloads.observer_trouble(cluster_with(there), t.cast(t.Any, WANTED), seen)
+        return workloads.observer_warning(cluster_with(there), t.cast(t.Any, WANTED), seen)
 
     absent, available = (deployment(number, "ovn-observer") for number in (0, 3))
     assert trouble(absent, available) == ""
     assert trouble(available, None) == ""
-    assert "ovn-observer is not available, so nobody keeps the status" in trouble(absent, None)
+    assert "ovn-observer is not available, so the status of OVNCluster" in trouble(absent, None)

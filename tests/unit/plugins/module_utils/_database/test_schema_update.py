@@ -8,9 +8,9 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import (
     Schemas,
-    of_image,
+    image_schema_version,
+    parse_schema_version,
     schema_gap,
-    version_in,
 )
 
 
@@ -18,8 +18,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update i
     ("database", "image", "words"),
     [
         ("7.0.0", "7.0.0", ""),
-        ("7.0.0", "7.3.0", "has schema 7.0.0, its image brings 7.3.0. It works on with the old one"),
-        ("20.9.0", "20.27.0", "It works on with the old one"),  # numbers, not texts
+        ("7.0.0", "7.3.0", "has schema 7.0.0, its image brings 7.3.0. It goes on with the old one"),
+        ("20.9.0", "20.27.0", "It goes on with the old one"),  # numbers, not texts
         ("7.3.0", "7.0.0", "The image is older than the content"),
         (None, "7.0.0", ""),
         ("7.0.0", None, ""),
@@ -42,11 +42,11 @@ def test_gap(database: str | None, image: str | None, words: str) -> None:
         ("{", None),
     ],
 )
-def test_version_in(text: str, version: str | None) -> None:
-    assert version_in(text) == version
+def test_parse_schema_version(text: str, version: str | None) -> None:
+    assert parse_schema_version(text) == version
 
 
 def test_an_image_without_the_file(tmp_path: pathlib.Path) -> None:
-    assert of_image("northbound", str(tmp_path)) is None
+    assert image_schema_version("northbound", str(tmp_path)) is None
     (tmp_path / "ovn-nb.ovsschema").write_text('{"version": "7.1.0"}')
-    assert of_image("northbound", str(tmp_path)) == "7.1.0"
+    assert image_schema_version("northbound", str(tmp_path)) == "7.1.0"

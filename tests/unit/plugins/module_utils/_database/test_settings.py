@@ -8,9 +8,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import
     LAYOUTS,
     DesiredSettings,
     ObservedSettings,
+    desired_from_params,
     plan_rows,
     timer_steps,
-    wanted_settings,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
@@ -153,7 +153,7 @@ def test_timer_steps(current: int, wanted: int, steps: list[int]) -> None:
 
 
 def test_values_are_strings_as_the_database_stores_them() -> None:
-    wanted = wanted_settings(params(options={"a": True, "b": 5, "c": None, 6: "x", "d": ""}))
+    wanted = desired_from_params(params(options={"a": True, "b": 5, "c": None, 6: "x", "d": ""}))
     assert wanted.options == {"a": "true", "b": "5", "c": None, "6": "x", "d": ""}
 
 
@@ -161,14 +161,14 @@ def test_columns_that_are_absent_are_left_alone() -> None:
     connections = [
         {"target": " pssl:6642:[::] ", "role": "", "read_only": None, "inactivity_probe": 0, "max_backoff": None}
     ]
-    assert wanted_settings(params(connections=connections)).connections == {
+    assert desired_from_params(params(connections=connections)).connections == {
         "pssl:6642:[::]": {"role": "", "inactivity_probe": 0}
     }
 
 
 def test_an_empty_role_is_fine_where_there_are_no_roles() -> None:
     item = {"target": "pssl:6641:[::]", "role": "", "read_only": False}
-    assert wanted_settings(params(database="northbound", connections=[item])).connections == {"pssl:6641:[::]": {}}
+    assert desired_from_params(params(database="northbound", connections=[item])).connections == {"pssl:6641:[::]": {}}
 
 
 REFUSED = [
@@ -188,11 +188,11 @@ REFUSED = [
 @pytest.mark.parametrize(("changes", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_refused(changes: dict[str, t.Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
-        wanted_settings(params(**changes))
+        desired_from_params(params(**changes))
 
 
 @pytest.mark.parametrize(
     "target", ["pssl:6642", "ptcp:6642:127.0.0.1", "pssl:6642:[::]", "punix:/run/x", "ssl:[::1]:6642", "tcp:host:1"]
 )
 def test_targets(target: str) -> None:
-    assert wanted_settings(params(connections=[{"target": target}])).connections == {target: {}}
+    assert desired_from_params(params(connections=[{"target": target}])).connections == {target: {}}

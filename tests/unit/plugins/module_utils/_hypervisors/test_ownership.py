@@ -5,11 +5,15 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership import Ours, clashes, orphaned_chassis
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership import (
+    OwnershipEvidence,
+    clashes,
+    orphaned_chassis,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 
-OURS = Ours("abc", {"n1": ["192.0.2.1"]})
+OURS = OwnershipEvidence("abc", {"n1": ["192.0.2.1"]})
 CHASSIS = Chassis(Node("n1", "u", {}, {}, (), True), "n1", "n1", ("geneve",), ("192.0.2.1",), (), {})
 
 
@@ -43,7 +47,7 @@ def registry(*rows: tuple[str, str, str]) -> Registry:
     ],
 )
 def test_judge(ip: str, owner: str, verdict: str) -> None:
-    assert OURS.judge("n1", registry(("n1", ip, owner)).chassis["n1"]) == verdict
+    assert OURS.classify("n1", registry(("n1", ip, owner)).chassis["n1"]) == verdict
 
 
 @pytest.mark.parametrize(
@@ -71,14 +75,17 @@ def test_clashes(ips: list[str] | None, rows: list[tuple[str, str, str]], words:
 
 
 def test_nobody_owns_anything_before_the_first_run() -> None:
-    assert clashes([CHASSIS], registry(("n1", "192.0.2.9", "abc")), Ours("", {}), set(), set())
+    assert clashes([CHASSIS], registry(("n1", "192.0.2.9", "abc")), OwnershipEvidence("", {}), set(), set())
 
 
 @pytest.mark.parametrize(
     ("ours", "found"),
-    [pytest.param(OURS, {"n3": "n3"}, id="only our own"), pytest.param(Ours("", {}), {}, id="the first run")],
+    [
+        pytest.param(OURS, {"n3": "n3"}, id="only our own"),
+        pytest.param(OwnershipEvidence("", {}), {}, id="the first run"),
+    ],
 )
-def test_orphaned_chassis(ours: Ours, found: dict[str, str]) -> None:
+def test_orphaned_chassis(ours: OwnershipEvidence, found: dict[str, str]) -> None:
     rows = registry(("n1", "192.0.2.1", "abc"), ("n2", "192.0.2.2", ""), ("n3", "192.0.2.3", "abc"))
     assert orphaned_chassis(t.cast("t.Any", rows), ours, {"n1"}) == found
     assert orphaned_chassis(None, ours, set()) == {}

@@ -6,9 +6,9 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.pods import (
-    agent_words,
+    agent_messages,
     explain,
-    pod_troubles,
+    pod_problems,
     rolled_out,
 )
 
@@ -70,17 +70,17 @@ RUNNING = {"containerStatuses": [{"name": "agent", "ready": False, "state": {"ru
         ),
     ],
 )
-def test_pod_troubles(pods: list[dict[str, t.Any]], words: str) -> None:
-    troubles = pod_troubles(pods, NODES)
-    assert words in troubles.get("n1", "")
-    assert bool(troubles) == bool(words)
+def test_pod_problems(pods: list[dict[str, t.Any]], words: str) -> None:
+    problems = pod_problems(pods, NODES)
+    assert words in problems.get("n1", "")
+    assert bool(problems) == bool(words)
 
 
 def test_a_pod_that_is_replaced_does_not_hide_the_new_one() -> None:
     old = pod("ovs", False)
     old["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
-    assert pod_troubles([pod("ovs"), old, pod("controller")], NODES) == {}
-    assert pod_troubles([old, pod("ovs"), pod("controller")], NODES) == {}
+    assert pod_problems([pod("ovs"), old, pod("controller")], NODES) == {}
+    assert pod_problems([old, pod("ovs"), pod("controller")], NODES) == {}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_node_that_no_pod_tolerates_is_missed() -> None:
     tainted = Node("n1", "u", {}, {}, (), True, ("gpu=yes:NoSchedule",))
     assert (
         "no pod of DaemonSet ovs is there (the node has the taints gpu=yes:NoSchedule)"
-        in pod_troubles([], [tainted])["n1"]
+        in pod_problems([], [tainted])["n1"]
     )
 
 
@@ -152,7 +152,7 @@ def test_the_agent_speaks_through_its_probe() -> None:
         event("a", "Readiness probe failed: not the agent", "2026-03-01T12:02:00Z", "ovn-controller"),
         event("b", "Readiness probe failed: another pod", "2026-03-01T12:02:00Z"),
     ]
-    assert agent_words(events, ["a"]) == ["The tunnels have no end."]
+    assert agent_messages(events, ["a"]) == ["The tunnels have no end."]
     text = explain({"n1": "pod a is not ready"}, [pod("controller", False)], [])
     assert text == "Node n1: pod a is not ready"
 

@@ -67,11 +67,11 @@ class World:
         if self.ends <= 0:
             self.cluster.remove("Pod", "p")
 
-    def remove(self, **more: t.Any) -> removal.Removal:
+    def remove(self, **more: t.Any) -> removal.ChassisRemoval:
         wanted = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
-        make = t.cast("t.Any", removal.Removal)
-        one: removal.Removal = make(
+        make = t.cast("t.Any", removal.ChassisRemoval)
+        one: removal.ChassisRemoval = make(
             self.cluster, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
         )
         one.run(self.registry(), Deadline(60), check_mode=False)
@@ -83,7 +83,7 @@ class World:
     [
         pytest.param(("192.0.2.1", ""), ["n1"], {}, None, id="the noted address"),
         pytest.param(("192.0.2.9", "abc"), ["n1"], {}, None, id="it says that it is ours"),
-        pytest.param(("192.0.2.9", ""), [], {"n1": "n1"}, "nothing tells that it was node n1", id="in doubt"),
+        pytest.param(("192.0.2.9", ""), [], {"n1": "n1"}, "there is no proof that it was node n1", id="in doubt"),
         pytest.param(("192.0.2.9", "def"), [], {}, "of another Kubernetes cluster", id="a namesake elsewhere"),
     ],
 )
@@ -120,4 +120,4 @@ def test_a_chassis_that_comes_back_stays_recorded(monkeypatch: pytest.MonkeyPatc
     world.immortal = {"n1"}
     done = world.remove()
     assert (done.removed, done.left) == ([], {"n1": "n1"})
-    assert "came back" in done.warnings[0]
+    assert "registered again" in done.warnings[0]

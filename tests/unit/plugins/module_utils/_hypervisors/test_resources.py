@@ -9,13 +9,13 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import add_address
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
     ChassisFacts,
+    chassis_facts,
     chassis_manifest,
     chassis_status,
     declared_settings,
     foreign_fields,
-    held_by_others,
     is_ours,
-    seen_of,
+    nodes_of_others,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import registry_of
@@ -114,13 +114,13 @@ def test_whose_a_resource_is(name: str, namespace: str, ours: bool, held: bool) 
     found = chassis_manifest(CHASSIS, None, None, name=name, namespace=namespace)
     assert found
     assert is_ours(found, "ovn", "net") is ours
-    problems = held_by_others({"n1": found}, ["n1", "n2"], "ovn", "net")
+    problems = nodes_of_others({"n1": found}, ["n1", "n2"], "ovn", "net")
     assert bool(problems) is held
     assert not held or f"OVNCluster {name} in namespace {namespace}" in problems[0]
 
 
 def test_a_resource_that_somebody_else_made_holds_no_node() -> None:
-    assert held_by_others({"n1": {"metadata": {"labels": {}}}}, ["n1"], "ovn", "net") == []
+    assert nodes_of_others({"n1": {"metadata": {"labels": {}}}}, ["n1"], "ovn", "net") == []
 
 
 def test_fields_of_others_are_not_sent() -> None:
@@ -182,12 +182,12 @@ def test_times_change_only_with_what_they_are_about() -> None:
     ],
 )
 def test_seen_of(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
-    found = seen_of(chassis, seen, {})
+    found = chassis_facts(chassis, seen, {})
     assert (found.registered, found.alive) == expected
 
 
 def test_the_heartbeat_is_a_moment() -> None:
-    found = seen_of(CHASSIS, registry(stamp=1700000000000), None)
+    found = chassis_facts(CHASSIS, registry(stamp=1700000000000), None)
     assert found.heartbeat == datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
     assert found.pods is None
 
@@ -223,9 +223,9 @@ def test_what_is_foreseen_takes_the_place_of_nothing_only(
     [("ours", None), ("", "its row is not marked as ours yet"), ("other", "its row is of another host")],
 )
 def test_a_row_that_is_not_ours_yet(owner: str, words: str | None) -> None:
-    assert registry(owner=owner)._replace(owner="ours").registered(UNKNOWN) == words
+    assert registry(owner=owner)._replace(owner="ours").registration_problem(UNKNOWN) == words
 
 
 def test_a_row_of_another_cluster_is_no_registration() -> None:
-    assert registry(owner="ours")._replace(owner="ours").registered(UNKNOWN) is None
-    assert registry(owner="other")._replace(owner="ours").registered(UNKNOWN) == "its row is of another host"
+    assert registry(owner="ours")._replace(owner="ours").registration_problem(UNKNOWN) is None
+    assert registry(owner="other")._replace(owner="ours").registration_problem(UNKNOWN) == "its row is of another host"

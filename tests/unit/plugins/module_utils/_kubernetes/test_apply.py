@@ -80,7 +80,7 @@ def test_an_error_tells_what_was_done_before_it() -> None:
     cluster.before("apply", Conflict("b is somebody else's"), name="b")
     noted: list[Any] = []
     with pytest.raises(Conflict) as caught:
-        converge(cluster, desired, copy.deepcopy(cluster.objects), check_mode=False, note=noted.append)
+        converge(cluster, desired, copy.deepcopy(cluster.objects), check_mode=False, on_change=noted.append)
     assert caught.value.details["done"] == ["ConfigMap n/a changed"]
     assert [(one.name, one.action) for one in noted] == [("a", "changed")]
 

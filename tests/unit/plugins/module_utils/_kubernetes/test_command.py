@@ -8,7 +8,11 @@ import subprocess
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import exec_url, exit_code, fed
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import (
+    command_with_stdin,
+    exec_url,
+    exit_code,
+)
 
 FAILED = {
     "status": "Failure",
@@ -41,12 +45,12 @@ def test_the_url_keeps_every_word_apart() -> None:
 
 
 def test_without_input_a_command_stays_as_it_is() -> None:
-    assert fed(["cat"], None) == ["cat"]
+    assert command_with_stdin(["cat"], None) == ["cat"]
 
 
 @pytest.mark.parametrize("data", [b"", b"two\nlines", "ä".encode() * 30000], ids=["empty", "lines", "large"])
 def test_a_command_sees_the_end_of_its_input(data: bytes) -> None:
-    with subprocess.Popen(fed(["cat"], data), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command_with_stdin(["cat"], data), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(data)

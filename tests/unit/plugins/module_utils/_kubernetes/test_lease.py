@@ -12,7 +12,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_node import has_ended
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, OvnError, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.lease import RunLease, identity, seconds_left
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.lease import RunLease, holder_identity, seconds_left
 
 NOW = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
 
@@ -39,7 +39,7 @@ def holders_of(cluster: FakeCluster) -> list[str]:
 
 
 def new_lease(cluster: FakeCluster) -> RunLease:
-    return RunLease(cluster, "ovn-run", "x", {}, "me", take_over=False)
+    return RunLease(cluster, "ovn-run", "x", {}, "me", break_lock=False)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_lease_that_nobody_needs_any_more(fails: OvnError | None, holders: lis
     one = new_lease(cluster)
     assert one.acquire_or_renew("take everything away")
     held = t.cast("dict[str, t.Any]", one.held)["metadata"]
-    one.remove()
+    one.delete()
     one.release()
     assert holders_of(cluster) == holders
     assert (cluster.stored("Lease", "ovn-run") is None) is (fails is None)
@@ -67,8 +67,8 @@ def test_a_lease_that_nobody_needs_any_more(fails: OvnError | None, holders: lis
 
 
 def test_a_run_is_named_by_time_and_process() -> None:
-    assert identity(NOW).startswith("2026-01-01T12:00:00Z on ")
-    assert not has_ended(identity(NOW))
+    assert holder_identity(NOW).startswith("2026-01-01T12:00:00Z on ")
+    assert not has_ended(holder_identity(NOW))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_before_an_act_a_lease_that_has_lapsed_is_told(
         one.check()
     one.acquire_or_renew("restart m1")
     clock[0] += slept
-    with pytest.raises(Changed, match="lapsed before this step: restart m1") if lapsed else contextlib.nullcontext():
+    with pytest.raises(Changed, match="expired before this step: restart m1") if lapsed else contextlib.nullcontext():
         one.check()
     assert holders_of(cluster) == ["me"] * (1 + renewals)
     one.check()  # it was told once
@@ -105,5 +105,5 @@ def test_who_was_overtaken_while_it_slept_may_not_act(monkeypatch: pytest.Monkey
     one.acquire_or_renew("restart m1")
     cluster.put({**cluster.stored("Lease", "ovn-run"), "spec": {"holderIdentity": "another"}})
     clock[0] += 1000
-    with pytest.raises(Refused, match="Another run took the Lease ovn-run"):
+    with pytest.raises(Refused, match="Another run acquired the Lease ovn-run"):
         lease.check_lease(one)

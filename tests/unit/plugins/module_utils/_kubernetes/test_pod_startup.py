@@ -7,12 +7,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_startup import assess_startup
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import unix_seconds
 
 Object = dict[str, t.Any]
 NAME, OWNER = "ovn-northbound-1", "ovn-northbound"
-START = seconds("2026-01-01T00:00:00Z")
+START = unix_seconds("2026-01-01T00:00:00Z")
 QUOTA = f'create Pod {NAME} in StatefulSet {OWNER} failed error: pods "{NAME}" is forbidden: exceeded quota: small'
 SECRET = 'MountVolume.SetUp failed for volume "tls": secret "ovn-tls" not found'
 CLASS = 'storageclass "x" not found'
@@ -252,4 +252,4 @@ def test_outlook(case: Case) -> None:
     since = None if case.since is None else START + case.since
     found = assess_startup(NAME, OWNER, case.there, case.events, START + case.after, since, needed=case.needed)
     assert found.unrecoverable is case.unrecoverable
-    assert (case.words in found.words) if case.words else found.words == ""
+    assert (case.words in found.message) if case.words else found.message == ""

@@ -16,7 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
     TimedOut,
     Unreachable,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import failure, parse_status
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import parse_status, response_failure
 
 
 def status(message: str, reason: str = "", kind: str = "", causes: list[dict[str, str]] | None = None) -> str:
@@ -25,7 +25,7 @@ def status(message: str, reason: str = "", kind: str = "", causes: list[dict[str
 
 
 def told(code: int, body: str | bytes | None) -> OvnError:
-    return failure(code, body, "apply ConfigMap ns/a", server="https://a:6443", credentials="kubeconfig /k")
+    return response_failure(code, body, "apply ConfigMap ns/a", server="https://a:6443", credentials="kubeconfig /k")
 
 
 MANAGER = {"reason": "FieldManagerConflict", "message": 'conflict with "kubectl-edit" using v1', "field": ".data.x"}

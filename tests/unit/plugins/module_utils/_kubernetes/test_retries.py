@@ -6,8 +6,8 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.network import network_failure
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import failure
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY, may_be_repeated, pause_after
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import response_failure
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY, is_repeatable, pause_after
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries impor
     ],
 )
 def test_which_requests(method: str, content_type: str | None, expected: bool) -> None:
-    assert may_be_repeated(method, content_type) is expected
+    assert is_repeatable(method, content_type) is expected
 
 
 class ProtocolError(Exception):
@@ -59,7 +59,7 @@ def of_network(cause: Exception) -> OvnError:
 
 
 def of_server(code: int, retry_after: str | None = None) -> OvnError:
-    error = failure(code, "busy", "list Pod in a", server="https://a:6443", credentials="kubeconfig /k")
+    error = response_failure(code, "busy", "list Pod in a", server="https://a:6443", credentials="kubeconfig /k")
     error.__cause__ = Answer(retry_after)
     return error
 

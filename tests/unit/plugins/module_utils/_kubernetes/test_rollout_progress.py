@@ -58,7 +58,7 @@ def pods(**changed: Object) -> dict[str, Object]:
         (stateful_set(), northd(), pods(p1=pod(leaving=True)), False, ["Pod ovn-northbound-1 does not run."]),
         (stateful_set(), northd(), {}, True, []),
         (stateful_set(1), northd(), pods(), False, ["StatefulSet ovn-northbound has 1 of 3 members."]),
-        (stateful_set(seen=1), northd(), pods(), False, ["has not looked at ovn-northbound"]),
+        (stateful_set(seen=1), northd(), pods(), False, ["has not observed ovn-northbound"]),
         (None, northd(), {}, True, ["StatefulSet ovn-northbound does not exist."]),
         (stateful_set(), northd(available=2), pods(), False, ["The pods of northd"]),
         (stateful_set(), None, pods(), False, ["The pods of northd"]),
@@ -92,7 +92,7 @@ def test_left_to_do(
     left = pending_items({SET: there}, deployment, found, {SET: 3}, in_effect=in_effect)
     assert len(left) == len(words)
     for told, expected in zip(left, words):
-        assert expected in told.words
+        assert expected in told.message
         assert told.kind == ("restart" if "restart is due" in expected else "missing")
 
 

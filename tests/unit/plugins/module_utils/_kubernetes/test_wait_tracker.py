@@ -6,7 +6,7 @@ import pytest
 from fake_cluster import Call, FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Waited
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import WaitTracker
 
 NAME = "ovn-northbound-1"
 STATEFUL_SET = {
@@ -24,13 +24,13 @@ class World:
         self.cluster = FakeCluster(STATEFUL_SET)
         if problem:
             self.cluster.always("patch", problem)
-        self.waited = Waited(self.cluster, "x", "ovn-northbound", lambda: self.time)
+        self.waited = WaitTracker(self.cluster, "x", "ovn-northbound", lambda: self.time)
 
     def look(self, uid: str | None, seconds: float) -> float | None:
         """Since when events count, after so many seconds."""
         self.time += seconds
         pods = {} if uid is None else {NAME: {"metadata": {"uid": uid}}}
-        self.waited.look([NAME], pods)
+        self.waited.observe([NAME], pods)
         return self.waited.since(NAME, pods.get(NAME))
 
 
@@ -85,11 +85,11 @@ def test_a_new_wait_asks_again(pause: float) -> None:
     world.look(None, 0)
     world.look(None, 5)
     if pause < 30:
-        world.waited.forget([NAME])
-        assert world.waited.lasts(NAME) == 0
+        world.waited.reset([NAME])
+        assert world.waited.seconds_waited(NAME) == 0
     assert world.look(None, pause) is None
     assert world.look(None, 5) == 110 + pause
-    assert world.waited.lasts(NAME) == 5
+    assert world.waited.seconds_waited(NAME) == 5
     assert len(world.cluster.written) == 2
 
 

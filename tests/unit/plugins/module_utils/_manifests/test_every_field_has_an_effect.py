@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import wanted_settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import declared_settings
@@ -145,7 +145,7 @@ def effects(raw: dict[str, t.Any]) -> str:
         archive=b"",
     )
     wanted = t.cast("t.Any", types.SimpleNamespace(spec=spec))
-    databases = [repr(wanted_settings(wanted, database)) for database in DATABASES]
+    databases = [repr(desired_settings(wanted, database)) for database in DATABASES]
     return json.dumps([central, hypervisors, databases])
 
 

@@ -12,7 +12,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import unix_seconds
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import observed
 
@@ -116,7 +116,7 @@ class World:
         if changes:
             self.cluster.always("delete", self.touch)
         self.leases: list[str] = []
-        self.looks, self.time = 0, seconds(BEGUN)
+        self.looks, self.time = 0, unix_seconds(BEGUN)
         lease = types.SimpleNamespace(acquire_or_renew=self.leases.append)
         context = types.SimpleNamespace(
             cluster=self.cluster,

@@ -6,7 +6,11 @@ import datetime
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.moment import format_moment, parse_moment, seconds
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import (
+    format_timestamp,
+    parse_timestamp,
+    unix_seconds,
+)
 
 NOON = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
 
@@ -23,14 +27,14 @@ NOON = datetime.datetime(2026, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
     ],
 )
 def test_a_moment_counts_to_the_second(text: str) -> None:
-    assert parse_moment(text) == NOON
+    assert parse_timestamp(text) == NOON
 
 
 def test_a_moment_is_written_in_utc() -> None:
     there = datetime.timezone(datetime.timedelta(hours=2))
-    assert format_moment(NOON) == format_moment(NOON.astimezone(there)) == "2026-01-01T12:00:00Z"
+    assert format_timestamp(NOON) == format_timestamp(NOON.astimezone(there)) == "2026-01-01T12:00:00Z"
 
 
 def test_seconds_since_1970() -> None:
-    assert seconds("1970-01-01T00:01:00.500000Z") == 60
-    assert seconds(None) == seconds("") == 0
+    assert unix_seconds("1970-01-01T00:01:00.500000Z") == 60
+    assert unix_seconds(None) == unix_seconds("") == 0
