@@ -75,7 +75,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Make the test network
+- name: Create the test network
   c5c3.ovn.ovn_test_network:
     ports:
       - {name: c5c3-ping-hypervisor1, mac: "02:c5:c3:00:00:01", ip: 198.18.0.1}

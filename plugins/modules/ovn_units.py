@@ -83,7 +83,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Keep the distribution's units away
+- name: Mask the distribution's units
   c5c3.ovn.ovn_units:
     masked: [ovn-central.service, ovn-northd.service]
 
@@ -97,7 +97,7 @@ EXAMPLES = r"""
         enabled: true
         state: started
 
-- name: Run northd, with its present settings
+- name: Start northd, with its present settings
   c5c3.ovn.ovn_units:
     units:
       - name: c5c3-ovn-northd.service
