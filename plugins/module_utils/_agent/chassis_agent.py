@@ -27,7 +27,7 @@ from .._chassis.database import DATABASE, LocalDatabase
 from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
-from .._chassis.plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
+from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
@@ -148,9 +148,9 @@ class Agent:
     def attempt(self) -> bool:
         """One run of ovn_chassis; True if it wrote something. Trouble is an `OvnError`."""
         options = self._options(self.place.read())
-        wanted = wanted_of(options)
-        plan_for = functools.partial(make_plan, wanted)
-        with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, wanted.bridges) as database:
+        desired = desired_chassis(options)
+        plan_for = functools.partial(make_plan, desired)
+        with LocalDatabase(self.place.database, TlsFiles(), _TIMEOUT, desired.bridges) as database:
             actual, rows = database.read()
             plan = plan_for(actual)
             if not options.get("allow_missing_ports"):
@@ -166,7 +166,7 @@ class Agent:
                 raise TimedOut(
                     f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
                 ) from e
-        refuse_port_errors(errors, wanted.bridges, bool(options.get("allow_missing_ports")))
+        refuse_port_errors(errors, desired.bridges, bool(options.get("allow_missing_ports")))
         return not plan.empty
 
     def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
