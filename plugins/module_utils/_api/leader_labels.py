@@ -57,7 +57,7 @@ def label_patches(
 
 
 def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
-    """Whether it cannot speak for itself: it has ended, or its node is gone. Kubelet never says that a pod is not ready while all
+    """Return whether it cannot speak for itself: it has ended, or its node is gone. Kubelet never says that a pod is not ready while all
     of its containers are; the control plane says so of every pod on a node that it does not hear.
     """
     status = pod.get("status", {})

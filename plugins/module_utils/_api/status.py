@@ -98,7 +98,7 @@ def cluster_status(
 
 
 def serves(verdict: Verdict) -> bool:
-    """Whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
+    """Return whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
     if verdict.verdict != "forming":
         return verdict.writable
     members = members_of(verdict)

@@ -22,7 +22,7 @@ _ATTEMPTS = 5
 
 
 def differs(stored: ClusterWitness, changed: ClusterWitness) -> bool:
-    """Whether anything is new."""
+    """Return whether anything is new."""
     return stored != changed
 
 

@@ -80,7 +80,7 @@ def ask_pods(
 def _diagnose_pods(
     cluster: Cluster, namespace: str, owner: str, pods: t.Mapping[str, Pod], members: t.Sequence[str]
 ) -> dict[str, str]:
-    """Why these pods do not run, the latest word about each."""
+    """Return why these pods do not run, the latest word about each."""
     if not members:
         return {}
     events = list_events(cluster, namespace)

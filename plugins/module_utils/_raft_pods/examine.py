@@ -226,7 +226,7 @@ def parse_observation(
 
 
 def explain_unknown(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
-    """Why `parse_observation` did not tell what the member is."""
+    """Return why `parse_observation` did not tell what the member is."""
     if is_terminating(pod):
         return "its pod is on its way out"
     return parse_examination(database, member, result).problem

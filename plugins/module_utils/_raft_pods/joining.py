@@ -60,7 +60,7 @@ class JoinWait:
         self.waiting_since: float | None = None  # since when the launcher waits although it sees this record
 
     def has_joined(self, pod: Pod | None, parsed: ParsedExamination | None) -> bool:
-        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins again each time never sees that it does not end."""
+        """Return whether it takes part. A pod that leaves is not deleted once more: whoever begins again each time never sees that it does not end."""
         if pod is None:
             self.last = "it has no pod"
             return False

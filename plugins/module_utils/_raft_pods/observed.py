@@ -265,7 +265,7 @@ class ObservedDatabase:
         return coming
 
     def _is_needed(self, name: str) -> bool:
-        """Whether the others do not serve without it, or it never took part: then it is waited for as long as that can help."""
+        """Return whether the others do not serve without it, or it never took part: then it is waited for as long as that can help."""
         record = self.store.read()
         member = record.members.get(name) if record is not None else None
         return not self._serves or member is None or member.state != "confirmed"
