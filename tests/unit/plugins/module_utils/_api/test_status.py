@@ -113,7 +113,7 @@ CASES: list[tuple[str, t.Callable[[Say], list[Answer]], str, str, str]] = [
         lambda say: [say.member(0, leader=True), say.unresponsive(1), say.unresponsive(2)],
         "False",
         "NoQuorum",
-        "1 of 3 members take part, nobody leads.",
+        "1 of 3 members take part, no member leads.",
     ),
     (
         "a follower alone is not ready",
@@ -235,7 +235,7 @@ def test_warnings_are_not_told(say: Say) -> None:
     ("chassis", "expected"),
     [
         pytest.param({"count": 2, "active": 2}, ("True", "AllAnswer"), id="all answer"),
-        pytest.param({"count": 2, "active": 1}, ("False", "ChassisSilent"), id="one does not answer"),
+        pytest.param({"count": 2, "active": 1}, ("False", "ChassisUnresponsive"), id="one does not answer"),
         pytest.param({"count": 0, "active": 0}, ("False", "NoChassis"), id="there are none"),
         pytest.param(None, ("Unknown", "NotObserved"), id="nobody has looked"),
     ],
