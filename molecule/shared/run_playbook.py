@@ -1,4 +1,4 @@
-"""Run one playbook as an operator would, and tell as JSON what happened: which task changed which host, who failed and why.
+"""Run one playbook as an operator would, and print as JSON what happened: which task changed which host, who failed and why.
 
 Used by tasks/run.yml. It can also kill the run (SIGKILL, with all its processes) as soon as a given task starts: no cleanup of any kind.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 class Summary:
-    """What the events of one run say."""
+    """What changed, failed or was unreachable in one run, collected from its events."""
 
     def __init__(self) -> None:
         self.changed: set[str] = set()
@@ -51,7 +51,7 @@ class Summary:
 
 
 def _message(result: dict[str, t.Any]) -> str:
-    """The message of a task; that of a loop only says that some items failed."""
+    """Return the message of a task; that of a loop only says that some items failed, so theirs are joined."""
     failed = [item for item in result.get("results", []) if item.get("failed")]
     return "; ".join(str(item.get("msg", item)) for item in failed or [result])
 
@@ -114,7 +114,7 @@ def main() -> int:
             rc = run.wait()
         finally:
             watchdog.cancel()
-            if run.poll() is None:  # whoever stopped us means the playbook, too
+            if run.poll() is None:  # a signal to this process means the playbook, too
                 kill()
     result = {"rc": rc, "seconds": round(time.monotonic() - started, 1), "log": str(path), **summary.as_dict()}
     print(json.dumps(result, indent=1))

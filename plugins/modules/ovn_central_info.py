@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_central_info
-short_description: What a central host tells of northd, versions and certificates
+short_description: Read the state of northd, versions and certificates of a central host
 version_added: "0.1.0"
 description:
-  - Asks the daemons of one central host through their control sockets, and looks at the certificates that its ports serve.
-  - Whatever does not answer is a result with its reason, not a failure. The state of the Raft clusters comes from M(c5c3.ovn.ovn_raft_status).
+  - Asks the daemons of one central host through their control sockets, and reads the certificates that its ports serve.
+  - What does not answer is a result with its reason, not a failure. The state of the Raft clusters comes from M(c5c3.ovn.ovn_raft_status).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -32,7 +32,7 @@ options:
     description: Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory).
     type: path
   endpoints:
-    description: Ports of this host whose certificates are looked at, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
+    description: Ports of this host whose certificates are read, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
     type: list
     elements: str
     default: []
@@ -42,7 +42,7 @@ options:
     default: 5
   wait_timeout:
     description:
-      - How long a northd that runs may take to reach both databases, in seconds. V(0) tells what is true now.
+      - How long a northd that runs may take to reach both databases, in seconds. V(0) does not wait.
       - A northd that lost a connection tries again every 8 seconds at most. Not reaching them is a result, not a failure.
     type: float
     default: 0
@@ -70,7 +70,7 @@ northd:
   type: dict
   contains:
     state:
-      description: One northd of an installation is V(active), the others are V(standby). A V(paused) one was told not to work.
+      description: One northd of an installation is V(active), the others are V(standby). A V(paused) one does not work until it is resumed.
       type: str
       choices: [active, standby, paused, unreachable]
       sample: active
@@ -126,7 +126,7 @@ certificates:
       type: int
       sample: 364
     problem:
-      description: Why the port could not be used, in words; otherwise empty.
+      description: Why the port could not be used; otherwise empty.
       type: str
       sample: ""
 """
@@ -150,7 +150,7 @@ Question = t.Callable[[], t.Any]
 
 
 def questions_to_host(params: Params) -> dict[str, Question]:
-    """Northd and both database servers of the managed host."""
+    """Return the questions to northd and both database servers of the managed host, by their key in the result."""
     directory, seconds = params["run_directory"], params["timeout"]
     northd = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
     return {
@@ -169,7 +169,7 @@ def questions_to_host(params: Params) -> dict[str, Question]:
 
 
 def questions_to_pods(params: Params) -> dict[str, Question]:
-    """All northds of one OVNCluster, at once."""
+    """Return the question to all northds of one OVNCluster, by its key in the result."""
     from ..module_utils._kubernetes.client import Cluster
     from ..module_utils._raft_pods.ask_northd import ask_northds
 
@@ -180,7 +180,7 @@ def questions_to_pods(params: Params) -> dict[str, Question]:
 
 
 def read(params: Params) -> dict[str, t.Any]:
-    """Everything is asked at the same time."""
+    """Return the result of the module; all questions are asked at the same time."""
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     endpoints = parse_endpoints(params["endpoints"])
     parts = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
@@ -192,10 +192,10 @@ def read(params: Params) -> dict[str, t.Any]:
     for answer in answers:
         if isinstance(answer, OvnError):
             raise answer
-    told = dict(zip(parts, answers))
+    result = dict(zip(parts, answers))
     if not params["cluster"]:
-        told = {"northd": told["northd"], "databases": {database: told[database] for database in STEMS}}
-    return {**told, "certificates": answers[len(parts) :]}
+        result = {"northd": result["northd"], "databases": {database: result[database] for database in STEMS}}
+    return {**result, "certificates": answers[len(parts) :]}
 
 
 def main() -> t.NoReturn:

@@ -12,11 +12,11 @@ version_added: 0.1.0
 author:
   - C5C3 contributors (@c5c3)
 description:
-  - Looks at the private key, the certificate and the CA bundle of a host and tells whether they fit, all in one task.
+  - Checks the private key, the certificate and the CA bundle of a host, all in one task.
   - When a new certificate is needed, the first call makes a key and a certificate signing request. The key stays on the host under a hidden name.
     The second call, with O(signed), checks the certificate and puts both files in place.
   - Key and certificate are replaced by renaming and then get the same modification time. Daemons of Open vSwitch and OVN load a
-    new pair without restart only when both files changed between two looks.
+    new pair without restart only if both files changed between two of its checks.
   - The CA bundle needs no signature and is installed by the first call already.
   - The role P(c5c3.ovn.ovn_pki#role) makes both calls and signs in between. Use this module to connect a CA of your own.
 requirements:
@@ -281,7 +281,7 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
 
 
 def run(params: dict[str, t.Any], check_mode: bool, now: datetime.datetime) -> dict[str, t.Any]:
-    """The whole module but for its frame."""
+    """Return the result of the module; outside check mode, create a request or install the signed certificate. `now` is in UTC."""
     request = install.Request(
         private_key=params["private_key"],
         certificate=params["certificate"],
@@ -309,7 +309,7 @@ def run(params: dict[str, t.Any], check_mode: bool, now: datetime.datetime) -> d
     todo = install.plan(request, now)
     result["reasons"] = [{"code": reason.code, "message": reason.message} for reason in todo.reasons]
     if params["signed"]:
-        # The reasons were shown by the first call; once is enough for a reader of --diff.
+        # The first call has shown the reasons; the diff does not repeat them.
         result["changed"] = check_mode or install.install(request, params["signed"], now)
         after = install.facts(request, now)
         result.update({key: after[key] for key in ("serial_number", "not_after", "days_left")})
@@ -335,7 +335,7 @@ def main() -> t.NoReturn:
     )
     params = module.params
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
-        # Where no file is, nothing has to be read: the role looks at machines before it installs the library there.
+        # Without files nothing has to be parsed: the role examines machines before it installs the library there.
         if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in FILES))):
             module.fail_json(
                 msg=missing_required_lib("cryptography >= 38"),

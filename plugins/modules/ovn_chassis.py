@@ -17,8 +17,9 @@ description:
     removed with V(null) under O(external_ids).
   - Values are compared by what they mean to OVN. The order of endpoints, mappings, zones and encapsulation types does not matter; the order of
     encapsulation addresses does, because the first one is the default.
-  - What tasks have named is recorded in C(external_ids:c5c3-ovn-owned) of the C(Open_vSwitch) row, whoever wrote the key first. Bridges, ports and the
-    C(SSL) row that this module created carry a mark of the same name. O(purge) and O(state=absent) take away only what is recorded or marked.
+  - What tasks have named is recorded in C(external_ids:c5c3-ovn-owned) of the C(Open_vSwitch) row, also if another client wrote them first.
+    Bridges, ports and the C(SSL) row that this module created carry a mark of the same name. O(purge) and O(state=absent) remove only
+    what is recorded or marked.
 author:
   - C5C3 contributors (@c5c3)
 requirements:
@@ -220,7 +221,7 @@ options:
     default: false
   southbound:
     description:
-      - Endpoints of the Southbound database, each V(ssl:HOST:PORT), V(tcp:HOST:PORT) or V(unix:FILE), to look for clashes before anything is written.
+      - Endpoints of the Southbound database, each V(ssl:HOST:PORT), V(tcp:HOST:PORT) or V(unix:FILE), to check for clashes before anything is written.
       - With O(state=absent), the rows of the chassis in the tables C(Chassis), C(Chassis_Private) and C(Encap) are deleted there, in one transaction and
         before the settings of this host. Rows in C(Chassis_Private) that have lost their C(Chassis) row are found by their name. The module
         does not wait whether the chassis registers again.
@@ -239,7 +240,7 @@ options:
   wait_for:
     description:
       - V(applied) waits until C(ovs-vswitchd) has taken over the configuration (C(cur_cfg)) and fails if it could not open one of the bridges and ports.
-      - V(registered) waits in addition until the Southbound database has the chassis with exactly the wanted encapsulations. It needs O(southbound).
+      - V(registered) waits in addition until the Southbound database has the chassis with exactly the desired encapsulations. It needs O(southbound).
       - V(none) does not wait, for hosts where the daemons do not run yet.
     type: str
     choices: [none, applied, registered]
@@ -355,7 +356,7 @@ port_errors:
   sample: {"eth9": "could not open network device eth9 (No such device)"}
 registered:
   description:
-    - Whether the Southbound database has the chassis with exactly the wanted encapsulations; before the write unless O(wait_for=registered).
+    - Whether the Southbound database has the chassis with exactly the desired encapsulations; before the write unless O(wait_for=registered).
     - V(null) without O(southbound) and with O(state=absent).
   returned: success
   type: bool

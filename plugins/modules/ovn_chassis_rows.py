@@ -12,7 +12,7 @@ version_added: "0.1.0"
 description:
   - Internal to the role P(c5c3.ovn.ovn_hypervisor#role) with C(ovn_hypervisor_state=gone), its options may change at any time. Where the chassis is alive,
     M(c5c3.ovn.ovn_chassis) with O(c5c3.ovn.ovn_chassis#module:state=absent) is the way.
-  - Deletes what the Southbound database has of the chassis in the tables C(Chassis), C(Chassis_Private) and C(Encap), in one transaction, and looks whether
+  - Deletes what the Southbound database has of the chassis in the tables C(Chassis), C(Chassis_Private) and C(Encap), in one transaction, and checks whether
     it registers again. Runs where the database is, not on the host of the chassis.
   - A row of another host is refused before anything is changed. A row is of the chassis if it does not carry the mark of a Kubernetes cluster and shows
     O(hostname) or one of O(addresses).
@@ -61,7 +61,7 @@ options:
     type: int
     default: 30
   watch:
-    description: How long to look whether the chassis registers again, in seconds. A controller that is alive needs less than two.
+    description: How long to watch whether the chassis registers again, in seconds. A controller that is alive needs less than two.
     type: int
     default: 4
 author:
@@ -69,7 +69,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Delete the rows of a machine that has burnt
+- name: Delete the rows of a machine that is lost for good
   c5c3.ovn.ovn_chassis_rows:
     system_id: compute9
     hostname: compute9
@@ -124,7 +124,7 @@ def execute(params: dict[str, t.Any], members: Members, *, check_mode: bool) -> 
     """Return the result of the module. A failure after the deletion carries it in its details."""
     encapsulations = frozenset(("", address_or_text(address.strip().strip("[]"))) for address in params["addresses"])
     dead = LocalChassis(params["system_id"], params["hostname"], encapsulations)
-    deleted = delete_rows(dead, members, params["timeout"], check_mode=check_mode)
+    deleted = delete_rows(dead, members, params["timeout"], module="ovn_chassis_rows", check_mode=check_mode)
     result = {
         "changed": bool(deleted),
         "deleted_rows": deleted,

@@ -55,8 +55,8 @@ options:
     default: present
   spec:
     description:
-      - The specification of the C(OVNCluster), see C(kubectl explain ovncluster.spec). What is left out has the default that is told there.
-      - Without it and O(definition) the resource in the cluster is taken as it is, whoever applied it.
+      - The specification of the C(OVNCluster), see C(kubectl explain ovncluster.spec). What is left out has the default that is shown there.
+      - Without it and O(definition) the resource in the cluster is used as it is, no matter who applied it.
     type: dict
   definition:
     description: The whole C(OVNCluster) as an alternative to O(name), O(namespace) and O(spec).
@@ -88,7 +88,7 @@ options:
     description: The same for the Southbound database.
     type: str
   restart:
-    description: Whether members are restarted whose pod template has changed. V(false) only tells who is due.
+    description: Whether members are restarted whose pod template has changed. V(false) only reports which are due.
     type: bool
     default: true
   allow_outage:
@@ -97,7 +97,7 @@ options:
     default: false
   new_cluster:
     description:
-      - Whether databases may be created although something tells of an older control plane - a volume that a claim of this one left, the id of a cluster in
+      - Whether databases may be created although there is evidence of an older control plane - a volume that a claim of this one left, the id of a cluster in
         the status of the C(OVNCluster) or on a claim, a state record under another name. The run lists what it found and refuses otherwise.
       - It never leads to a second cluster where a member or a state record of an older one is found.
     type: bool
@@ -135,7 +135,7 @@ options:
   wait:
     description:
       - Whether to wait until northd is available, and for pods of members that are on their way. Steps of the databases are always waited for.
-      - Nobody waits for what does not come by itself (no image, no storage class, a full quota, no node). The error names the pod and the event
+      - The run does not wait for what does not come by itself (no image, no storage class, a full quota, no node). The error names the pod and the event
         behind it.
       - With V(true) the run fails in the end if a declared member does not take part, also if the others have the quorum. With V(false) that is a
         warning.
@@ -202,7 +202,7 @@ endpoints:
       type: str
       sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:6642
 objects:
-  description: Every object that was looked at, with what was done.
+  description: Every object that was compared, with what was done.
   returned: always
   type: list
   elements: dict
@@ -274,7 +274,7 @@ from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
 def _place(params: dict[str, t.Any]) -> tuple[str, str]:
-    """Name and namespace; a definition has its own."""
+    """Return name and namespace; a definition has its own."""
     metadata = (params["definition"] or {}).get("metadata") or {}
     return metadata.get("name") or params["name"], metadata.get("namespace") or params["namespace"]
 
@@ -314,7 +314,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             delete_data=params["delete_data"],
             check_mode=module.check_mode,
             deadline=Deadline(params["wait_timeout"]),
-            note=done.append,
+            on_change=done.append,
             break_lock=params["break_lock"],
         )
     except OvnError as e:

@@ -11,7 +11,7 @@ short_description: Where an OVN control plane in Kubernetes is reached
 version_added: "0.1.0"
 description:
   - Reads an C(OVNCluster), its Services and the nodes, and returns the connection strings of this moment.
-  - For whoever connects from elsewhere, such as hypervisors and Neutron. Nothing has to be remembered from an earlier run.
+  - For clients elsewhere, such as hypervisors and Neutron. Nothing has to be remembered from an earlier run.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group

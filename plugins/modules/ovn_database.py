@@ -12,9 +12,9 @@ version_added: "0.1.0"
 description:
   - Sets what is stored in one OVN database and valid for all its members - listeners for clients, options and the election timer of its Raft cluster.
   - Run the task on every central host at the same time. Only the host whose member leads acts; the others wait until their own replica
-    shows the wanted state. When the lead moves to another member midway, that host goes on. RV(ignore:changed) means that this host wrote something.
+    has the desired state. If the leadership moves to another member midway, that host goes on. RV(ignore:changed) means that this host wrote something.
   - Rows are compared first and written in one transaction that expects the values that were compared. Two runs at once do no harm, and a write whose
-    answer got lost is looked up again instead of being repeated.
+    answer was lost is checked in the database instead of being repeated.
   - Works on standalone databases as well, except for O(election_timer).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -144,7 +144,7 @@ EXAMPLES = r"""
 RETURN = r"""
 role:
   description:
-    - What the member of this host was at the last look. Only a V(leader) or a V(standalone) server writes.
+    - Role of the member of this host when it was last read. Only a V(leader) or a V(standalone) server writes.
   returned: success
   type: str
   choices: [leader, follower, standalone, none]
@@ -252,9 +252,9 @@ def main() -> t.NoReturn:
         election_timer=outcome.state.election_timer,
         connections=[
             {column: value for column, value in row.items() if column != "_uuid"}
-            for _target, row in sorted(outcome.actual.connections.items())
+            for _target, row in sorted(outcome.observed.connections.items())
         ],
-        options=dict(outcome.actual.options),
+        options=dict(outcome.observed.options),
         diff={"before": outcome.done.before, "after": outcome.done.after},
     )
 

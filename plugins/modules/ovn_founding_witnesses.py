@@ -10,7 +10,7 @@ module: ovn_founding_witnesses
 short_description: Find out what a host knows of an older control plane
 version_added: "0.1.0"
 description:
-  - Looks for settings of the chassis, state records and database files that tell of a control plane. The role P(c5c3.ovn.ovn_central#role) calls it before
+  - Searches for settings of the chassis, state records and database files of an older control plane. The role P(c5c3.ovn.ovn_central#role) calls it before
     clusters are created, on central hosts and hypervisors. Changes nothing.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -28,12 +28,12 @@ attributes:
 options:
   own_endpoints:
     description:
-      - Southbound endpoints of the control plane that is to be created. A chassis that names these tells of an older one only if somebody answers there.
+      - Southbound endpoints of the control plane that is to be created. A chassis that names these is evidence of an older one only if a server answers there.
     type: list
     elements: str
     default: []
   openvswitch_database:
-    description: The Open vSwitch database of the host. Nothing is looked up if its socket does not exist.
+    description: The Open vSwitch database of the host. It is skipped if its socket does not exist.
     type: str
     default: unix:/run/openvswitch/db.sock
   record_directories:
@@ -55,10 +55,10 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Look for an older control plane
+- name: Search for an older control plane
   c5c3.ovn.ovn_founding_witnesses:
     own_endpoints: ["ssl:192.0.2.11:6642", "ssl:192.0.2.12:6642", "ssl:192.0.2.13:6642"]
-  register: looked
+  register: evidence
 """
 
 RETURN = r"""
@@ -79,7 +79,7 @@ witnesses:
       returned: always
       sample: ""
 unexamined:
-  description: What could not be looked at, and why.
+  description: What could not be searched, and why.
   returned: success
   type: list
   elements: str
@@ -106,16 +106,16 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     p = module.params
-    looks: list[t.Callable[[], list[Evidence]]] = [
+    searches: list[t.Callable[[], list[Evidence]]] = [
         lambda: chassis_evidence(p["openvswitch_database"], p["own_endpoints"], p["timeout"]),
         lambda: record_evidence(p["record_directories"]),
         lambda: file_evidence(p["database_directories"]),
     ]
     witnesses: list[Evidence] = []
     unexamined: list[str] = []
-    for look in looks:
+    for search in searches:
         try:
-            witnesses += look()
+            witnesses += search()
         except (OvnError, OSError) as e:
             unexamined.append(str(e))
     module.exit_json(changed=False, witnesses=[known._asdict() for known in witnesses], unexamined=unexamined)

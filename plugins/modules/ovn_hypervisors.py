@@ -15,14 +15,14 @@ description:
   - Two DaemonSets, C(ovs) and C(ovn-controller), run on the nodes that the specification selects. The Open vSwitch database lies on the node
     (C(/var/lib/c5c3-ovn/openvswitch), its sockets in C(/run/c5c3-ovn/openvswitch)), so that a pod that is restarted or updated finds its ports again;
     ovn-controller is always ended with C(exit --restart), which keeps flows, tunnels and the chassis row.
-  - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if somebody else wrote into it. An agent
+  - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if another client wrote into it. An agent
     in the pod writes them into Open vSwitch by the rules of M(c5c3.ovn.ovn_chassis). A node that gets the label later registers without another run.
   - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node, as soon as its tunnel address is known. Where only the node
-    itself knows that, this takes a look at the Southbound database. The status follows a run; between two runs nobody writes it.
+    itself knows that, this reads the Southbound database. The status follows a run; between two runs nothing writes it.
   - A node that is not selected any more, or that was deleted, loses its C(OVNChassis) and its row in the Southbound database. Several clusters can share
     that database; each row carries a token of its cluster in C(ovn-cms-options). A row is only removed if it has that token, or is a recorded chassis with
-    a recorded tunnel address. What is in doubt stays, is named in a warning, and is looked at again by the next run.
-  - A new launcher script, which an update of the collection may bring, does not restart pods. They go on under the old one until somebody restarts them;
+    a recorded tunnel address. What is in doubt stays, is named in a warning, and is checked again by the next run.
+  - A new launcher script, which an update of the collection may bring, does not restart pods. They go on under the old one until an operator restarts them;
     a warning says so.
   - Nothing is sent for an object that is as declared.
 extends_documentation_fragment:
@@ -37,7 +37,7 @@ attributes:
   idempotent:
     support: full
     details:
-      - The status of an C(OVNChassis) follows what is seen and does not count as a change.
+      - The status of an C(OVNChassis) follows what is observed and does not count as a change.
   platform:
     support: full
     platforms: posix
@@ -89,7 +89,7 @@ options:
     type: str
   private_key:
     description:
-      - Path of a private key (PEM) on the control node, for its own look at the Southbound database. The three paths go together.
+      - Path of a private key (PEM) on the control node, to read the Southbound database from there. The three paths go together.
       - Without them V(ssl:) endpoints are not asked; the module then judges by the pods, and cannot remove rows of chassis that have gone.
     type: path
   certificate:
@@ -201,7 +201,7 @@ removed:
   elements: str
   sample: []
 objects:
-  description: Every object that was looked at, with what was done.
+  description: Every object that was compared, with what was done.
   returned: always
   type: list
   elements: dict
@@ -274,24 +274,24 @@ def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
     return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
 
 
-def _told(run: Hypervisors | AbsentHypervisors) -> list[str]:
-    """What a failure says was done, in the words of `ovn_cluster`."""
+def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
+    """Return the objects that were changed before a failure, one line each, in the form of `ovn_cluster`."""
     changed = [one for one in merge_changes(run.done) if one.action != "unchanged"]
     return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    wanted = desired_from_params(module.params, cluster.server)
-    live = read_state(cluster, wanted.name, wanted.namespace)
+    desired = desired_from_params(module.params, cluster.server)
+    observed = read_state(cluster, desired.name, desired.namespace)
     run: Hypervisors | AbsentHypervisors
     if module.params["state"] == "present":
-        run = Hypervisors(cluster, wanted, live, check_mode=module.check_mode)
+        run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)
     else:
-        run = AbsentHypervisors(cluster, wanted, live, check_mode=module.check_mode)
+        run = AbsentHypervisors(cluster, desired, observed, check_mode=module.check_mode)
     try:
         run.run()
     except OvnError as e:
-        e.details = {**e.details, **_result(run), "done": _told(run)}
+        e.details = {**e.details, **_result(run), "done": _changed_objects(run)}
         raise
     finally:
         for warning in run.warnings:

@@ -13,7 +13,7 @@ description:
   - Sends ICMP echo requests from a network namespace to several addresses at once, in packets of full size that must not be fragmented, so that a too
     small MTU of the underlay shows up.
   - It waits for the first answers before it counts, because the first packets of a new path are often lost while the switches learn addresses.
-  - Tells which tunnel leads to each target.
+  - Returns which tunnel leads to each target.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group
@@ -181,7 +181,7 @@ def _checked(params: t.Mapping[str, t.Any]) -> None:
 
 
 def _tunnels(params: t.Mapping[str, t.Any]) -> dict[str, tunnels.Tunnel]:
-    """The tunnel to each chassis that a target names."""
+    """Return the tunnel to each chassis that a target names."""
     chassis = sorted({target["chassis"] for target in params["targets"] if target["chassis"]})
     if not chassis:
         return {}
@@ -219,7 +219,7 @@ def _run(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     if bad:
         why = f" The kernel says: {problem}." if problem else ""
         raise OvnError(
-            f"{'; '.join(bad)}.{why} Look at the tunnel (ovs-appctl ofproto/list-tunnels), at UDP port 6081 in firewalls of the underlay, and at its MTU: "
+            f"{'; '.join(bad)}.{why} Check the tunnel (ovs-appctl ofproto/list-tunnels), UDP port 6081 in firewalls of the underlay, and its MTU: "
             f"a packet of {params['packet_size']} octets needs 58 more there.",
             **answer,
         )

@@ -10,7 +10,7 @@ module: ovn_raft_member
 short_description: Examine, start, stop or remove a member of a Raft database on a central host
 version_added: "0.1.0"
 description:
-  - Looks at one member of the Northbound or Southbound cluster on its own host, or takes one step with it.
+  - Observes one member of the Northbound or Southbound cluster on its own host, or executes one step on it.
   - The module decides nothing. P(c5c3.ovn.raft_plan#filter) decides from what all hosts saw, and the role P(c5c3.ovn.ovn_central#role) calls both.
     By hand use O(state=examined) only.
 extends_documentation_fragment:
@@ -161,7 +161,7 @@ observation:
       type: dict
       returned: always
 outdated:
-  description: Why nothing was done although a step was asked for; empty if it was done.
+  description: Why nothing was done although a step was requested; empty if it was done.
   returned: O(state) is not V(examined)
   type: str
   sample: ""

@@ -12,7 +12,7 @@ version_added: "0.1.0"
 description:
   - The state record says which cluster a Northbound or Southbound database belongs to, who may create it (once in its life) and who its members are.
     It lies outside the database directory, on every central host, so that an empty disk never founds a second cluster.
-  - The role P(c5c3.ovn.ovn_central#role) writes it before and after each step that changes the membership. Nobody else should.
+  - The role P(c5c3.ovn.ovn_central#role) writes it before and after each step that changes the membership. Nothing else should.
   - The copy is replaced in one step. An older revision never replaces a newer one, nor another one of the same revision.
   - A copy that is there but unusable (cut off, of a newer format, about another database, no directory, unreadable) is an error and is left as it is.
 extends_documentation_fragment:

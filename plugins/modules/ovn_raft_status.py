@@ -58,7 +58,7 @@ options:
     type: str
   expected_members:
     description:
-      - How many members the cluster should have. Without it a cluster that lost a member by a removal cannot be told from a smaller one.
+      - How many members the cluster should have. Without it a cluster that lost a member by a removal cannot be distinguished from a smaller one.
       - With O(cluster) the default is what the state record says.
     type: int
   expected_cluster_id:
@@ -68,7 +68,7 @@ options:
     type: str
   certificate_days:
     description:
-      - Served certificates that end in fewer days than this are told in RV(reasons).
+      - Served certificates that expire in fewer days than this are in RV(reasons).
     type: int
     default: 14
   contents:
@@ -76,7 +76,7 @@ options:
       - Whether members are compared by what they hold, too. A member that came back with an old copy of its file may hold other data than the rest
         although its state and that of the whole cluster look healthy; only this finds out.
       - Every row of every table is read from each member that takes part, at the same time, and a digest is computed for each table. Members count as
-        different only if their log index is equal and did not change while they were read. What cannot be compared is told as V(not_compared).
+        different only if their log index is equal and did not change while they were read. What cannot be compared is reported as V(not_compared).
       - While a server answers with a large table it does nothing else, as when a client connects that monitors all of it.
       - Of a control plane in Kubernetes the digests are computed in the pods. Cannot be combined with O(wait_for).
     type: bool
@@ -95,7 +95,7 @@ options:
   wait_for:
     description:
       - Ask again until the cluster can be written to (V(quorum)) or nothing is wrong with it (V(healthy)).
-      - Nothing announces a change of a Raft cluster, so this looks again in growing intervals from 0.1 to 1 second.
+      - Nothing announces a change of a Raft cluster, so this polls in growing intervals from 0.1 to 1 second.
     type: str
     choices: [none, quorum, healthy]
     default: none
@@ -187,7 +187,7 @@ verdict:
     - V(degraded), the database can be written to, but a member is missing, lagging, unknown or differs.
     - V(no_quorum), nothing can be written. Members that answer still serve old data to raw reads, see RV(raw_read_only).
     - V(split), members answer for different clusters, or two of them lead in the same term.
-    - V(diverged), members hold different data at the same log index. Only told with O(contents).
+    - V(diverged), members hold different data at the same log index. Only with O(contents).
     - V(forming), nothing is wrong except that members are still joining.
     - V(unreachable), no member of a cluster answered.
   returned: always
@@ -201,7 +201,7 @@ healthy:
 writable:
   description:
     - Whether a majority with a leader takes writes, as far as the answers prove it.
-    - Always V(false) in a split, because nobody should write then.
+    - Always V(false) in a split, because no client should write then.
   returned: always
   type: bool
   sample: true
@@ -223,7 +223,7 @@ reasons:
           V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing), V(diverged).
         - One member - V(member_missing), V(disconnected), V(unheard), V(not_listed), V(joining), V(leaving), V(lagging), V(wrong_name), V(one_way),
           V(election_timer_differs), V(certificate_expires), V(version), V(unknown_status).
-        - What was not seen - V(partial_view), V(size_unknown), V(not_compared).
+        - What is unknown - V(partial_view), V(size_unknown), V(not_compared).
       type: str
       returned: always
       sample: lagging
@@ -233,17 +233,17 @@ reasons:
       returned: always
       sample: central3
     message:
-      description: What was seen and what to do.
+      description: What was observed and what to do.
       type: str
       returned: always
-      sample: central3 is 412 log entries behind the leader. Look for a full disk or a slow network before anything is restarted.
+      sample: central3 is 412 log entries behind the leader. Check for a full disk or a slow network before anything is restarted.
     severity:
       description: V(problem) or V(warning).
       type: str
       returned: always
       sample: problem
 cluster_id:
-  description: Cluster id (UUID) of the members that answered; empty if nobody knows.
+  description: Cluster id (UUID) of the members that answered; empty if unknown.
   returned: always
   type: str
   sample: a0b739a1-2c38-479b-9e0d-605e9da30330
@@ -264,7 +264,7 @@ election_timer:
   sample: 4000
 members:
   description:
-    - The members in the leader's list, then whoever was asked and is not in it. What a source did not tell is empty.
+    - The members in the leader's list, then those that were asked and are not in it. What a source did not give is empty.
   returned: always
   type: list
   elements: dict
@@ -412,7 +412,7 @@ members:
       returned: always
       sample: []
 ghosts:
-  description: Servers in the member list that are nobody's. Each counts against the quorum.
+  description: Servers in the member list without a member. Each counts against the quorum.
   returned: always
   type: list
   elements: dict
@@ -459,7 +459,7 @@ from ..module_utils._raft.status import Expected, Source, Status, await_verdict,
 
 
 def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
-    """Member name to path."""
+    """Return member name to path."""
     paths = params["control_sockets"]
     if paths is None and not params["endpoints"]:
         paths = [f"/run/ovn/{STEMS[params['database']]}.ctl"]
@@ -469,7 +469,7 @@ def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
 
 
 def _source(params: dict[str, t.Any]) -> Source:
-    """How the members are asked: by commands in their pods, or through sockets and endpoints."""
+    """Return how the members are asked: by commands in their pods, or through sockets and endpoints."""
     if params["cluster"]:
         from ..module_utils._kubernetes.client import Cluster
         from ..module_utils._raft_pods.source import source_of_pods

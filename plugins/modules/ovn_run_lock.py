@@ -91,7 +91,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 holder:
-  description: Who holds the lock after the run; V(none) if nobody does. In check mode, who would hold it.
+  description: The holder of the lock after the run; V(none) if there is none. In check mode, the run that would hold it.
   returned: success
   type: str
   sample: "2026-11-21T16:00:00Z on deploy1, process 4711 [4e0b8d5e-6f4e-4f52-9d8c-1c1f6ed22f0a/4026531836/123456]"

@@ -12,7 +12,7 @@ version_added: "0.1.0"
 description:
   - Counts C(NB_Global.nb_cfg) up by one. northd repeats the number in the Southbound database, then every C(ovn-controller) does, as soon as its
     flows are installed. The time that both took proves that writes, northd and each chassis work; nothing else does.
-  - Chassis rows stay in the database when a machine dies. The answer to a heartbeat is what tells the living from the dead.
+  - Chassis rows stay in the database when a machine dies. Only the answer to a heartbeat shows which are alive.
   - A chassis that does not answer is a result (RV(late)), and so is a northd that does not (RV(northd_alive)). Only databases that cannot be read or
     written make the module fail.
   - It writes this one counter and nothing else, and reports RV(ignore:changed) as false, since no setting is changed. Each heartbeat makes each chassis
@@ -55,7 +55,7 @@ options:
   wait_for:
     description:
       - V(sb) waits until northd has repeated the number, V(hv) also until every chassis has.
-      - V(none) sends no heartbeat and reports what the last one left behind. Who died since then still looks alive.
+      - V(none) sends no heartbeat and reports the answers to the last one. A chassis that died since then still counts as alive.
     type: str
     choices: [none, sb, hv]
     default: hv
@@ -86,7 +86,7 @@ EXAMPLES = r"""
     certificate: /etc/ovn/tls/chassis-cert.pem
     ca_certificate: /etc/ovn/tls/ca.pem
 
-- name: Look without sending a heartbeat
+- name: Read the chassis without sending a heartbeat
   c5c3.ovn.ovn_sync:
     wait_for: none
 """
@@ -162,7 +162,7 @@ chassis:
       type: bool
       sample: true
     alive:
-      description: Whether it has answered the heartbeat, V(none) if chassis are told not to answer.
+      description: Whether it has answered the heartbeat, V(none) if chassis are configured not to answer.
       type: bool
       sample: true
     remote:

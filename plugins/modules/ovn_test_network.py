@@ -75,7 +75,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Make the test network
+- name: Create the test network
   c5c3.ovn.ovn_test_network:
     ports:
       - {name: c5c3-ping-hypervisor1, mac: "02:c5:c3:00:00:01", ip: 198.18.0.1}
@@ -88,7 +88,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 written:
-  description: What was made, corrected or removed, in words. In check mode, what would be.
+  description: What was created, corrected or removed, one sentence each. In check mode, what would be.
   returned: success
   type: list
   elements: str
@@ -124,7 +124,7 @@ def _port(entry: t.Mapping[str, str]) -> network.SwitchPort:
 
 
 def _connect(params: t.Mapping[str, t.Any], deadline: Deadline) -> Connection:
-    """The first endpoint that answers."""
+    """Return a connection to the first endpoint that answers."""
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     problems: list[OvnError] = []
     endpoints = parse_endpoints(params["northbound"])
@@ -146,12 +146,12 @@ def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     with _connect(params, Deadline(params["timeout"])) as connection:
         actual = network.actual_of(name, transact(connection, network.DATABASE, network.queries(name, ports)))
         if params["state"] == "present":
-            todo, words = network.operations(name, ports, actual)
+            todo, messages = network.operations(name, ports, actual)
         else:
-            todo, words = network.removal(name, actual)
+            todo, messages = network.removal(name, actual)
         if todo and not check_mode:
             transact(connection, network.DATABASE, [*todo, {"op": "comment", "comment": "c5c3.ovn.ovn_test_network"}])
-    return {"changed": bool(todo), "written": words}
+    return {"changed": bool(todo), "written": messages}
 
 
 def main() -> t.NoReturn:

@@ -119,7 +119,7 @@ class GuestPort:
     def __init__(self, module: AnsibleModule) -> None:
         self.module = module
         p = module.params
-        self.wanted = guest.Guest(
+        self.desired = guest.Guest(
             p["namespace"], p["device"], (p["mac"] or "").lower(), _address(p["address"]), p["mtu"]
         )
         self.commands: list[list[str]] = []
@@ -134,13 +134,13 @@ class GuestPort:
         return str(out)
 
     def _actual(self) -> guest.ActualGuest:
-        present = os.path.exists(f"{FOLDER}/{self.wanted.namespace}")
+        present = os.path.exists(f"{FOLDER}/{self.desired.namespace}")
         link = None
         if present:
             link = guest.parse_link(
-                json.loads(self._ip("-netns", self.wanted.namespace, "-json", "-details", "address", "show") or "[]")
+                json.loads(self._ip("-netns", self.desired.namespace, "-json", "-details", "address", "show") or "[]")
             )
-        up = device_up(self.wanted.device)
+        up = device_up(self.desired.device)
         return guest.ActualGuest(present, up is not None, bool(up), link)
 
     def _change_guest(self, commands: list[list[str]]) -> None:
@@ -160,15 +160,15 @@ class GuestPort:
             transact(connection, guest.DATABASE, [guest.configuration_wait(number, self._milliseconds)])
         except Conflict as e:  # the wait operation "timed out"
             raise TimedOut(
-                f"ovs-vswitchd did not take over the change of port {self.wanted.device} within {self._milliseconds / 1000:g} s. "
+                f"ovs-vswitchd did not take over the change of port {self.desired.device} within {self._milliseconds / 1000:g} s. "
                 "Does it run? See /var/log/openvswitch/ovs-vswitchd.log."
             ) from e
 
     def _offload_off(self) -> bool:
-        """Whether the offload was on; it is off now, except in check mode."""
+        """Switch the offload off, except in check mode; return whether it was on."""
         if self.module.check_mode and self.commands:
             return False  # the namespace may not be there yet
-        with inside(self.wanted.namespace):
+        with inside(self.desired.namespace):
             if not tx_checksum(guest.GUEST_DEVICE):
                 return False
             return self.module.check_mode or not tx_checksum(guest.GUEST_DEVICE, False)
@@ -182,13 +182,13 @@ class GuestPort:
             if p["state"] == "absent":
                 operations = guest.port_removal(p["bridge"], port)
                 self._change_port(connection, operations)
-                self._change_guest(guest.guest_removal(self.wanted, self._actual()))
+                self._change_guest(guest.guest_removal(self.desired, self._actual()))
                 offload = False
             else:
                 operations = guest.port_operations(p["bridge"], p["device"], p["logical_port"], port)
-                commands = guest.guest_commands(self.wanted, self._actual())
+                commands = guest.guest_commands(self.desired, self._actual())
                 if guest.makes_device(commands) and port.port:
-                    # The userspace datapath holds on to a device that is gone: let it go before a new one gets the name.
+                    # The userspace datapath keeps a device that is gone: remove its port before a new device gets the name.
                     self._change_port(connection, guest.port_removal(p["bridge"], port))
                     port = dataclasses.replace(port, port=None, holder=None, interface=None)
                     operations = guest.port_operations(p["bridge"], p["device"], p["logical_port"], port)

@@ -12,7 +12,7 @@ version_added: "0.1.0"
 description:
   - Brings several units to their declared state in one call.
   - A running unit is restarted when its main process has another environment than the unit file declares, or when its binary was replaced. That is
-    looked up in the process, not remembered from an earlier task, so a run that was killed after it wrote the unit file is finished by the next one.
+    read from the process, not remembered from an earlier task, so a run that was killed after it wrote the unit file is finished by the next one.
     A unit takes part by carrying a digest of its settings in C(Environment=).
   - Unit files are read again when systemd says that they changed on disk.
   - The files that units are made of can be written in the same call, which costs one connection instead of two or more for each file.
@@ -83,7 +83,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Keep the distribution's units away
+- name: Mask the distribution's units
   c5c3.ovn.ovn_units:
     masked: [ovn-central.service, ovn-northd.service]
 
@@ -97,7 +97,7 @@ EXAMPLES = r"""
         enabled: true
         state: started
 
-- name: Run northd, with its present settings
+- name: Start northd, with its present settings
   c5c3.ovn.ovn_units:
     units:
       - name: c5c3-ovn-northd.service
@@ -128,7 +128,7 @@ from ..module_utils._units import PROPERTIES, DesiredUnit, Unit, parse_show, run
 
 
 def with_process(unit: Unit) -> Unit:
-    """Add what the main process was started with; a process that has just gone counts as not running."""
+    """Return the unit with the environment of its main process; a process that has just ended counts as not running."""
     process = pathlib.Path("/proc", str(unit.main_pid))
     if not unit.main_pid:
         return unit
@@ -149,19 +149,19 @@ def systemctl(module: AnsibleModule, *arguments: str) -> str:
     return str(out)
 
 
-def look(module: AnsibleModule, names: list[str]) -> dict[str, Unit]:
-    shown = parse_show(systemctl(module, "show", f"--property={','.join(PROPERTIES)}", "--", *names))
-    if len(shown) != len(names):
+def read_units(module: AnsibleModule, names: list[str]) -> dict[str, Unit]:
+    units = parse_show(systemctl(module, "show", f"--property={','.join(PROPERTIES)}", "--", *names))
+    if len(units) != len(names):
         raise OvnError(
-            f"systemctl show told of {len(shown)} of the units {', '.join(names)}. Is systemd running on this host?"
+            f"systemctl show printed {len(units)} of the units {', '.join(names)}. Is systemd running on this host?"
         )
-    return {name: with_process(unit) for name, unit in zip(names, shown)}
+    return {name: with_process(unit) for name, unit in zip(names, units)}
 
 
 def write_files(module: AnsibleModule) -> list[dict[str, str]]:
-    """A diff for each file that differs; outside check mode it does not any more."""
+    """Write the files that differ (not in check mode); return a diff for each of them."""
     diffs = []
-    anybody = Ownership(None, None)
+    unchanged_owner = Ownership(None, None)
     for file in module.params["files"]:
         path, content = file["path"], file["content"].encode()
         try:
@@ -170,7 +170,7 @@ def write_files(module: AnsibleModule) -> list[dict[str, str]]:
             raise InvalidInput(f"The mode of {path} is {file['mode']}: give an octal number such as '0644'.") from e
         before = read(path)
         if before == content:
-            problem = attribute_problem(path, mode, anybody)
+            problem = attribute_problem(path, mode, unchanged_owner)
             if problem is None:
                 continue
             diffs.append({"before_header": path, "after_header": path, "before": f"{problem}\n", "after": ""})
@@ -178,18 +178,18 @@ def write_files(module: AnsibleModule) -> list[dict[str, str]]:
             old = (before or b"").decode(errors="replace")
             diffs.append({"before_header": path, "after_header": path, "before": old, "after": file["content"]})
         if not module.check_mode:
-            write_pending(path, content, mode, anybody)
+            write_pending(path, content, mode, unchanged_owner)
             activate(path)
     return diffs
 
 
-def bring(
-    module: AnsibleModule, wanted: list[DesiredUnit], stop_masked: bool
+def apply_units(
+    module: AnsibleModule, desired: list[DesiredUnit], stop_masked: bool
 ) -> tuple[list[str], list[dict[str, str]]]:
-    """The systemctl commands, and what changed in files."""
-    names = [w.name for w in wanted]
-    units = look(module, names) if names else {}
-    foreign = [] if stop_masked else running_masked(wanted, units)
+    """Write the files and bring the units to their desired state; return the actions on units, and the diffs of files."""
+    names = [w.name for w in desired]
+    units = read_units(module, names) if names else {}
+    foreign = [] if stop_masked else running_masked(desired, units)
     if foreign:
         raise Refused(
             f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
@@ -198,11 +198,11 @@ def bring(
     diffs = write_files(module)
     done = []
     if diffs and names and not module.check_mode:
-        units = look(module, names)
+        units = read_units(module, names)
     if any(unit.needs_reload for unit in units.values()) and not module.check_mode:
         systemctl(module, "daemon-reload")
-        units = look(module, names)
-    for w in wanted:
+        units = read_units(module, names)
+    for w in desired:
         unit = units[w.name]
         for verb in systemctl_verbs(w, unit):
             done.append(f"{verb} {w.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
@@ -232,9 +232,9 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        wanted = [DesiredUnit(name, masked=True) for name in module.params["masked"]]
-        wanted += [DesiredUnit(**unit) for unit in module.params["units"]]
-        verbs, diffs = bring(module, wanted, module.params["stop_masked"])
+        desired = [DesiredUnit(name, masked=True) for name in module.params["masked"]]
+        desired += [DesiredUnit(**unit) for unit in module.params["units"]]
+        verbs, diffs = apply_units(module, desired, module.params["stop_masked"])
         actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
         diffs.append({"before": "", "after": "".join(f"{verb}\n" for verb in verbs)})
         module.exit_json(changed=bool(actions), actions=actions, diff=diffs)

@@ -141,7 +141,7 @@ def test_tunnels_end_where_the_address_is(agent: Agent, southbound: RaftCluster,
     vswitch.device("eth1")
     agent.write(default(southbound, encapsulation={"type": ["geneve"], **place}))
     agent.start()
-    agent.until_trouble("The tunnels have no end")
+    agent.until_trouble("The tunnels have no local address")
     run("ip", "-n", vswitch.namespace, "address", "add", "198.51.100.21/24", "dev", "eth1")
     agent.until_ready()
     assert vswitch.external_ids["ovn-encap-ip"] == "198.51.100.21"

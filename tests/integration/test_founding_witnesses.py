@@ -218,7 +218,7 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
         ],
     }
     output = run_playbook([play], inventory=str(inventory))
-    assert "No look for an older control plane on hv2: unreachable" in output
+    assert "Not searched for an older control plane: hv2: unreachable" in output
     northbound, southbound = report.read_text().split("\n")
     assert northbound.startswith("northbound is not created")
     assert "hypervisor hv1 has ovn-remote ssl:192.0.2.11:6642" in northbound

@@ -155,9 +155,9 @@ def test_in_pods_any_member_does(raft_cluster: MakeCluster) -> None:
     members = SouthboundPods(Pods(cluster, {first.name, second.name}), "x", "ovn")
     assert last is not cluster.leader
     dead = LocalChassis("c1", "host1", frozenset())
-    assert delete_rows(dead, members, 30, check_mode=True) == ALL_ROWS
+    assert delete_rows(dead, members, 30, module=MODULE, check_mode=True) == ALL_ROWS
     assert southbound.names() == ["c1", "c2"]
-    assert delete_rows(dead, members, 30, check_mode=False) == ALL_ROWS
+    assert delete_rows(dead, members, 30, module=MODULE, check_mode=False) == ALL_ROWS
     assert southbound.names() == ["c2"]
     assert not comes_back("c1", members, 0, 30)
     southbound.register("c1", "host1", "192.0.2.1")

@@ -115,7 +115,7 @@ def test_runs_that_got_a_part_of_the_hosts_each_work_one_after_the_other(runs: R
         150,
     )
     second = runs.start("second", "c3,c2,c1")
-    until(lambda: "Report the other run" in runs.log("second"), "the second run to wait", 150)
+    until(lambda: "Report the run that holds the lock" in runs.log("second"), "the second run to wait", 150)
     assert runs.events() == []
     locks.release(runs.path("c3"), "somebody on another machine")
     runs.ended_well(first, "first")

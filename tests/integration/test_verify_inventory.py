@@ -90,4 +90,4 @@ def test_a_misspelt_group_of_hypervisors_is_an_error_for_verify(play: t.Callable
     code, output = play("verify", {"ovn_central": HOST, "ovn_hypervisor": HOST})
     assert code == 2, output
     assert "The group ovn_hypervisors is not in the inventory, but ovn_hypervisor is" in output
-    assert "Ask the control plane" not in output
+    assert "Read the state of the control plane" not in output

@@ -141,7 +141,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
     Remedy(r"Use the inventory that has its members", _its_members),
-    Remedy(r"has a (living |silent )?member \w+(, which [\w-]+ lists,)? at (?P<address>\S+) that", _declare_address),
+    Remedy(r"has a member \w+( \(\w+\)|, which [\w-]+ lists,)? at (?P<address>\S+) that", _declare_address),
     Remedy(r" is split: ", _smaller_side),
     Remedy(r" has no quorum: ", _all_members),
     Remedy(r"name different clusters", _remove_records),

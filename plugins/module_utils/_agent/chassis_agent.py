@@ -27,7 +27,7 @@ from .._chassis.database import DATABASE, LocalDatabase
 from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
-from .._chassis.plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
+from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
@@ -148,7 +148,7 @@ class ChassisAgent:
     def attempt(self) -> bool:
         """Apply the settings once, as ovn_chassis does, and return whether something was written; `OvnError` if that failed."""
         options = self._options(self.paths.read())
-        desired = wanted_of(options)
+        desired = desired_chassis(options)
         plan_for = functools.partial(make_plan, desired)
         with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges) as database:
             actual, rows = database.read()

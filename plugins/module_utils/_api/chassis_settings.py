@@ -39,7 +39,7 @@ _OPTIONS: dict[str, ArgumentSpec] = {
 }
 _MAPS = [option for option, spec in _OPTIONS.items() if spec["type"] == "dict" and "options" not in spec]
 _PLACES = ("ip", "interface", "cidr")
-_WORDS: dict[str, tuple[type, str]] = {
+_EXPECTED_TYPES: dict[str, tuple[type, str]] = {
     "str": (str, "a text"),
     "int": (int, "a whole number"),
     "bool": (bool, "true or false"),
@@ -48,7 +48,7 @@ _WORDS: dict[str, tuple[type, str]] = {
 
 
 def settings_of(default: Settings, of_node: Settings) -> Settings:
-    """All settings of one node: an option of the node replaces the whole option; of `encapsulation` and maps, each key for itself."""
+    """Return all settings of one node: an option of the node replaces the whole option; of `encapsulation` and maps, each key for itself."""
     maps = {option: {**(default.get(option) or {}), **(of_node.get(option) or {})} for option in _MAPS}
     merged = {**default, **of_node, **{option: content for option, content in maps.items() if content}}
     encapsulation = dict(default.get("encapsulation") or {})
@@ -60,9 +60,11 @@ def settings_of(default: Settings, of_node: Settings) -> Settings:
 
 
 def checked(settings: t.Any, where: str) -> Settings:
-    """The settings, if each has the shape that it needs; what a value may be is checked by `_chassis`."""
+    """Return the settings; `InvalidInput` if one has not the shape that it needs. `_chassis` checks their values."""
     if not isinstance(settings, dict):
-        raise InvalidInput(f'{where}: a JSON object is expected, like {{"gateway": true}}, not {_shown(settings)}.')
+        raise InvalidInput(
+            f'{where}: a JSON object is expected, like {{"gateway": true}}, not {_format_value(settings)}.'
+        )
     for option, value in settings.items():
         problem = _problem(option, value)
         if problem:
@@ -72,43 +74,43 @@ def checked(settings: t.Any, where: str) -> Settings:
 
 def _problem(option: str, value: t.Any) -> str | None:
     if option not in _OPTIONS:
-        return f"{_shown(option)} is no setting of a node; there are {', '.join(sorted(_OPTIONS))}"
+        return f"{_format_value(option)} is no setting of a node; there are {', '.join(sorted(_OPTIONS))}"
     problem = _misshapen(option, value, _OPTIONS[option])
     given = [place for place in _PLACES if value.get(place)] if option == "encapsulation" and not problem else []
     return f"encapsulation names {' and '.join(given)}, which exclude each other" if len(given) > 1 else problem
 
 
 def _misshapen(name: str, value: t.Any, spec: ArgumentSpec) -> str | None:
-    """What is wrong with the shape of a value; None if nothing is. Ansible is more lenient: it converts."""
+    """Return what is wrong with the shape of a value; None if nothing is. Ansible is more lenient: it converts."""
     if spec["type"] != "list":
-        kind, words = _WORDS[spec["type"]]
+        kind, expected = _EXPECTED_TYPES[spec["type"]]
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
         if not fits:
-            return f"{name} has to be {words}, not {_shown(value)}"
+            return f"{name} has to be {expected}, not {_format_value(value)}"
         return _misshapen_record(name, value, spec["options"]) if "options" in spec else None
     if "options" not in spec:
-        return None if _is_texts(value) else f"{name} has to be a list of texts, not {_shown(value)}"
+        return None if _is_texts(value) else f"{name} has to be a list of texts, not {_format_value(value)}"
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        return f"{name} has to be a list of objects, not {_shown(value)}"
+        return f"{name} has to be a list of objects, not {_format_value(value)}"
     return next(filter(None, (_misshapen_record(name, item, spec["options"]) for item in value)), None)
 
 
 def _misshapen_record(name: str, record: Settings, options: dict[str, ArgumentSpec]) -> str | None:
     for key, content in record.items():
         if key not in options:
-            return f"{name} holds {_shown(key)}; there are {', '.join(options)}"
+            return f"{name} holds {_format_value(key)}; there are {', '.join(options)}"
         problem = _misshapen(f"{name}.{key}", content, options[key])
         if problem:
             return problem
     missing = [key for key, spec in options.items() if spec.get("required") and key not in record]
-    return f"{name} lacks {' and '.join(missing)} in {_shown(record)}" if missing else None
+    return f"{name} lacks {' and '.join(missing)} in {_format_value(record)}" if missing else None
 
 
 def _is_texts(value: t.Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _shown(value: t.Any) -> str:
+def _format_value(value: t.Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -116,7 +118,7 @@ def _shown(value: t.Any) -> str:
 def options_of(
     settings: Settings, *, node: str, node_ip: str, addresses: t.Callable[[], t.Sequence[Address]]
 ) -> Settings:
-    """The options of ovn_chassis for this node: the names that nobody gave are the Node's, and the tunnels end at an address."""
+    """Return the options of ovn_chassis for this node: names that are not given are the Node's, and the tunnels end at an address."""
     encapsulation = dict(settings.get("encapsulation") or {})
     interface, cidr = encapsulation.pop("interface", None), encapsulation.pop("cidr", None)
     if interface or cidr:

@@ -23,7 +23,7 @@ REVISION_ANNOTATION = f"{GROUP}/schema-revision"
 
 
 def custom_resource_definitions() -> list[Object]:
-    """Both definitions, as they are applied."""
+    """Return both definitions, as they are applied."""
     return [
         _definition(
             "OVNCluster",

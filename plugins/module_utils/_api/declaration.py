@@ -37,9 +37,9 @@ D = t.TypeVar("D", bound=FieldsClass)
 
 
 def declare(schema: Schema, read: Reader | None = None, *, required: bool = False) -> Metadata:
-    """One field; its name in the schema is that of the attribute in camelCase. `read` makes more of the value than what the schema says.
+    """Return the metadata of one field; its name in the schema is that of the attribute in camelCase. `read` makes more of the value than what the schema says.
 
-    If nobody gives it and it has no default, the attribute is an empty mapping or an empty tuple where the schema has a map or a list, else None.
+    If it is not given and has no default, the attribute is an empty mapping or an empty tuple where the schema has a map or a list, else None.
     """
     is_list = schema["type"] == "array"
     absent: t.Any = () if is_list else {} if "additionalProperties" in schema else None
@@ -52,17 +52,17 @@ def declare(schema: Schema, read: Reader | None = None, *, required: bool = Fals
 
 
 def part(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Metadata:
-    """A group of fields. If nobody gives it, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
+    """A group of fields. If it is not given, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
     return {**declare(schema_of(kind, description, *rules, given=given), reader(kind)), "absent": {}}
 
 
 def optional_part(kind: type[FieldsClass], description: str, *rules: Schema) -> Metadata:
-    """A group of fields; None if nobody gives it."""
+    """A group of fields; None if it is not given."""
     return declare(schema_of(kind, description, *rules), reader(kind))
 
 
 def schema_of(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Schema:
-    """The record of all fields of the class, in their order; `rules` and `given` as in `fields.record`."""
+    """Return the record of all fields of the class, in their order; `rules` and `given` as in `fields.record`."""
     declared = {key_of(own.name): own.metadata for own in _fields(kind)}
     required = [key for key, metadata in declared.items() if metadata["required"]]
     properties = {key: metadata["schema"] for key, metadata in declared.items()}
@@ -70,7 +70,7 @@ def schema_of(kind: type[FieldsClass], description: str, *rules: Schema, given: 
 
 
 def read(kind: type[D], value: t.Mapping[str, t.Any], path: str, **others: t.Any) -> D:
-    """An object of the class from what `validation.complete` returned for its schema; `others` are the attributes without one."""
+    """Return an object of the class from what `validation.complete` returned for its schema; `others` are the attributes without one."""
     attributes = {}
     for own in _fields(kind):
         content = value.get(key_of(own.name), own.metadata["absent"])
@@ -91,7 +91,7 @@ def list_reader(kind: type[FieldsClass]) -> Reader:
 
 
 def key_of(attribute: str) -> str:
-    """The name in the schema: `storage_class` is `storageClass`."""
+    """Return the name in the schema: `storageClass` for `storage_class`."""
     return re.sub("_([a-z])", lambda found: found[1].upper(), attribute)
 
 

@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 def inside_endpoints(
     database: Database, members: int, *, name: str, namespace: str, cluster_domain: str, tls: bool
 ) -> list[str]:
-    """Where clients in the same Kubernetes cluster reach each of the first `members` members."""
+    """Return the endpoints of the first `members` members for clients in the same Kubernetes cluster."""
     hosts = (
         member_host(name, database, index, namespace=namespace, cluster_domain=cluster_domain)
         for index in range(members)
@@ -37,7 +37,7 @@ def outside_endpoints(
     pods: t.Mapping[str, Object] | None = None,
     before: t.Mapping[str, str] | None = None,
 ) -> dict[Database, list[str]]:
-    """Where clients outside the Kubernetes cluster reach each member: live Services and Nodes to endpoints, nothing for a database that is not exposed.
+    """Return the endpoints of each member for clients outside the Kubernetes cluster, from Services and Nodes; none for a database that is not exposed.
 
     Each member is reached through the node that carries its pod, so that a dead node costs one address where it costs one member. Between two
     pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no port or address yet is left
@@ -109,7 +109,7 @@ class _NodePorts:
         return (host or self._spread(addresses, index), port) if port and any(addresses.values()) else None
 
     def _spread(self, addresses: t.Mapping[str, str | None], index: int) -> str:
-        """Of a member that nobody carries yet: another node than those of the others, as far as there are enough."""
+        """Return the node for a member without one: another node than those of the others, as far as there are enough."""
         names = [name for node in self.usable if addresses[name := node["metadata"]["name"]]]
         names = names or [name for name, address in addresses.items() if address]
         first = names[index % len(names)]

@@ -38,7 +38,7 @@ def number(description: str, minimum: int, maximum: int, **more: t.Any) -> Schem
 def record(
     description: str, properties: dict[str, Schema], *rules: Schema, given: bool = False, **more: t.Any
 ) -> Schema:
-    """An object. With `given` it is there even if nobody gives it, so that the defaults of its fields hold.
+    """Return the schema of an object. With `given` it exists even if it is not given, so that the defaults of its fields hold.
 
     The default is spelled out: the API server checks it against the rules as it stands.
     """

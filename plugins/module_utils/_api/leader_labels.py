@@ -20,20 +20,20 @@ LABELS = {"northbound": NORTHBOUND, "southbound": SOUTHBOUND}
 COMPONENT = "app.kubernetes.io/component"
 
 
-def label_patch(label: str, wanted: bool) -> dict[str, t.Any]:
-    """The merge patch that sets or removes a label."""
-    return {"metadata": {"labels": {label: "true" if wanted else None}}}
+def label_patch(label: str, desired: bool) -> dict[str, t.Any]:
+    """Return the merge patch that sets or removes a label."""
+    return {"metadata": {"labels": {label: "true" if desired else None}}}
 
 
 def leader_of(verdict: Verdict) -> str | None:
-    """Who leads, None if nobody does: a leader without a majority is none, however long it believes to be one."""
+    """Return the leader, None if there is none: a leader without a majority does not count, even while it claims to lead."""
     return verdict.leader if verdict.writable else None
 
 
 def label_patches(
     pods: t.Iterable[t.Mapping[str, t.Any]], leaders: t.Mapping[str, str | None]
 ) -> dict[str, dict[str, t.Any]]:
-    """Patches by pod name. `leaders`: label to pod or None; labels of databases that are not in it stay as they are.
+    """Return the patches by pod name. `leaders`: label to pod or None; labels of databases that are not in it stay as they are.
 
     northd's label is set by the pod itself (northd.py); here it is taken off pods that can no longer do so.
     """
@@ -41,11 +41,11 @@ def label_patches(
     for pod in pods:
         name = pod["metadata"]["name"]
         labels = pod["metadata"].get("labels", {})
-        wanted = {label: name == leader for label, leader in leaders.items()}
+        desired = {label: name == leader for label, leader in leaders.items()}
         if NORTHD in labels and is_lost(pod):
-            wanted[NORTHD] = False
+            desired[NORTHD] = False
         changes: dict[str, str | None] = {}
-        for label, lead in wanted.items():
+        for label, lead in desired.items():
             # A pod that has not started yet is not the one that leads: that one was just deleted.
             if lead and labels.get(label) != "true" and pod.get("status", {}).get("phase") == "Running":
                 changes[label] = "true"
@@ -57,7 +57,7 @@ def label_patches(
 
 
 def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
-    """Whether it cannot speak for itself: it has ended, or its node is gone. Kubelet never says that a pod is not ready while all
+    """Return whether the pod can no longer report: it has ended, or its node is gone. Kubelet never says that a pod is not ready while all
     of its containers are; the control plane says so of every pod on a node that it does not hear.
     """
     status = pod.get("status", {})
@@ -67,13 +67,13 @@ def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
 
 
 def active_northd(pods: t.Iterable[t.Mapping[str, t.Any]]) -> list[str] | None:
-    """The northd pods that say they are active; None if there are some, but none that can say so (no container that does)."""
+    """Return the northd pods that report to be active; None if there are pods, but none that reports (no container that does)."""
     northds = [pod for pod in pods if pod["metadata"].get("labels", {}).get(COMPONENT) == "northd"]
-    told = [
+    reporting = [
         pod
         for pod in northds
         if any(container.get("name") == "status" for container in pod.get("spec", {}).get("containers", []))
     ]
-    if northds and not told:
+    if northds and not reporting:
         return None
-    return sorted(pod["metadata"]["name"] for pod in told if pod["metadata"]["labels"].get(NORTHD) == "true")
+    return sorted(pod["metadata"]["name"] for pod in reporting if pod["metadata"]["labels"].get(NORTHD) == "true")

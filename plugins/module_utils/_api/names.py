@@ -25,7 +25,7 @@ CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "o
 
 
 def labels(name: str, component: Component | None = None) -> dict[str, str]:
-    """Labels of every object of the cluster `name`; without a component for what belongs to all of it."""
+    """Return the labels of every object of the cluster `name`; without a component for what belongs to all of it."""
     common = {
         "app.kubernetes.io/name": "ovn",
         "app.kubernetes.io/instance": name,
@@ -36,7 +36,7 @@ def labels(name: str, component: Component | None = None) -> dict[str, str]:
 
 
 def selector(name: str, component: Component) -> dict[str, str]:
-    """What finds the pods of one component. It is immutable in most kinds, so nothing here may ever depend on the specification."""
+    """Return the labels that select the pods of one component. A selector is immutable in most kinds, so nothing here may ever depend on the specification."""
     return {
         "app.kubernetes.io/name": "ovn",
         "app.kubernetes.io/instance": name,
@@ -102,11 +102,11 @@ CONFIG_NAME = "ovn-config"
 
 
 def member_host(name: str, database: Database, index: int, *, namespace: str, cluster_domain: str) -> str:
-    """Full name of a member's pod: OVS resolves names itself and ignores search domains."""
+    """Return the full name of a member's pod: OVS resolves names itself and ignores search domains."""
     return f"{member_name(name, database, index)}.{database_name(name, database)}.{namespace}.svc.{cluster_domain}"
 
 
 def raft_address(database: Database, index: int, *, name: str, namespace: str, cluster_domain: str, tls: bool) -> str:
-    """Address of a member for the other members. It is part of the member's identity."""
+    """Return the Raft address of a member. It is part of the member's identity."""
     host = member_host(name, database, index, namespace=namespace, cluster_domain=cluster_domain)
     return f"{'ssl' if tls else 'tcp'}:{host}:{PORTS[database].raft}"

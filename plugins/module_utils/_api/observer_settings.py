@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the manifests tell the observer by its environment.
+What the manifests pass to the observer in its environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 
 ALIVE_FILE = "/run/ovn/observer-alive"
-COMPARE_SECONDS = 3600.0  # between two looks at what members hold: each costs them time
+COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
 
 
 class ObserverSettings(t.NamedTuple):

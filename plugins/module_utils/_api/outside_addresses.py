@@ -14,24 +14,24 @@ Object = t.Mapping[str, t.Any]
 
 
 def host_of_pod(pod: Object | None, *, ipv6: bool) -> str:
-    """The address of the node that carries it, empty if none does or the node has none of this family."""
+    """Return the address of the pod's node; empty without a node, or if it has none of this family."""
     status = (pod or {}).get("status") or {}
-    told = [one.get("ip", "") for one in status.get("hostIPs") or ()] or [status.get("hostIP") or ""]
-    return next((ip for ip in told if ip and (":" in ip) is ipv6), "")
+    addresses = [one.get("ip", "") for one in status.get("hostIPs") or ()] or [status.get("hostIP") or ""]
+    return next((ip for ip in addresses if ip and (":" in ip) is ipv6), "")
 
 
 def split_endpoint(endpoint: str) -> tuple[str, str, str]:
-    """Scheme, host without brackets, port."""
+    """Return scheme, host without brackets, and port."""
     scheme, _colon, place = endpoint.partition(":")
     host, _colon, port = place.rpartition(":")
     return scheme, host.strip("[]"), port
 
 
 def follow(endpoints: str, members: t.Sequence[str], pods: t.Mapping[str, Object]) -> str:
-    """The node ports of all members with the node of each as it is now. Ports belong to Services, so they stay."""
+    """Return the node ports of all members with the current node of each. Ports belong to Services, so they stay."""
     known = endpoints.split(",") if endpoints else []
     if len(known) != len(members):
-        return endpoints  # a run tells first which of them have one
+        return endpoints  # only a run knows which of them have one
     return ",".join(_followed(endpoint, pods.get(member)) for endpoint, member in zip(known, members))
 
 

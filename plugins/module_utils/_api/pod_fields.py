@@ -42,7 +42,7 @@ class Image:
 
     @property
     def reference(self) -> str:
-        """What a container asks for; a digest says more than a tag."""
+        """Return the image of a container; a digest takes precedence over a tag."""
         return f"{self.repository}@{self.digest}" if self.digest else f"{self.repository}:{self.tag}"
 
 
@@ -57,7 +57,7 @@ def tag(default: str) -> Metadata:
 
 
 def quantity(value: str, path: str) -> str:
-    """As the API server gives it back; `InvalidInput` names the path of what is none."""
+    """Return the quantity as the API server returns it; `InvalidInput` names `path` if it is none."""
     try:
         return canonical_quantity(value)
     except ValueError as e:
@@ -86,7 +86,7 @@ class Resources:
     )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As in a container; empty if nothing is said."""
+        """Return the resources as in a container; empty if none are given."""
         both = {"requests": dict(self.requests), "limits": dict(self.limits)}
         return {key: value for key, value in both.items() if value}
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Rules about several fields of a specification. The API server keeps them by the expressions of the schema, with the same words; we check them before
+Rules about several fields of a specification. The API server keeps them by the expressions of the schema, with the same messages; we check them before
 anything is sent, and those that it cannot know as well.
 """
 

@@ -206,13 +206,13 @@ class ClusterSpec:
 
     @property
     def tls_secret(self) -> str:
-        """The name of the Secret with the certificate."""
+        """Return the name of the Secret with the certificate."""
         return self.tls.cert_secret_ref.name or f"{self.name}-tls"
 
 
 CLUSTER_SPEC = schema_of(
     ClusterSpec,
-    "What the control plane and its hypervisors shall be.",
+    "Desired state of the control plane and its hypervisors.",
     rule(
         "!has(self.northbound.service.nodePorts) || !has(self.southbound.service.nodePorts) || "
         "self.northbound.service.nodePorts.all(p, !(p in self.southbound.service.nodePorts))",
@@ -224,7 +224,7 @@ CLUSTER_SPEC = schema_of(
 
 
 def parse_spec(spec: t.Mapping[str, t.Any], *, name: str, namespace: str) -> ClusterSpec:
-    """The specification of the OVNCluster `name`, with all defaults. `InvalidInput` names the field that can never work, why, and what to do."""
+    """Return the specification of the OVNCluster `name`, with all defaults. `InvalidInput` names the field that can never work, why, and what to do."""
     # Pods of a StatefulSet carry its name and a hash in a label of at most 63 characters.
     _checked_name("name", name, SERVICE_NAME, 40)
     _checked_name("namespace", namespace, NAME, 63)

@@ -38,7 +38,7 @@ _REASONS = {
 _UUID_LENGTH = 36
 _LONGEST = 1000  # of a message
 
-# Numbers that differ with each look and say nothing new.
+# Numbers that differ in each observation and mean no change.
 _RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
 
 
@@ -64,11 +64,11 @@ def cluster_status(
     left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
-    """The whole status. What the caller does not know is None, and what was known of it stays: `chassis` (count, active), `northd` (active
-    pods), `left` (what is left to do until the pods are as the objects say), `schemas`.
+    """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis` (count, active), `northd` (active
+    pods), `left` (what is pending until the pods are as the objects desire), `schemas`.
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
-    is due. `previous` is the status until now; equal findings give an equal status, whatever the time is.
+    is due. `previous` is the status until now; equal findings give an equal status, independent of `now`.
     """
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
     databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
@@ -82,10 +82,10 @@ def cluster_status(
         _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
         _schema(schemas or {}, known.get(SCHEMA)),
     ]
-    told = [finding for finding in findings if finding is not None]
-    told.insert(0, _ready(told))
+    known_findings = [finding for finding in findings if finding is not None]
+    known_findings.insert(0, _ready(known_findings))
     status: dict[str, t.Any] = {
-        "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in told],
+        "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in known_findings],
         "endpoints": {name: endpoints[name] for name in DATABASES},
         **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
     }
@@ -98,7 +98,7 @@ def cluster_status(
 
 
 def serves(verdict: Verdict) -> bool:
-    """Whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
+    """Return whether clients can rely on the database. A cluster of which only a minority has joined so far is not yet one."""
     if verdict.verdict != "forming":
         return verdict.writable
     members = members_of(verdict)
@@ -107,30 +107,28 @@ def serves(verdict: Verdict) -> bool:
 
 def _database(name: str, verdict: Verdict, endpoints: str) -> _Finding:
     members = members_of(verdict)
-    words = (
-        f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'nobody')} leads."
-    )
+    message = f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'no member')} leads."
     problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
     return _Finding(
         f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
-        " ".join([words, *_silent_addresses(members, endpoints), *dict.fromkeys(problems)])[:_LONGEST],
+        " ".join([message, *_unresponsive_addresses(members, endpoints), *dict.fromkeys(problems)])[:_LONGEST],
     )
 
 
-def _silent_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
-    """What clients outside see of members that take no part."""
+def _unresponsive_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
+    """Return a message with the outside addresses of members that take no part."""
     known = endpoints.split(",")
     if len(known) != len(members):
         return []
-    silent = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]
-    told = [one for one in silent if pod_of(one) not in members]  # addresses inside are the names of pods
-    return [f"Clients get no answer at {', '.join(told)}."] if told else []
+    unresponsive = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]
+    outside = [one for one in unresponsive if pod_of(one) not in members]  # addresses inside are the names of pods
+    return [f"Clients get no answer at {', '.join(outside)}."] if outside else []
 
 
 def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
-    """By pod: one that is silent may be told of twice, as the place that was asked and as an address in the leader's list."""
+    """Return the members of the verdict by pod: an unresponsive one may be in it twice, as the place that was asked and as an address in the leader's list."""
     members: dict[str, t.Mapping[str, t.Any]] = {}
     for member in verdict.members:
         name = pod_of(member["member"])
@@ -140,7 +138,7 @@ def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
 
 
 def pod_of(place: str) -> str:
-    """The pod that a place names: its Raft address and its endpoint begin with its name."""
+    """Return the pod that a place names: its Raft address and its endpoint begin with its name."""
     host = host_of(place)
     try:
         ipaddress.ip_address(host)
@@ -154,9 +152,9 @@ def _taking_part(members: t.Mapping[str, t.Mapping[str, t.Any]]) -> int:
 
 
 def rolled_out(status: t.Mapping[str, t.Any]) -> int:
-    """The generation that a run last made objects of, though maybe not yet pods; 0 if none ever did."""
-    told: t.Mapping[str, t.Any] = next((c for c in status.get("conditions", ()) if c["type"] == UP_TO_DATE), {})
-    return int(told.get("observedGeneration") or status.get("observedGeneration") or 0)
+    """Return the generation that a run last rolled out to objects, though maybe not yet to pods; 0 if none ever was."""
+    condition: t.Mapping[str, t.Any] = next((c for c in status.get("conditions", ()) if c["type"] == UP_TO_DATE), {})
+    return int(condition.get("observedGeneration") or status.get("observedGeneration") or 0)
 
 
 def _again(before: t.Mapping[str, t.Any]) -> _Finding:
@@ -167,11 +165,11 @@ def _up_to_date(
     generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
 ) -> _Finding:
     if declared > generation:
-        words = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
-        return _Finding(UP_TO_DATE, "False", "NotRolledOut", words)
+        message = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
+        return _Finding(UP_TO_DATE, "False", "NotRolledOut", message)
     if left is None:
-        words = "Nobody has looked at the pods of this specification yet."
-        return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", words)
+        message = "The pods of this specification have not been observed yet."
+        return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", message)
     if left:
         reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
         return _Finding(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
@@ -179,20 +177,22 @@ def _up_to_date(
 
 
 def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Finding | None:
-    """Of both databases, or nothing new: one that cannot be asked says nothing."""
+    """Return the condition of both schemas, or the previous one if a database could not be asked."""
     if not all(name in schemas and None not in schemas[name] for name in DATABASES):
         return _again(before) if before else None
     gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
     if gaps:
         return _Finding(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
-    words = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
-    return _Finding(SCHEMA, "True", "AsImage", f"{words}.")
+    message = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
+    return _Finding(SCHEMA, "True", "AsImage", f"{message}.")
 
 
 def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding:
     if active is None:
         return (
-            _again(before) if before else _Finding("NorthdReady", "Unknown", "NotObserved", "Nobody has seen northd.")
+            _again(before)
+            if before
+            else _Finding("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
         )
     if active:
         return _Finding("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
@@ -205,19 +205,24 @@ def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
     count, active = counts["count"], counts["active"] or 0
     kind = "ControllersReady"
     if not fresh:
-        return _Finding(kind, "Unknown", "SouthboundNotReady", "The Southbound database cannot tell who is alive.")
+        return _Finding(
+            kind,
+            "Unknown",
+            "SouthboundNotReady",
+            "The Southbound database does not serve, so it is unknown which chassis are alive.",
+        )
     if count is None:
-        return _Finding(kind, "Unknown", "NotObserved", "Nobody has looked at the chassis yet.")
+        return _Finding(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
     if not count:
         return _Finding(kind, "False", "NoChassis", "No chassis is registered.")
-    words = f"{active} of {count} chassis answer."
+    message = f"{active} of {count} chassis answer."
     if active < count:
-        return _Finding(kind, "False", "ChassisSilent", words)
-    return _Finding(kind, "True", "AllAnswer", words)
+        return _Finding(kind, "False", "ChassisUnresponsive", message)
+    return _Finding(kind, "True", "AllAnswer", message)
 
 
 def _ready(findings: t.Sequence[_Finding]) -> _Finding:
-    """Databases and northd: the control plane. Chassis come and go, they are told of apart."""
+    """Databases and northd: the control plane. Chassis come and go, they have a condition of their own."""
     missing = [f for f in findings if f.kind in _CONTROL_PLANE and f.status != "True"]
     if missing:
         first = min(missing, key=lambda f: f.status != "False")
@@ -252,13 +257,13 @@ def _members(verdict: Verdict, previous: t.Mapping[str, t.Any]) -> dict[str, t.A
     return {
         "verdict": verdict.verdict,
         "writable": verdict.writable,
-        # Nobody forgets a cluster's name because its members are down.
+        # The cluster id stays known while all members are down.
         "clusterId": verdict.cluster_id or previous.get("clusterId", ""),
         "leader": pod_of(leader_of(verdict) or ""),
         "members": [
             {
                 "name": name,
-                # The first four digits are all that others know of a member that does not answer.
+                # Of a member that does not answer, others know only the first four digits.
                 "serverId": member["server_id"] if len(member["server_id"] or "") == _UUID_LENGTH else "",
                 "role": (member["role"] or "") if member["connected"] else "",
                 "connected": bool(member["connected"]),

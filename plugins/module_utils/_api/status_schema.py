@@ -21,7 +21,7 @@ _CONDITIONS = listing(
             "type": text("Name of the condition.", maxLength=316),
             "status": text("True, False or Unknown.", enum=["True", "False", "Unknown"]),
             "reason": text("One word for the cause.", maxLength=1024),
-            "message": text("The cause in words.", maxLength=32768),
+            "message": text("The cause for people.", maxLength=32768),
             "lastTransitionTime": {**_TIME, "description": "When the status last changed."},
             "observedGeneration": {
                 "type": "integer",
@@ -63,12 +63,12 @@ def _database_status(title: str) -> Schema:
 
 
 CLUSTER_STATUS = record(
-    "What was seen last.",
+    "Observed state.",
     {
         "observedGeneration": {
             "type": "integer",
             "format": "int64",
-            "description": "Generation of the spec that all pods have; the condition UpToDate tells of a newer one.",
+            "description": "Generation of the spec that all pods have; the condition UpToDate reports a newer one.",
         },
         "conditions": _CONDITIONS,
         "endpoints": record(
@@ -86,7 +86,7 @@ CLUSTER_STATUS = record(
 )
 
 CHASSIS_STATUS = record(
-    "What was seen last.",
+    "Observed state.",
     {
         "observedGeneration": {
             "type": "integer",
@@ -94,7 +94,7 @@ CHASSIS_STATUS = record(
             "description": "Generation of the spec that this is about.",
         },
         "conditions": _CONDITIONS,
-        "registeredAt": {**_TIME, "description": "When the chassis was first seen in the Southbound database."},
+        "registeredAt": {**_TIME, "description": "When the chassis was first observed in the Southbound database."},
         "lastHeartbeat": {**_TIME, "description": "When ovn-controller last answered."},
     },
 )

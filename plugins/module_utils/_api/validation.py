@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Walks a schema as the API server does: completes a value with its defaults, and refuses what does not fit. So a mistake is told before anything is
-sent, in words of our own.
+Walks a schema as the API server does: completes a value with its defaults, and refuses what does not fit. So a mistake is reported before anything is
+sent, in messages of our own.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _TYPES: dict[str, tuple[type, str]] = {
 
 
 def complete(schema: Schema, value: t.Any, path: str) -> t.Any:
-    """The value with all defaults of the schema; `InvalidInput` names the path of the field that does not fit."""
+    """Return the value with all defaults of the schema; `InvalidInput` names the path of the field that does not fit."""
     if schema.get("x-kubernetes-int-or-string") and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    kind, words = _TYPES[schema.get("type", "string")]
+    kind, expected = _TYPES[schema.get("type", "string")]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         hint = " Put it in quotes." if kind is str and isinstance(value, (bool, int, float)) else ""
-        raise InvalidInput(f"{path} is {format_value(value)}, but it has to be {words}.{hint}")
+        raise InvalidInput(f"{path} is {format_value(value)}, but it has to be {expected}.{hint}")
     if isinstance(value, dict):
         return _mapping(schema, value, path)
     if isinstance(value, list):
@@ -44,13 +44,13 @@ def complete(schema: Schema, value: t.Any, path: str) -> t.Any:
 
 
 def format_value(value: t.Any) -> str:
-    """The value for a message."""
+    """Return the value for a message; one of more than 80 characters is cut."""
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def nearest(name: str, known: t.Collection[str]) -> str:
-    """What somebody who wrote `name` probably meant, as a next step."""
+    """Return the known name that `name` probably means, as a next step."""
     by_small = {k.lower().replace("_", ""): k for k in known}
     small = name.lower().replace("_", "").replace("-", "")
     close = difflib.get_close_matches(small, by_small, n=1, cutoff=0.5)
@@ -94,8 +94,8 @@ def _list(schema: Schema, value: list[t.Any], path: str) -> list[t.Any]:
         for index, item in enumerate(result):
             identity = [item.get(key) for key in keys] if keys else item
             if identity in seen:
-                words = ", ".join(str(part) for part in identity) if keys else str(item)
-                raise InvalidInput(f"{path}[{index}] names {words} a second time. Remove one of the two.")
+                names = ", ".join(str(part) for part in identity) if keys else str(item)
+                raise InvalidInput(f"{path}[{index}] has {names} a second time. Remove one of the two.")
             seen.append(identity)
     return result
 

@@ -22,7 +22,7 @@ _ATTEMPTS = 5
 
 
 def differs(stored: ClusterWitness, changed: ClusterWitness) -> bool:
-    """Whether anything is new."""
+    """Return whether anything is new."""
     return stored != changed
 
 
@@ -40,7 +40,7 @@ class WitnessMap:
 
     @property
     def text(self) -> str:
-        """The content as it was read or written last."""
+        """Return the content as it was read or written last."""
         return ((self._stored or {}).get("data") or {}).get(KEY) or ""
 
     def read_text(self) -> str:
@@ -49,7 +49,7 @@ class WitnessMap:
         return self.text
 
     def update(self, change: Change, is_due: IsDue = differs) -> bool:
-        """Write what `change` makes of the content, if that is due; whether it was written. A conflict is retried with the fresh content."""
+        """Write the changed content if `is_due`; return whether it was written. A conflict is retried with the fresh content."""
         for attempt in range(1, _ATTEMPTS + 1):
             if self._stored is None:
                 self._stored = self._get()

@@ -32,7 +32,7 @@ class Address(t.NamedTuple):
 
 
 def node_addresses() -> list[Address]:
-    """Those with global scope, in the kernel's order."""
+    """Return the addresses of this network namespace with global scope, in the kernel's order."""
     names = dict(socket.if_nameindex())
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
@@ -51,7 +51,7 @@ def node_addresses() -> list[Address]:
 
 
 def parse(data: bytes, names: t.Mapping[int, str]) -> tuple[list[Address], bool]:
-    """The addresses of one netlink datagram, and whether it is the last one."""
+    """Return the addresses of one netlink datagram, and whether it is the last one. `names`: interface index to device."""
     found: list[Address] = []
     offset = 0
     while offset + _HEADER.size <= len(data):
@@ -90,9 +90,9 @@ def _parse_address(message: bytes, names: t.Mapping[int, str]) -> Address | None
 def tunnel_address(
     addresses: t.Sequence[Address], *, interface: str | None, cidr: str | None, node_ip: str = ""
 ) -> str:
-    """The address of `interface`, or in `cidr`; `Refused` if there is none (yet).
+    """Return the address of `interface`, or the one in `cidr`; `Refused` if there is none (yet).
 
-    Of several `node_ip` is the right one, which whoever looks at the Node expects. An address that moves between nodes comes last.
+    Of several, `node_ip` comes first, the InternalIP that the Node shows, and an address that moves between nodes last.
     """
     addresses = [a for a in addresses if a.device not in _OF_ALL_NODES]
     if interface:
@@ -102,18 +102,18 @@ def tunnel_address(
         network = ipaddress.ip_network(str(cidr), strict=False)
         candidates = [a for a in addresses if a.ip in network]
         where = f"this node has no address in {cidr}"
-    # IPv4 first: a device that has both is asked for neither.
+    # IPv4 first: the option does not say which family a device with both should use.
     candidates.sort(key=lambda a: (str(a.ip) != node_ip, _moves(a, addresses), a.ip.version))
     if not candidates:
-        seen = ", ".join(f"{a.ip} ({a.device})" for a in addresses if not a.ip.is_loopback) or "none at all"
+        present = ", ".join(f"{a.ip} ({a.device})" for a in addresses if not a.ip.is_loopback) or "none at all"
         raise Refused(
-            f"The tunnels have no end: {where}. Its addresses: {seen}. Correct spec.encapsulation, or give the node that address."
+            f"The tunnels have no local address: {where}. Its addresses: {present}. Correct spec.encapsulation, or give the node that address."
         )
     return str(candidates[0].ip)
 
 
 def _moves(address: Address, addresses: t.Iterable[Address]) -> bool:
-    """As a virtual IP beside the device's own address: without a network of its own."""
+    """Return whether the address is a virtual IP beside the device's own address: it has no network of its own."""
     return address.prefix == address.ip.max_prefixlen and any(
         other.device == address.device and other.ip.version == address.ip.version and other.prefix < address.prefix
         for other in addresses

@@ -31,8 +31,8 @@ class BridgePort(t.NamedTuple):
     ovn: bool = False  # a patch port of ovn-controller: it comes and goes with the bridge mapping
 
 
-class BridgeWish(t.NamedTuple):
-    """`datapath_type` None leaves an existing bridge alone; a new one gets the one that fits br-int."""
+class DesiredBridge(t.NamedTuple):
+    """A bridge of the options. `datapath_type` None keeps that of an existing bridge; a new one gets the type of br-int."""
 
     datapath_type: str | None = None
     ports: tuple[str, ...] = ()
@@ -54,8 +54,8 @@ class BridgePlan(t.NamedTuple):
         return not any(self)
 
 
-def bridge_wishes(params: t.Mapping[str, t.Any]) -> dict[str, BridgeWish]:
-    """All bridges that `bridges` and `bridge_mappings` name, each with its ports."""
+def desired_bridges(params: t.Mapping[str, t.Any]) -> dict[str, DesiredBridge]:
+    """Return all bridges that the options `bridges` and `bridge_mappings` name, each with its ports, by name; `InvalidInput` if they contradict."""
     types: dict[str, str] = {}
     ports: dict[str, list[str]] = {}
     place: dict[str, str] = {}
@@ -70,40 +70,40 @@ def bridge_wishes(params: t.Mapping[str, t.Any]) -> dict[str, BridgeWish]:
         for port in entry.get("ports") or []:
             checked_device(f"{option}.ports", port)
             if place.setdefault(port, name) != name:
-                raise InvalidInput(f"{option}: port {port} is asked for on two bridges, {place[port]} and {name}.")
+                raise InvalidInput(f"{option}: port {port} is given for two bridges, {place[port]} and {name}.")
             if port not in ports[name]:
                 ports[name].append(port)
     for port, name in place.items():
         if port in ports:
             raise InvalidInput(f"bridges: {port} is named as a bridge and as a port of bridge {name}.")
-    return {name: BridgeWish(types.get(name), tuple(wanted)) for name, wanted in ports.items()}
+    return {name: DesiredBridge(types.get(name), tuple(names)) for name, names in ports.items()}
 
 
 def plan_bridges(
-    wanted: t.Mapping[str, BridgeWish],
+    desired: t.Mapping[str, DesiredBridge],
     bridges: t.Mapping[str, Bridge],
     ports: t.Mapping[str, BridgePort],
     default_type: str,
 ) -> BridgePlan:
-    """`default_type` is the datapath type of a new bridge whose wish names none."""
+    """Return what to create or change; `Refused` where that would move a port. `default_type` is the datapath type of a new bridge without one."""
     plan = BridgePlan.nothing()
-    for name, wish in wanted.items():
+    for name, target in desired.items():
         bridge = bridges.get(name)
         if bridge is None:
             if name in ports:
                 raise Refused(
                     f"Bridge {name} cannot be created: {_whereabouts(name, ports[name])}. Remove that port or choose another name."
                 )
-            plan.new_bridges[name] = wish.datapath_type or default_type
-        elif wish.datapath_type and (bridge.datapath_type or "system") != wish.datapath_type:
-            plan.datapath_types[name] = wish.datapath_type
-        for port in wish.ports:
+            plan.new_bridges[name] = target.datapath_type or default_type
+        elif target.datapath_type and (bridge.datapath_type or "system") != target.datapath_type:
+            plan.datapath_types[name] = target.datapath_type
+        for port in target.ports:
             present = ports.get(port)
             if present is None:
                 plan.new_ports[port] = name
             elif present.bridge != name:
                 raise Refused(
-                    f"Port {port} is wanted on bridge {name}, but {_whereabouts(port, present)}. "
+                    f"Port {port} is to be on bridge {name}, but {_whereabouts(port, present)}. "
                     f"Moving it would cut traffic: remove it there first (ovs-vsctl del-port {port}), then run again."
                 )
     return plan

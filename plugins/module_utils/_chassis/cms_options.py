@@ -19,8 +19,8 @@ ZONES = "availability-zones="
 OWNER = "c5c3-ovn-owner="  # the Kubernetes cluster of a chassis; ovn-controller shows it in the chassis row
 
 
-class CmsWish(t.NamedTuple):
-    """None means "leave alone". Tokens that tell of the gateway or of zones are ours as soon as their option is given."""
+class DesiredCmsOptions(t.NamedTuple):
+    """The tokens of the options; None keeps what is stored. Tokens for the gateway and for zones are ours as soon as their option is given."""
 
     gateway: bool | None = None
     zones: tuple[str, ...] | None = None
@@ -32,14 +32,15 @@ class CmsWish(t.NamedTuple):
 
     @property
     def named(self) -> list[str]:
-        """The tokens that shall be there."""
+        """The tokens that must be in the list."""
         named = [GATEWAY] if self.gateway else []
         if self.zones:
             named.append(ZONES + ":".join(self.zones))
         return [*named, *(self.tokens or ())]
 
 
-def cms_wish(params: t.Mapping[str, t.Any]) -> CmsWish:
+def desired_cms_options(params: t.Mapping[str, t.Any]) -> DesiredCmsOptions:
+    """Return the tokens of `gateway`, `availability_zones` and `cms_options`; `InvalidInput` if one comes twice or holds a separator."""
     zones = params.get("availability_zones")
     tokens = params.get("cms_options")
     if zones is not None:
@@ -52,8 +53,8 @@ def cms_wish(params: t.Mapping[str, t.Any]) -> CmsWish:
             )
         for option, kind in (("gateway", GATEWAY), ("availability_zones", ZONES)):
             if params.get(option) is not None and any(_kind(token) == kind for token in tokens):
-                raise InvalidInput(f"cms_options holds a token {kind} that the option {option} already decides on.")
-    return CmsWish(params.get("gateway"), zones, tokens)
+                raise InvalidInput(f"cms_options holds a token {kind} that the option {option} already sets.")
+    return DesiredCmsOptions(params.get("gateway"), zones, tokens)
 
 
 def _kind(token: str) -> str:
@@ -61,23 +62,25 @@ def _kind(token: str) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    """Zones are a set."""
+    """Return whether two tokens mean the same: zones are a set."""
     if one.startswith(ZONES) and other.startswith(ZONES):
         return set(one[len(ZONES) :].split(":")) == set(other[len(ZONES) :].split(":"))
     return one == other
 
 
 def owner_in(text: str) -> str:
-    """Whose chassis it is; empty for that of a machine."""
+    """Return the Kubernetes cluster that the list `text` names as owner of the chassis; empty for a machine."""
     return next((token[len(OWNER) :] for token in items_of(text) if token.startswith(OWNER)), "")
 
 
-def merge(stored: str | None, owned: t.Collection[str], wish: CmsWish, purge: bool) -> tuple[str | None, list[str]]:
-    """The new list (None: no key) and the tokens of it that are ours. `owned` are the tokens that an earlier run recorded."""
+def merge(
+    stored: str | None, owned: t.Collection[str], desired: DesiredCmsOptions, purge: bool
+) -> tuple[str | None, list[str]]:
+    """Return the new list (None: no key) and the tokens of it that are ours. `owned` are the tokens that an earlier run recorded."""
     given = set()
-    if wish.gateway is not None:
+    if desired.gateway is not None:
         given.add(GATEWAY)
-    if wish.zones is not None:
+    if desired.zones is not None:
         given.add(ZONES)
 
     def obsolete(token: str) -> bool:
@@ -86,23 +89,23 @@ def merge(stored: str | None, owned: t.Collection[str], wish: CmsWish, purge: bo
             return True
         if token not in owned:
             return False
-        return purge or (wish.tokens is not None and kind not in (GATEWAY, ZONES))
+        return purge or (desired.tokens is not None and kind not in (GATEWAY, ZONES))
 
-    waiting = wish.named
+    pending = desired.named
     present = items_of(stored or "")
     result: list[str] = []
     ours: list[str] = []
     for token in present:
-        wanted = next((named for named in wish.named if _kind(named) == _kind(token)), None)
-        if wanted is not None and (wanted in waiting or _same(wanted, token)):
-            if wanted in waiting:
-                waiting.remove(wanted)
-                result.append(token if _same(wanted, token) else wanted)
+        match = next((named for named in desired.named if _kind(named) == _kind(token)), None)
+        if match is not None and (match in pending or _same(match, token)):
+            if match in pending:
+                pending.remove(match)
+                result.append(token if _same(match, token) else match)
                 ours.append(result[-1])
         elif not obsolete(token):
             result.append(token)
             if token in owned:
                 ours.append(token)
-    result += waiting
-    ours += waiting
+    result += pending
+    ours += pending
     return (stored if result == present else ",".join(result) or None), ours

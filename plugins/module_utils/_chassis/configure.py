@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The steps of ovn_chassis: read, plan, look for clashes or delete the Southbound rows, write once, wait.
+The steps of ovn_chassis: read, plan, check for clashes or delete the Southbound rows, write once, wait.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .._ovsdb.tls_files import TlsFiles
 from . import cms_options, external_ids, ownership
 from .database import LocalDatabase
 from .devices import refuse_missing_devices, refuse_port_errors
-from .ours import OwnedSettings
-from .plan import ChassisPlan, ObservedChassis, diff_of, make_plan, wanted_of
+from .owned_settings import OwnedSettings
+from .plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 
 if t.TYPE_CHECKING:
     from .registration import LocalChassis
@@ -46,23 +46,23 @@ class SouthboundAccess(t.NamedTuple):
         from .southbound_removal import ListeningMembers, delete_rows
 
         members = ListeningMembers(spread(self.endpoints, local.name), self.tls)
-        return delete_rows(local, members, timeout, check_mode=check_mode)
+        return delete_rows(local, members, timeout, module="ovn_chassis", check_mode=check_mode)
 
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
-    """The module's result. A failure after the write carries `changed` and `diff` in its details."""
+    """Apply the options of ovn_chassis and return the module's result. A failure after the write has `changed` and `diff` in its details."""
     _check_times(params)
     tls = TlsFiles(params["private_key"] or None, params["certificate"] or None, params["ca_certificate"] or None)
     endpoint = parse_endpoint(params["database"])
-    wanted = wanted_of(params) if params["state"] == "present" else None
-    plan_for = functools.partial(make_plan, wanted) if wanted else _plan_absent()
+    desired = desired_chassis(params) if params["state"] == "present" else None
+    plan_for = functools.partial(make_plan, desired) if desired else _plan_absent()
     southbound = SouthboundAccess(parse_endpoints(params["southbound"] or []), tls)
-    if wanted and params["wait_for"] == "registered" and not southbound.endpoints:
+    if desired and params["wait_for"] == "registered" and not southbound.endpoints:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
     timeout = params["timeout"]
     with (
-        LocalDatabase(endpoint, tls, timeout, wanted.bridges)
-        if wanted
+        LocalDatabase(endpoint, tls, timeout, desired.bridges)
+        if desired
         else OwnedSettings(endpoint, tls, timeout) as database
     ):
         actual, rows = database.read()
@@ -70,11 +70,11 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         _refuse_missing_devices(params, endpoint, plan)
         local = registered = next_cfg = None
         deleted: dict[str, list[str]] = {}
-        if southbound.endpoints and wanted:
+        if southbound.endpoints and desired:
             local = _local_chassis(_after(plan, actual))
-            registered = _look_for_clashes(params, southbound, local)
+            registered = _check_for_clashes(params, southbound, local)
         elif southbound.endpoints:
-            # First of all: until the settings are gone they tell the next run whose rows these are.
+            # Before the settings are removed: the next run knows by them whose rows these are.
             deleted = _delete_rows(params, southbound, actual, check_mode)
         if not check_mode:
             try:
@@ -83,12 +83,12 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
                 e.details = {**_deletion(deleted), **e.details}
                 raise
         result = {**_result(plan, actual, next_cfg, deleted), "registered": registered}
-        if check_mode or params["wait_for"] == "none" or not (wanted or next_cfg):
+        if check_mode or params["wait_for"] == "none" or not (desired or next_cfg):
             return result
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
-            bridges = wanted.bridges if wanted else {}
+            bridges = desired.bridges if desired else {}
             refuse_port_errors(result["port_errors"], bridges, params["allow_missing_ports"])
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
@@ -137,7 +137,7 @@ def _result(
 
 
 def _deletion(deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
-    """Return the part of the result that tells of Southbound rows."""
+    """Return the part of the result for deleted Southbound rows."""
     return {
         "changed": bool(deleted),
         "diff": {"before": {"southbound": deleted} if deleted else {}, "after": {}},
@@ -171,30 +171,32 @@ def _delete_rows(
 
 
 def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str]:
-    """Return the external_ids that the chassis is known by. Options tell what a run that was cut off has removed already, or what is not ours."""
+    """Return the external_ids that the chassis is known by. Options give what an interrupted run has removed already, or what is not ours."""
     recorded = ownership.parse_owned(actual.external_ids.get(ownership.KEY)).external_ids
-    desired = wanted_of({option: params[option] for option in ("system_id", "hostname", "encapsulation")}).external_ids
-    given = {key: value.text for key, value in desired.items() if value.text}
+    identity = desired_chassis(
+        {option: params[option] for option in ("system_id", "hostname", "encapsulation")}
+    ).external_ids
+    given = {key: value.text for key, value in identity.items() if value.text}
     stored = actual.external_ids.get(external_ids.SYSTEM_ID)
     if external_ids.SYSTEM_ID in recorded and stored and given.get(external_ids.SYSTEM_ID, stored) != stored:
         raise Refused(
             f'This host is the chassis "{stored}", not "{given[external_ids.SYSTEM_ID]}". Nothing was changed. Run with system_id: {stored}, or without it.'
         )
-    # A name that neither we have set nor the task gives is somebody else's chassis.
+    # A name that neither we have set nor the task gives belongs to a chassis of another owner.
     local = {external_ids.SYSTEM_ID, *given}
     return {**given, **{key: text for key, text in actual.external_ids.items() if key in recorded or key not in local}}
 
 
 def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPlan) -> None:
-    """Only a local database tells of this host."""
+    """Only a local database is of this host."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return
-    next_step = "Correct the name, or set allow_missing_ports: true if the device is made later."
+    next_step = "Correct the name, or set allow_missing_ports: true if the device is created later."
     refuse_missing_devices(plan.bridges.new_ports, "host", next_step)
 
 
-def _look_for_clashes(params: Params, southbound: SouthboundAccess, local: LocalChassis) -> bool:
-    """Refuse a chassis that would fight with another one; True if it is registered already as wanted."""
+def _check_for_clashes(params: Params, southbound: SouthboundAccess, local: LocalChassis) -> bool:
+    """Raise `Refused` if the chassis clashes with another one; return whether it is registered already as desired."""
     from .registration import address_conflict, duplicate_id, unregistered
 
     if params["wait_for"] == "registered" and not (local.name and local.encapsulations):

@@ -19,7 +19,7 @@ from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from . import ownership
-from .bridges import Bridge, BridgePort, BridgeWish
+from .bridges import Bridge, BridgePort, DesiredBridge
 from .operations import ROOT, Rows, operations
 from .plan import SSL_COLUMNS, ChassisPlan, ObservedChassis, Ssl
 
@@ -41,10 +41,12 @@ else:  # Python 3.8 in a pod cannot evaluate it
 class LocalDatabase:
     """The Open_vSwitch database of one host, with one connection that is used step by step."""
 
-    def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float, wanted: t.Mapping[str, BridgeWish]) -> None:
+    def __init__(
+        self, endpoint: Endpoint, tls: TlsFiles, timeout: float, desired: t.Mapping[str, DesiredBridge]
+    ) -> None:
         """`timeout` seconds count for each step."""
         self.timeout = timeout
-        self.wanted = wanted
+        self.desired = desired
         self.connection = Connection(endpoint, tls, Deadline(timeout))
 
     def __enter__(self) -> LocalDatabase:
@@ -53,13 +55,13 @@ class LocalDatabase:
     def __exit__(self, *exc: object) -> None:
         self.connection.close()
 
-    def select(self, *wants: tuple[str, list[t.Any]], columns: t.Sequence[str] = ()) -> list[list[Row]]:
-        """The raw rows of each (table, where), of one state of the database; no request if nothing is wanted."""
-        if not wants:
+    def select(self, *queries: tuple[str, list[t.Any]], columns: t.Sequence[str] = ()) -> list[list[Row]]:
+        """Return the raw rows of each (table, where), of one state of the database; no request without queries."""
+        if not queries:
             return []
         selects: list[Operation] = [
             {"op": "select", "table": table, "where": where, "columns": list(columns) or COLUMNS[table]}
-            for table, where in wants
+            for table, where in queries
         ]
         return [answer["rows"] for answer in self._transact(selects)]
 
@@ -76,14 +78,14 @@ class LocalDatabase:
             ) from e
 
     def read(self) -> tuple[ObservedChassis, Rows]:
-        """The settings, and where they are."""
+        """Return the settings of the chassis, and the uuids of their rows."""
         self.connection.deadline = Deadline(self.timeout)
-        names = sorted({*self.wanted, *(port for wish in self.wanted.values() for port in wish.ports)})
-        wants = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
-        wants += [("Bridge", _named(name)) for name in self.wanted]
-        roots, ssls, *rest = self.select((ROOT, []), ("SSL", []), *wants)
+        names = sorted({*self.desired, *(port for bridge in self.desired.values() for port in bridge.ports)})
+        queries = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
+        queries += [("Bridge", _named(name)) for name in self.desired]
+        roots, ssls, *rest = self.select((ROOT, []), ("SSL", []), *queries)
         found = {
-            table: [row for (kind, _where), rows in zip(wants, rest) for row in rows if kind == table]
+            table: [row for (kind, _where), rows in zip(queries, rest) for row in rows if kind == table]
             for table in COLUMNS
         }
         ports = {row["name"]: row for row in found["Port"]}
@@ -95,7 +97,7 @@ class LocalDatabase:
         return self.state(roots, ssls, bridges, ports, actual_ports, {}, {})
 
     def _places(self, ports: t.Mapping[str, Row]) -> dict[str, str]:
-        """The bridge of each port. The server looks it up: the port list of an integration bridge is long."""
+        """Return the bridge of each port. The server finds it: the port list of an integration bridge is long."""
         answers = self.select(
             *(("Bridge", [["ports", "includes", row["_uuid"]]]) for row in ports.values()), columns=["name"]
         )
@@ -113,7 +115,7 @@ class LocalDatabase:
     ) -> tuple[ObservedChassis, Rows]:
         if not roots:
             raise Refused(
-                f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it makes the row."
+                f"{self.connection.name} has no Open_vSwitch row yet. Start Open vSwitch first: it creates the row."
             )
         root = roots[0]
         ssl = ssls[0] if ssls else None
@@ -145,9 +147,9 @@ class LocalDatabase:
         rows: Rows,
         plan_for: t.Callable[[ObservedChassis], ChassisPlan],
     ) -> tuple[ChassisPlan, ObservedChassis, int | None]:
-        """What was written, what it changed, and the `next_cfg` that ovs-vswitchd has to reach; None if nothing was left to do.
+        """Write `plan`; return the plan that was written, what it was made from, and the `next_cfg` to wait for (None if nothing was left to do).
 
-        The plan is computed again from fresh rows whenever somebody else was faster.
+        After a conflict with another client the plan is computed again from fresh rows.
         """
         deadline = Deadline(self.timeout)
         while not plan.empty:
@@ -164,7 +166,7 @@ class LocalDatabase:
         return plan, actual, None
 
     def wait_applied(self, next_cfg: int, deadline: Deadline) -> dict[str, str]:
-        """Return when ovs-vswitchd has taken over the configuration with that number: the errors of bridges and ports that it cannot open.
+        """Wait until ovs-vswitchd has applied the configuration with that number; return the errors of bridges and ports that it cannot open, by name.
 
         The server itself waits for the change (operation `wait`) and answers at once when it comes.
         """
@@ -177,11 +179,11 @@ class LocalDatabase:
             "until": "!=",
             "rows": [],
         }
-        wanted = self.wanted
-        looks = [("Interface", name, ["name", "error"]) for wish in wanted.values() for name in wish.ports]
-        looks += [("Interface", name, ["name", "error"]) for name in wanted]
-        looks += [("Bridge", name, ["name", "datapath_type", "datapath_id"]) for name in wanted]
-        selects = [{"op": "select", "table": kind, "where": _named(name), "columns": c} for kind, name, c in looks]
+        desired = self.desired
+        queries = [("Interface", name, ["name", "error"]) for bridge in desired.values() for name in bridge.ports]
+        queries += [("Interface", name, ["name", "error"]) for name in desired]
+        queries += [("Bridge", name, ["name", "datapath_type", "datapath_id"]) for name in desired]
+        selects = [{"op": "select", "table": kind, "where": _named(name), "columns": c} for kind, name, c in queries]
         self.connection.deadline = Deadline(deadline.left() + self.timeout)
         try:
             answers = self._transact([reached, *selects])
@@ -196,7 +198,7 @@ class LocalDatabase:
 
 
 def _errors(rows: list[Row]) -> dict[str, str]:
-    """A device that cannot be opened has an error; a bridge that cannot be made has none, but lacks its datapath id."""
+    """Return the errors by name. A device that cannot be opened has an error; a bridge that cannot be created has none, but lacks its datapath id."""
     errors = {}
     for row in rows:
         if "datapath_id" in row and not as_list(decode(row["datapath_id"])):

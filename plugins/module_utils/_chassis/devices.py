@@ -15,7 +15,10 @@ from .._errors import OvnError, Refused
 
 
 def refuse_missing_devices(new_ports: t.Mapping[str, str], place: str, next_step: str) -> None:
-    """A typing error in a port name would otherwise be a bridge without uplink. `new_ports`: port to bridge; `place` is "host" or "node"."""
+    """Raise `Refused` if a port has no network device here: a typing error would give a bridge without uplink.
+
+    `new_ports`: port to bridge; `place` is "host" or "node".
+    """
     missing = _missing_devices(new_ports)
     if missing:
         places = ", ".join(f"{port} (for bridge {new_ports[port]})" for port in missing)
@@ -23,15 +26,15 @@ def refuse_missing_devices(new_ports: t.Mapping[str, str], place: str, next_step
 
 
 def refuse_port_errors(errors: t.Mapping[str, str], bridges: t.Container[str], allow_missing_ports: bool) -> None:
-    """A bridge that does not work is always a failure, a port that is not there yet only if it should be. `errors` by bridge or port."""
+    """Raise `Refused` for a bridge that does not work, and for a port unless `allow_missing_ports`. `errors`: bridge or port to error."""
     fatal = {name: error for name, error in errors.items() if name in bridges or not allow_missing_ports}
     if fatal:
-        words = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
-        raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {words}.")
+        message = "; ".join(f"{name}: {error}" for name, error in sorted(fatal.items()))
+        raise Refused(f"The settings are written, but ovs-vswitchd cannot use all bridges and ports: {message}.")
 
 
 def _missing_devices(names: t.Iterable[str]) -> list[str]:
-    """The names that no network device of this host (of this process' network namespace) has."""
+    """Return the names without a network device in this process' network namespace."""
     try:
         present = {name for _index, name in socket.if_nameindex()}
     except OSError as e:

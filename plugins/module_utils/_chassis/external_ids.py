@@ -45,7 +45,7 @@ def _same_text(value: str) -> t.Hashable:
 
 
 class DesiredValue(t.NamedTuple):
-    """What a key shall hold: `text`, or None for "the key shall not exist". `meaning` makes equal what OVN takes as equal."""
+    """The desired value of a key: `text`, or None if the key must not exist. Two texts with the same `meaning` are equal for OVN."""
 
     text: str | None
     meaning: t.Callable[[str], t.Hashable] = _same_text
@@ -57,7 +57,7 @@ class DesiredValue(t.NamedTuple):
 
 
 def items_of(text: str) -> list[str]:
-    """The items of a comma list, without blanks around them and without empty ones."""
+    """Return the items of a comma list, without blanks around them and without empty ones."""
     return [item for item in (part.strip() for part in text.split(",")) if item]
 
 
@@ -75,6 +75,7 @@ def _as_truth(text: str) -> t.Hashable:
 
 
 def address_or_text(text: str) -> str:
+    """Return an IP address in its canonical form, any other text unchanged."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
@@ -117,12 +118,12 @@ def _encapsulation_ip(option: str, value: list[str]) -> DesiredValue:
 
 
 def _pairs(option: str, pairs: list[tuple[str, str]]) -> DesiredValue:
-    wanted: dict[str, str] = {}
+    mapped: dict[str, str] = {}
     for network, other in pairs:
         checked_word(f"{option}.physical_network", network, ",:")
-        if wanted.setdefault(network, other) != other:
-            raise InvalidInput(f"{option}: {network} is mapped to both {wanted[network]} and {other}.")
-    return DesiredValue(",".join(f"{network}:{other}" for network, other in wanted.items()) or None, _as_set)
+        if mapped.setdefault(network, other) != other:
+            raise InvalidInput(f"{option}: {network} is mapped to both {mapped[network]} and {other}.")
+    return DesiredValue(",".join(f"{network}:{other}" for network, other in mapped.items()) or None, _as_set)
 
 
 def _bridge_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
@@ -166,7 +167,7 @@ def checked_datapath_type(option: str, value: str) -> str:
 
 
 class KeyOption(t.NamedTuple):
-    """An option that becomes a key: `write` makes the text of the key (option, value), `spec` is what Ansible accepts as value."""
+    """An option that becomes a key: `write` returns the value of the key from (option, value), `spec` is what Ansible accepts as value."""
 
     key: str
     write: t.Callable[[str, t.Any], DesiredValue]
@@ -177,7 +178,7 @@ def _records(**options: ArgumentSpec) -> ArgumentSpec:
     return {"type": "list", "elements": "dict", "options": options}
 
 
-# All that a key needs beside its documentation in ovn_chassis. Pods of hypervisors know it by this, too.
+# All that a key needs beside its documentation in ovn_chassis. The settings of nodes in Kubernetes follow from it, too.
 KEYS: dict[str, KeyOption] = {
     "system_id": KeyOption(SYSTEM_ID, _system_id, TEXT),
     "hostname": KeyOption("hostname", _word, TEXT),
@@ -201,13 +202,13 @@ KEYS: dict[str, KeyOption] = {
 }
 
 
-def wishes(params: t.Mapping[str, t.Any]) -> dict[str, DesiredValue]:
-    """The wish of each key whose option is given; None means "leave alone"."""
+def desired_keys(params: t.Mapping[str, t.Any]) -> dict[str, DesiredValue]:
+    """Return the desired value of each key whose option is given (not None), by key; `InvalidInput` names the option of a bad value."""
     flat = {**params, **{f"encapsulation.{k}": v for k, v in (params.get("encapsulation") or {}).items()}}
     return {option.key: option.write(name, flat[name]) for name, option in KEYS.items() if flat.get(name) is not None}
 
 
 def encapsulations(external_ids: t.Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """(type, ip) of each Encap row that ovn-controller makes of these keys."""
+    """Return (type, ip) of each Encap row that ovn-controller writes for these keys."""
     addresses = items_of(external_ids.get(ENCAP_IP, ""))
     return frozenset((kind, ip) for kind in items_of(external_ids.get(ENCAP_TYPE, "")) for ip in addresses)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the Southbound database says of each chassis, and who has answered a heartbeat. Pure.
+What the Southbound database has of each chassis, and which have answered a heartbeat. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from .southbound_rows import ChassisRow, PrivateRow
 def describe_chassis(
     chassis: t.Iterable[ChassisRow], private: t.Iterable[PrivateRow] | None, expected: int | None
 ) -> list[dict[str, t.Any]]:
-    """One entry per name, sorted. `private` None: the schema has no such table. `expected` None: nobody can tell who is alive."""
+    """Return one entry per chassis name, sorted, with the keys of ovn_sync's `chassis`.
+
+    `private` None: the schema has no such table. `expected` None: whether a chassis is alive is unknown.
+    """
     answers = None if private is None else {row.name: row for row in private}
     rows = {row.name: row for row in chassis}
     entries = []
@@ -48,19 +51,19 @@ def describe_chassis(
 
 
 def parse_bridge_mappings(text: str) -> list[dict[str, str]]:
-    """`physnet1:br-ex,physnet2:br-vlan` as a list; parts that are no pair are left out, as ovn-controller does."""
+    """Return `physnet1:br-ex,physnet2:br-vlan` as a list; parts that are no pair are skipped, as ovn-controller does."""
     pairs = (part.strip().partition(":") for part in text.split(","))
     return [{"physical_network": network, "bridge": bridge} for network, _colon, bridge in pairs if network and bridge]
 
 
 class RollCall:
-    """Has everybody answered? For looks after each of thousands of answers: one name that is still late says no for all.
+    """Checks whether all chassis have answered, cheap enough for a check after each of thousands of answers: one late name suffices for no.
 
-    `look` gives all late names and is costly; `is_late` looks at one of them, and says no where it cannot tell cheaply.
+    `list_late` returns all late names and is costly; `is_late` checks one of them, and returns False where it cannot tell cheaply.
     """
 
-    def __init__(self, look: t.Callable[[], list[str]], is_late: t.Callable[[str], bool]) -> None:
-        self._look, self._is_late = look, is_late
+    def __init__(self, list_late: t.Callable[[], list[str]], is_late: t.Callable[[str], bool]) -> None:
+        self._list_late, self._is_late = list_late, is_late
         self._late: list[str] = []
 
     def complete(self) -> bool:
@@ -68,10 +71,10 @@ class RollCall:
             if self._is_late(self._late[-1]):
                 return False
             self._late.pop()
-        self._late = self._look()
+        self._late = self._list_late()
         return not self._late
 
 
 def late_names(entries: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Chassis that have not answered. Those of another availability zone (OVN interconnection) never answer here."""
+    """Return the chassis that have not answered. Those of another availability zone (OVN interconnection) never answer here."""
     return [entry["name"] for entry in entries if entry["alive"] is False and not entry["remote"]]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-All chassis of a Southbound database as plain values: what the inventory plugin tells of each.
+All chassis of a Southbound database as plain values: what the inventory plugin returns of each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .cms_options import ZONES
 from .heartbeats import describe_chassis
 from .southbound_rows import Tables, chassis_rows, last_heartbeat, private_rows
 
-# What ovn_sync tells of a chassis by the same names.
+# What ovn_sync returns of a chassis under the same names.
 _SHARED = (
     "name",
     "hostname",
@@ -44,6 +44,6 @@ def list_chassis(tables: Tables) -> list[dict[str, t.Any]]:
 
 
 def _zones(tokens: t.Iterable[str]) -> list[str]:
-    """Neutron reads zones of all such tokens."""
+    """Return the zones of all such tokens, as Neutron does."""
     zones = (zone for token in tokens if token.startswith(ZONES) for zone in token[len(ZONES) :].split(":"))
     return sorted({zone.strip() for zone in zones} - {""})

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The edge: one look at the rows of the Southbound database that concern one chassis, with the standard library alone (pods lack the library ovs).
+The edge: reads the rows of the Southbound database that concern one chassis, with the standard library alone (pods lack the library ovs).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def read_rows(
 def ask_any(
     endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline, ask: t.Callable[[Connection], _ANSWER]
 ) -> _ANSWER:
-    """Return what the first member answers that answers at all. A conflict is an answer, too."""
+    """Return the result of `ask` on the first member that answers. A conflict is an answer, too."""
 
     def ask_one(endpoint: Endpoint) -> _ANSWER:
         with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
@@ -79,7 +79,10 @@ def ask_any(
 
 
 def first_answer(questions: t.Iterable[t.Callable[[], _ANSWER]]) -> _ANSWER:
-    """Return what the first of these calls returns that does not fail; each asks one member. A conflict is an answer, too."""
+    """Return the result of the first call that does not fail; each asks one member. A conflict is an answer, too.
+
+    If all fail, raise the type of the first error with all messages.
+    """
     errors: list[OvnError] = []
     for question in questions:
         try:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-A plan in the words of OVSDB (RFC 7047 section 5.2): all operations of one transaction.
+A plan as OVSDB operations (RFC 7047 section 5.2): all of one transaction.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = "Open_vSwitch"
 
 
 class Rows(t.NamedTuple):
-    """Where the plan lands: uuids, and the encoded columns that the plan was made from."""
+    """The rows that the plan changes: uuids, and the encoded columns that the plan was made from."""
 
     root: str
     maps: t.Mapping[str, t.Any]  # external_ids, other_config
@@ -30,7 +30,7 @@ class Rows(t.NamedTuple):
 
 
 def operations(plan: ChassisPlan, rows: Rows) -> list[Operation]:
-    """The transaction of a plan that is not empty; its last answer is the row with the new `next_cfg`."""
+    """Return the transaction of a plan that is not empty; its last answer is the row with the new `next_cfg`."""
     expected: list[Operation] = []
     inserted: list[Operation] = []
     mutations: list[list[t.Any]] = []
@@ -58,7 +58,7 @@ def _by_uuid(uuid: str) -> list[t.Any]:
 
 
 def _map_mutations(column: str, changes: t.Mapping[str, str | None]) -> list[list[t.Any]]:
-    """Inserting a key that exists changes nothing, so each key is deleted first."""
+    """Return the mutations of a map. Inserting a key that exists changes nothing, so each key is deleted first."""
     new = {key: value for key, value in changes.items() if value is not None}
     mutations: list[list[t.Any]] = [[column, "delete", ["set", sorted(changes)]]]
     return [*mutations, [column, "insert", encode_map(new)]] if new else mutations
@@ -67,7 +67,7 @@ def _map_mutations(column: str, changes: t.Mapping[str, str | None]) -> list[lis
 def _bridges(
     plan: BridgePlan, rows: Rows, expected: list[Operation], inserted: list[Operation]
 ) -> t.Iterator[list[t.Any]]:
-    """Mutations of the root row. Names of bridges, ports and interfaces are unique in the schema: nothing comes twice."""
+    """Yield the mutations of the root row. Names of bridges, ports and interfaces are unique in the schema: nothing comes twice."""
     for name, kind in plan.new_bridges.items():
         ports = [_new_port(inserted, name, "internal")]
         ports += [_new_port(inserted, port) for port, place in plan.new_ports.items() if place == name]
@@ -105,7 +105,7 @@ def _insert(inserted: list[Operation], table: str, row: dict[str, t.Any]) -> lis
 
 
 def _ssl(ssl: Ssl | t.Literal["absent"] | None, rows: Rows, inserted: list[Operation]) -> list[t.Any] | None:
-    """The new value of the root row's column, None to leave it."""
+    """Return the new value of the root row's column, None to keep it."""
     if ssl is None:
         return None
     if ssl == "absent":

@@ -13,7 +13,7 @@ from .external_ids import DATAPATH_TYPES, KEYS, REQUIRED_TEXT, TEXTS, ArgumentSp
 
 
 def _of_keys() -> dict[str, ArgumentSpec]:
-    """The options of keys; `encapsulation.ip` is `ip` in the dictionary `encapsulation`."""
+    """Return the options of keys; `encapsulation.ip` is `ip` in the dictionary `encapsulation`."""
     options: dict[str, ArgumentSpec] = {}
     for name, option in KEYS.items():
         group, _dot, member = name.partition(".")

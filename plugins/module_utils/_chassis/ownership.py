@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Which keys and tokens are ours: recorded in the database itself, so that `purge` and `state: absent` take away exactly those.
+Which keys and tokens are ours: recorded in the database itself, so that `purge` and `state: absent` remove exactly those.
 
 Rows carry the same name as a mark in their own external_ids: bridges, ports and the SSL row that this collection created.
 """
@@ -18,20 +18,20 @@ MARK = {KEY: "true"}
 
 
 class Owned(t.NamedTuple):
-    """What earlier runs named. A key is ours once a task has named it, whoever wrote it first."""
+    """What earlier runs named. A key is ours once a task has named it, even if another client wrote it first."""
 
     external_ids: frozenset[str] = frozenset()
     other_config: frozenset[str] = frozenset()
     cms_options: frozenset[str] = frozenset()
 
     def to_text(self) -> str | None:
-        """The value of KEY; None if nothing is ours."""
+        """Return the value of KEY; None if nothing is ours."""
         parts = {name: sorted(value) for name, value in self._asdict().items() if value}
         return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False) if parts else None
 
 
 def parse_owned(text: str | None) -> Owned:
-    """The record of `text`; a damaged one counts as "nothing is ours", so nothing is ever removed by mistake."""
+    """Return the record in `text`; a damaged one counts as "nothing is ours", so nothing is removed by mistake."""
     try:
         parts = json.loads(text or "{}")
     except ValueError:

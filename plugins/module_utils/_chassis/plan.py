@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Wanted against actual settings of one chassis: the plan, and its diff.
+Desired against observed settings of one chassis: the plan, and its diff.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ssl(t.NamedTuple):
 
 
 class ObservedChassis(t.NamedTuple):
-    """What the database holds of everything that the plan looks at."""
+    """What the database has of everything that the plan compares."""
 
     external_ids: t.Mapping[str, str] = _NOTHING
     other_config: t.Mapping[str, str] = _NOTHING
@@ -42,36 +42,36 @@ class ObservedChassis(t.NamedTuple):
 
 
 class DesiredChassis(t.NamedTuple):
-    """The task's options, checked. None and missing keys mean "leave alone"."""
+    """The task's options, checked. None and missing keys keep what is stored."""
 
     external_ids: t.Mapping[str, external_ids.DesiredValue] = _NOTHING
     other_config: t.Mapping[str, external_ids.DesiredValue] = _NOTHING
-    cms: cms_options.CmsWish = cms_options.CmsWish()
-    bridges: t.Mapping[str, br.BridgeWish] = _NOTHING
+    cms: cms_options.DesiredCmsOptions = cms_options.DesiredCmsOptions()
+    bridges: t.Mapping[str, br.DesiredBridge] = _NOTHING
     ssl: Ssl | t.Literal["absent"] | None = None
     purge: bool = False
     allow_rename: bool = False
 
 
 class ChassisPlan(t.NamedTuple):
-    """Everything to write, in the database's own words. A value None removes the key."""
+    """Everything to write, by column of the database. A value None removes the key."""
 
     external_ids: dict[str, str | None]
     other_config: dict[str, str | None]
     bridges: br.BridgePlan
     ssl: Ssl | t.Literal["absent"] | None
-    kept: list[str]  # why something of ours stays
+    kept: list[str]  # one sentence for each of our bridges that stays
 
     @property
     def empty(self) -> bool:
         return self.bridges.empty and not (self.external_ids or self.other_config or self.ssl)
 
 
-def wanted_of(params: t.Mapping[str, t.Any]) -> DesiredChassis:
-    """The checked options; whatever can never work is `InvalidInput`."""
+def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
+    """Return the checked options of ovn_chassis; `InvalidInput` if a value or a combination can never work."""
     params = _with_empty_lists(params)
-    keys = external_ids.wishes(params)
-    for key, wish in _free(params, "external_ids").items():
+    keys = external_ids.desired_keys(params)
+    for key, value in _free(params, "external_ids").items():
         if key in keys:
             raise InvalidInput(f"external_ids: {key} is also set by an option of its own; give it once.")
         if key == external_ids.CMS_OPTIONS:
@@ -80,12 +80,12 @@ def wanted_of(params: t.Mapping[str, t.Any]) -> DesiredChassis:
             )
         if key == ownership.KEY:
             raise InvalidInput(f"external_ids: {key} is the record of this module.")
-        keys[key] = wish
+        keys[key] = value
     return DesiredChassis(
         external_ids=keys,
         other_config=_free(params, "other_config"),
-        cms=cms_options.cms_wish(params),
-        bridges=br.bridge_wishes(params),
+        cms=cms_options.desired_cms_options(params),
+        bridges=br.desired_bridges(params),
         ssl=_ssl(params),
         purge=params.get("purge") or False,
         allow_rename=params.get("allow_rename") or False,
@@ -101,15 +101,15 @@ def _with_empty_lists(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.DesiredValue]:
-    wishes = {}
+    desired = {}
     for key, value in (params.get(option) or {}).items():
         name = checked_text(option, str(key))
         if not name:
             raise InvalidInput(f"{option}: an empty key is not possible.")
-        wishes[name] = external_ids.DesiredValue(
+        desired[name] = external_ids.DesiredValue(
             None if value is None else stored_text(f"{option}.{format_value(name)}", value)
         )
-    return wishes
+    return desired
 
 
 def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
@@ -125,41 +125,42 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
     return Ssl(str(paths["private_key"]), str(paths["certificate"]), str(paths["ca_certificate"]))
 
 
-def make_plan(wanted: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
-    """What to write so that `actual` becomes `wanted`; `Refused` if a rule forbids it."""
+def make_plan(desired: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
+    """Return what to write so that `actual` becomes `desired`; `Refused` if a rule forbids it."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
-    keys, owned_keys = _plan_keys(wanted.external_ids, actual.external_ids, record.external_ids, wanted.purge)
-    config, owned_config = _plan_keys(wanted.other_config, actual.other_config, record.other_config, wanted.purge)
+    keys, owned_keys = _plan_keys(desired.external_ids, actual.external_ids, record.external_ids, desired.purge)
+    config, owned_config = _plan_keys(desired.other_config, actual.other_config, record.other_config, desired.purge)
     owned_tokens = record.cms_options
-    if wanted.cms.given or (wanted.purge and owned_tokens):
+    if desired.cms.given or (desired.purge and owned_tokens):
         stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
-        merged, ours = cms_options.merge(stored, record.cms_options, wanted.cms, wanted.purge)
+        merged, ours = cms_options.merge(stored, record.cms_options, desired.cms, desired.purge)
         owned_tokens = frozenset(ours)
         if merged != stored:
             keys[external_ids.CMS_OPTIONS] = merged
     put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens))
-    if not wanted.allow_rename:
+    if not desired.allow_rename:
         _refuse_rename(actual, keys)
     kind = {**actual.external_ids, **keys}.get(external_ids.DATAPATH_TYPE)
-    bridges = br.plan_bridges(wanted.bridges, actual.bridges, actual.ports, kind or "system")
-    return ChassisPlan(keys, config, bridges, _plan_ssl(wanted, actual), [])
+    bridges = br.plan_bridges(desired.bridges, actual.bridges, actual.ports, kind or "system")
+    return ChassisPlan(keys, config, bridges, _plan_ssl(desired, actual), [])
 
 
 def _plan_keys(
-    wishes: t.Mapping[str, external_ids.DesiredValue], stored: t.Mapping[str, str], owned: frozenset[str], purge: bool
+    desired: t.Mapping[str, external_ids.DesiredValue], stored: t.Mapping[str, str], owned: frozenset[str], purge: bool
 ) -> tuple[dict[str, str | None], frozenset[str]]:
-    """Keys to write, and the keys that are ours afterwards."""
-    changes = {key: wish.text for key, wish in wishes.items() if not wish.matches(stored.get(key))}
+    """Return the keys to write, and the keys that are ours afterwards."""
+    changes = {key: value.text for key, value in desired.items() if not value.matches(stored.get(key))}
     if purge:
-        changes.update({key: None for key in owned - wishes.keys() if key in stored})
-    named = {key for key, wish in wishes.items() if wish.text is not None}
+        changes.update({key: None for key in owned - desired.keys() if key in stored})
+    named = {key for key, value in desired.items() if value.text is not None}
     removed = {key for key, value in changes.items() if value is None} | {
-        key for key, wish in wishes.items() if wish.text is None
+        key for key, value in desired.items() if value.text is None
     }
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
 def put_record(changes: dict[str, str | None], actual: ObservedChassis, owned: ownership.Owned) -> None:
+    """Add the record of what is ours to the external_ids in `changes`, unless it is stored already."""
     stored = actual.external_ids.get(ownership.KEY)
     if stored != owned.to_text():
         changes[ownership.KEY] = owned.to_text()
@@ -174,21 +175,21 @@ def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None])
     raise Refused(
         f'This host is the chassis "{format_value(old)}" and is connected to a Southbound database: '
         f'its system_id cannot become "{format_value(new or "")}" while it runs. '
-        "Move its workload away, end ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
+        "Move its workload away, stop ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
         "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller."
     )
 
 
-def _plan_ssl(wanted: DesiredChassis, actual: ObservedChassis) -> Ssl | t.Literal["absent"] | None:
-    if wanted.ssl is None or wanted.ssl == "absent":
-        return "absent" if wanted.ssl and actual.ssl else None
-    if actual.ssl and actual.ssl._replace(ours=True) == wanted.ssl:
+def _plan_ssl(desired: DesiredChassis, actual: ObservedChassis) -> Ssl | t.Literal["absent"] | None:
+    if desired.ssl is None or desired.ssl == "absent":
+        return "absent" if desired.ssl and actual.ssl else None
+    if actual.ssl and actual.ssl._replace(ours=True) == desired.ssl:
         return None
-    return wanted.ssl
+    return desired.ssl
 
 
 def diff_of(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, dict[str, t.Any]]:
-    """Before and after, with only what differs."""
+    """Return the values before and after, with only what differs: side to part (`external_ids`, `other_config`, `bridges`, `ssl`) to name to value."""
     before: dict[str, t.Any] = {}
     after: dict[str, t.Any] = {}
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-A chassis as the Southbound database sees it: does it clash with another one, is it registered as wanted?
+A chassis in the Southbound database: does it clash with another one, is it registered as desired?
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .southbound_rows import ChassisRow, Encapsulation
 
 
 class LocalChassis(t.NamedTuple):
-    """The chassis of this host, as its own settings say it."""
+    """A chassis as its host's own settings (or the options for a dead host) describe it."""
 
     name: str
     hostname: str
@@ -54,7 +54,7 @@ def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | 
 
 
 def address_conflict(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
-    """Return which other chassis has one of our tunnel addresses; None if none has."""
+    """Return a message that names another chassis with one of our tunnel addresses; None if there is none."""
     for other in chassis:
         for kind, ip in sorted(other.encapsulations):
             if other.name != local.name and ip in local.addresses:
@@ -79,8 +79,8 @@ def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:
         owner = f"host {row.hostname or '(no name)'} with address {', '.join(sorted(row.addresses)) or '(none)'}"
     return (
         f'Chassis "{row.name}" of the Southbound database belongs to {owner}; '
-        f"this host is {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
-        f"Give the system_id of this host. If that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
+        f"its rows may only be deleted for host {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
+        f"Correct system_id, or if that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
     )
 
 

@@ -16,12 +16,12 @@ from .plan import ChassisPlan, ObservedChassis, put_record
 
 
 def plan_absent(actual: ObservedChassis) -> ChassisPlan:
-    """Take away what is ours."""
+    """Return the plan that removes what is ours; `kept` names our bridges with ports of others."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
     keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
     config: dict[str, str | None] = {key: None for key in record.other_config if key in actual.other_config}
     stored = actual.external_ids.get(external_ids.CMS_OPTIONS)
-    rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.CmsWish(), purge=True)
+    rest, _ours = cms_options.merge(stored, record.cms_options, cms_options.DesiredCmsOptions(), purge=True)
     if rest != stored:
         keys[external_ids.CMS_OPTIONS] = rest
     put_record(keys, actual, ownership.Owned())
@@ -30,7 +30,7 @@ def plan_absent(actual: ObservedChassis) -> ChassisPlan:
 
 
 def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, BridgePort]) -> tuple[BridgePlan, list[str]]:
-    """Our ports go, our bridges go if nobody else has a port there; the sentences name the bridges that stay."""
+    """Return the plan that removes our ports, and our bridges without ports of others; and one sentence for each of our bridges that stays."""
     plan = BridgePlan.nothing()
     kept = []
     for name, bridge in bridges.items():

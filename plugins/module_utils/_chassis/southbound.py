@@ -26,7 +26,7 @@ _WHERE_TO_LOOK = (
 
 
 class Southbound:
-    """Rows of `local` and of whoever has one of its addresses. Any member is good enough: a rollout must not gather on the leader."""
+    """Rows of `local` and of other chassis with one of its addresses. Any member will do: the hosts of a rollout must not all ask the leader."""
 
     def __init__(self, endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline, local: LocalChassis) -> None:
         self.local = local
@@ -47,12 +47,12 @@ class Southbound:
         return chassis_and_address_owners(self.session.rows, self.local.name)
 
     def wait_registered(self, deadline: Deadline) -> None:
-        """Return when ovn-controller has registered the chassis with the wanted encapsulations."""
+        """Wait until ovn-controller has registered the chassis with the desired encapsulations; `TimedOut` says what is missing."""
         try:
             self.session.wait_until(lambda: unregistered(self.local, self.chassis()) is None, "the chassis", deadline)
         except TimedOut as e:
             found = self.chassis()
-            # Two new hosts of one rollout look for clashes at the same time, before either of them is there.
+            # Two new hosts of one rollout check for clashes at the same time, before either of them is there.
             clash = address_conflict(self.local, found)
             raise TimedOut(
                 f'Chassis "{self.local.name}" is not registered in the Southbound database after {deadline.seconds:g} s: '

@@ -44,10 +44,10 @@ _PAUSE = 0.5  # seconds
 
 
 class Members(t.Protocol):
-    """The members of the Southbound database, however they are reached."""
+    """The members of the Southbound database, behind sockets or in pods."""
 
     def ask(self, question: t.Callable[[Caller], _ANSWER], deadline: Deadline) -> _ANSWER:
-        """Return what the first member answers that answers at all."""
+        """Return the result of `question` on the first member that answers."""
 
 
 class ListeningMembers(t.NamedTuple):
@@ -60,10 +60,13 @@ class ListeningMembers(t.NamedTuple):
         return ask_any(self.endpoints, self.tls, deadline, question)
 
 
-def delete_rows(local: LocalChassis, members: Members, timeout: float, *, check_mode: bool) -> dict[str, list[str]]:
-    """Delete what the Southbound database has of the chassis, and return that: table to names of rows; empty if there is nothing.
+def delete_rows(
+    local: LocalChassis, members: Members, timeout: float, *, module: str, check_mode: bool
+) -> dict[str, list[str]]:
+    """Delete the rows of the chassis from the Southbound database, and return them: table to names of rows; empty if there are none.
 
-    A chassis of another host is `Refused` before anything is deleted. In check mode nothing is. `timeout` is in seconds.
+    A chassis of another host is `Refused` before anything is deleted. In check mode nothing is. `timeout` is in seconds; `module` names the writer
+    in the comment of the transaction.
     """
     deadline = Deadline(timeout)
     deleted: dict[str, list[str]] = {}
@@ -74,7 +77,7 @@ def delete_rows(local: LocalChassis, members: Members, timeout: float, *, check_
         if check_mode or not any(rows.values()):
             return deleted
         try:
-            members.ask(functools.partial(_delete, name=local.name, rows=rows), deadline)
+            members.ask(functools.partial(_delete, name=local.name, rows=rows, module=module), deadline)
         except Conflict:
             if deadline.expired:
                 raise
@@ -110,10 +113,10 @@ def _read(connection: Caller, *, name: str) -> Rows:
     return read_rows(connection, conditions_of(name), _COLUMNS)
 
 
-def _delete(connection: Caller, *, name: str, rows: Rows) -> None:
+def _delete(connection: Caller, *, name: str, rows: Rows, module: str) -> None:
     """Delete the rows of the chassis if it is still the one that was read, else `Conflict`."""
     operations = [expect_chassis(name, rows["Chassis"]), *delete_operations([name])]
-    write(connection, _DATABASE, operations, "c5c3.ovn.ovn_chassis")
+    write(connection, _DATABASE, operations, f"c5c3.ovn.{module}")
 
 
 def _refuse_foreign(local: LocalChassis, rows: Rows) -> None:

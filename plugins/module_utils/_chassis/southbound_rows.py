@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Rows of the Southbound database that belong to a chassis: how they are read, matched and deleted, whoever asks. Pure, and part of the archive for pods.
+Rows of the Southbound database that belong to a chassis: how they are read, matched and deleted by every caller. Pure, and part of the archive for pods.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ else:  # Python 3.8 in a pod cannot evaluate it
 # Who a chassis is and where its tunnels end.
 IDENTITY: Columns = {"Chassis": ["name", "hostname", "other_config"], "Encap": ["chassis_name", "type", "ip"]}
 HEARTBEAT: Columns = {"Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"], "SB_Global": ["nb_cfg"]}
-# What a chassis tells of itself. Versions before 20.09 have no Chassis_Private and write nb_cfg to Chassis.
+# What a chassis publishes of itself. Versions before 20.09 have no Chassis_Private and write nb_cfg to Chassis.
 DETAILS: Columns = {
     **IDENTITY,
     **HEARTBEAT,

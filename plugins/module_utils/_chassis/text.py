@@ -14,12 +14,12 @@ from .._errors import InvalidInput
 
 
 def format_value(value: str) -> str:
-    """The value for a message; a long one is cut."""
+    """Return the value for a message; one of more than 60 characters is cut."""
     return value if len(value) <= 60 else f"{value[:57]}... ({len(value)} characters)"
 
 
 def checked_text(option: str, value: str) -> str:
-    """The value itself, if an OVSDB string can hold it."""
+    """Return the value itself; `InvalidInput` names `option` if an OVSDB string cannot hold it."""
     if "\0" in value:
         raise InvalidInput(f'{option}: "{format_value(value)}" holds a NUL character, which OVSDB cannot store.')
     try:
@@ -30,7 +30,7 @@ def checked_text(option: str, value: str) -> str:
 
 
 def checked_word(option: str, value: str, forbidden: str = "") -> str:
-    """The value itself, if it has no blanks at its ends, no control character and none of `forbidden`."""
+    """Return the value itself; `InvalidInput` if it is empty, has blanks at its ends, a control character or one of `forbidden`."""
     checked_text(option, value)
     if not value:
         raise InvalidInput(f"{option}: an empty text is not possible here.")
@@ -47,7 +47,7 @@ def checked_word(option: str, value: str, forbidden: str = "") -> str:
 
 
 def checked_device(option: str, value: str) -> str:
-    """The value itself, if the kernel takes it as the name of a network device."""
+    """Return the value itself; `InvalidInput` if the kernel does not accept it as the name of a network device."""
     checked_word(option, value, ",:")
     size = len(value.encode())
     if size > 15:
@@ -58,7 +58,7 @@ def checked_device(option: str, value: str) -> str:
 
 
 def stored_text(option: str, value: t.Any) -> str:
-    """A value of a free key as OVSDB stores it: booleans are `true` and `false`, numbers are decimal."""
+    """Return a value of a free key as OVSDB stores it: booleans are `true` and `false`, numbers are decimal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

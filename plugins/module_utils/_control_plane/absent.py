@@ -99,7 +99,7 @@ def delete_control_plane(
             cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
             on_change(_deletion(manifest, namespace))
         _await_pods(cluster, lease, namespace, deadline, on_change)  # also those that an earlier run gave up on
-        lease.delete_control_plane()
+        lease.delete()
     finally:
         lease.release()
 

@@ -15,7 +15,7 @@ import typing as t
 from .._api.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
-from .._chassis.plan import wanted_of
+from .._chassis.plan import desired_chassis
 from .._errors import InvalidInput, OvnError
 from .nodes import Node, annotated_settings, matches
 
@@ -101,7 +101,7 @@ def _chassis(node: Node, default: Settings, own: Settings) -> Chassis:
     options = options_of(resolved, node=node.name, node_ip="", addresses=list)
     if own:
         try:
-            wanted_of(options)
+            desired_chassis(options)
         except OvnError as e:
             raise InvalidInput(f"Node {node.name}: {e}") from e
     return Chassis(
@@ -174,7 +174,7 @@ def settings_files(
 
     `owner` goes into each chassis row, which proves whose it is. `addresses`: what is known of nodes whose Node does not name theirs.
     """
-    wanted_of(
+    desired_chassis(
         options_of(
             {**default, "encapsulation": {"type": default["encapsulation"]["type"], "ip": [_UNKNOWN]}},
             node="x",

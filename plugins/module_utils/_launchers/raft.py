@@ -32,7 +32,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_RECORD_DIR        cid, retired_cids, permit, hold, election_timer, members (lines: ID STATE SID_OR_- ADDRESS)
 #   OVN_DB_FILE           database file; while its directory does not exist, the run is asked
 #   OVN_WITNESS_FILE      how new the file is, kept on another disk, default OVN_RECORD_DIR.witness (below)
-#   OVN_WITNESS_SECONDS   between looks at the running server for it, default 10
+#   OVN_WITNESS_SECONDS   seconds between queries of the running server for it, default 10
 #   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}
 #   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision, incomplete
 #   OVN_LOCAL_ADDRESS     raft address of this member, e.g. ssl:192.0.2.11:6643
@@ -43,7 +43,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_BACKLOG_THRESHOLD optional, "MESSAGES BYTES"; OVN_MEMORY_TRIM optional, on or off
 #   OVN_LOG_LEVELS        optional, words like raft:file:dbg; OVN_EXTRA_OPTIONS optional, words for ovsdb-server
 #   OVN_REVISION          optional, copied to the state directory when the server starts
-#   OVN_POLL              seconds between looks at the record while waiting, default 3
+#   OVN_POLL              seconds between reads of the record while waiting, default 3
 #   OVN_CONSOLE           optional, 1: the server's log goes to standard output as well, for pods
 #
 # The witness remembers what servers are known to have had, one a line; higher numbers count, `OVN_RECORD_DIR/witness` is read as well, never written:
@@ -93,7 +93,7 @@ load() {
     while read -r line || [ -n "$line" ]; do value=${value:+$value$newline}$line; done <"$OVN_RECORD_DIR/$1"
 }
 
-# The record can change under us: read it until two looks agree.
+# The record can change under us: read it until two reads agree.
 read_record() {
     seen='' now=none tries=0
     while [ "$now" != "$seen" ] && [ "$tries" -lt 5 ]; do
@@ -257,7 +257,7 @@ start_without_file() {
         if [ -n "$others" ]; then answer join "join cluster $record_cid."
         else answer ask "cluster $record_cid has no other member to join. Restore a backup."; fi
     elif [ "$permit" != "$OVN_MEMBER" ]; then
-        answer ask "no cluster is recorded, and the permit to create one is given to ${permit:-nobody}. Run the playbook."
+        answer ask "no cluster is recorded, and the permit to create one is given to ${permit:-no member}. Run the playbook."
     elif [ "${vetoed-}" = "$seen" ]; then
         answer refuse "$veto_reason"
     else
@@ -265,7 +265,7 @@ start_without_file() {
     fi
 }
 
-# Whether the kernel says that this IP address is somebody else's; without `ip`, and for a name, that is not known.
+# Whether this IP address belongs to another host, by the kernel's routes; without `ip`, and for a name, that is not known.
 not_local() {
     host=${OVN_LOCAL_ADDRESS#*:}
     host=${host%:*}
@@ -348,7 +348,7 @@ serve() {
     attendant=$!
     code=0
     while kill -0 "$server" 2>/dev/null; do wait "$server"; code=$?; done
-    wait "$server" 2>/dev/null # the shell may have reaped it inside the signal handler: then this tells its real code
+    wait "$server" 2>/dev/null # the shell may have reaped it inside the signal handler: then this returns its real code
     last=$?
     [ "$last" -eq 127 ] || code=$last
     server=''
@@ -411,7 +411,7 @@ complete_file() {
     *) was_full=later ;; # a server that has stopped after a failed write says no each time
     esac
 }
-# Whether the server's log has told so since the last look: a large transaction fails on a disk where small ones still fit.
+# Whether the server's log has said so since the last check: a large transaction fails on a disk where small ones still fit.
 write_failed() {
     [ -f "$failures" ] || return 1
     failures_now=$(wc -c <"$failures")
@@ -457,7 +457,7 @@ run() {
         printf '' >"$OVN_STATE_DIR/beat"
         decide
         if [ "$decision" = create ] && vetoed_by_peer; then
-            vetoed=$seen # not even when the peer falls silent: the record has to change first
+            vetoed=$seen # not even when the peer stops answering: the record has to change first
             [ -n "$stopping" ] || continue
         fi
         case $decision in
@@ -471,7 +471,7 @@ run() {
             serve
             if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then
                 report stopped
-                # With this process the hook of the pod that has asked the server to end would be killed, and the pod would tell of a failure.
+                # With this process the hook of the pod that has asked the server to end would be killed, and the pod would show a failure.
                 [ -n "$stopping" ] || [ "${OVN_WAIT-}" != 1 ] || { sleep 3 & wait $!; }
                 exit "$code"
             fi
@@ -492,7 +492,7 @@ run() {
     exit 0
 }
 
-# The pid file may be stale and the pid somebody else's: only a process with our file on its command line counts.
+# The pid file may be stale and the pid reused: only a process with our file on its command line counts.
 server_lives() { [ -n "$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF -- "$file"; }
 
 stop() {

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The part of the launcher that tells what a database file is. It reads a bounded number of bytes from both ends of the file, however large it is.
+The part of the launcher that classifies a database file. It reads a bounded number of bytes from both ends of the file, however large it is.
 
 A clustered file is a sequence of records, each `OVSDB CLUSTER LENGTH SHA1`, a line of JSON of that length, and nothing else. Record 0, the header, names the
 server and holds the snapshot; the others are entries of the log, terms, votes and commit indexes. JSON writes quotes in strings as \", so the text
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 FILE = r"""
 # What the file is -------------------------------------------------------------------------------------------------
-# A failing tool says nothing about the file: class unknown. Damage needs words that name it, and two looks that agree.
+# A failing tool says nothing about the file: class unknown. Damage needs a message that names it, and two reads that agree.
 # What is found is kept for the life of this process only, and only as long as the file does not change.
 examine() {
     if [ ! -d "$directory" ]; then
@@ -38,7 +38,7 @@ examine() {
         if [ "$class" = broken ]; then
             first_detail=$detail
             inspect
-            [ "$class" = broken ] && [ "$detail" = "$first_detail" ] || unknown "two looks at $file disagree."
+            [ "$class" = broken ] && [ "$detail" = "$first_detail" ] || unknown "two reads of $file disagree."
         fi
         learned
         examined=$class examined_detail=$detail
@@ -136,7 +136,7 @@ read_header() {
     [ -n "$remotes" ] || { [ -n "$cid" ] && [ -n "$header_servers" ] && is_number "$last_index" && is_number "$last_term"; }
 }
 
-# The last entry of the log, the last commit index, whether the server has left, and the last list of servers if it can be told.
+# The last entry of the log, the last commit index, whether the server has left, and the last list of servers if it is known.
 read_end() {
     left='' servers='' entry=''
     log=$((size - end))
@@ -163,7 +163,7 @@ read_end() {
         [ "$window" -lt "$log" ] || window=$log
         servers=$(bytes $((size - window)) "$window" | grep -aoE '"servers":\{("[0-9a-f-]{36}":"[^"]*",?)*\}' | tail -n 1)
     fi
-    # A longer log may hold a later list than the header: then the server itself tells at its start whether it belongs to the cluster.
+    # A longer log may hold a later list than the header: then the server itself finds out at its start whether it belongs to the cluster.
     if [ -z "$servers" ] && [ "$window" -ge "$log" ]; then servers=$header_servers; fi
     return 0
 }

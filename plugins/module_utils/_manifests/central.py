@@ -37,7 +37,7 @@ def central_manifests(
     archive: bytes,
     replicas: t.Mapping[str, int],
 ) -> list[Object]:
-    """In the order in which they are applied: what pods need comes before the pods.
+    """Return the objects in the order in which they are applied: what pods need comes before the pods.
 
     `owner` is the OVNCluster as the API server gives it back, None in a first check run. `replicas` says how many pods of each database there shall be
     now: a cluster begins with one and grows and shrinks step by step.

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-ConfigMaps: what pods run, and what other components want to know.
+ConfigMaps: what pods run, and what other components read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def scripts(context: ManifestContext, launcher: str, archive: bytes) -> Object:
 
 
 def config(context: ManifestContext) -> Object:
-    """`ovn-config`, under the names that components of other OVN set-ups read.
+    """Return `ovn-config`, with the names that components of other OVN set-ups read.
 
     Endpoints are those inside of this Kubernetes cluster, as nothing else is known before the Services are there. The run replaces them at its
     end: by the outside ones of a database whose members are exposed.
@@ -51,7 +51,7 @@ def config(context: ManifestContext) -> Object:
 def config_data(
     spec: ClusterSpec, *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str
 ) -> dict[str, str]:
-    """What `ovn-config` holds. Each key becomes an environment variable of the daemons that read it; what nobody gave is left out."""
+    """Return the content of `ovn-config`. Each key becomes an environment variable of the daemons that read it; what is not given is left out."""
     values = {
         "OvnNorth": ",".join(northbound),
         "OvnSouth": ",".join(southbound),

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What every builder of a manifest needs to know of its control plane.
+The control plane that the builders of manifests work for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._databases import Database
 
 @dataclasses.dataclass(frozen=True)
 class ManifestContext:
-    """`owner` is the OVNCluster with its uid, `replicas` how many pods of each database there are or shall be at this moment."""
+    """`owner` is the OVNCluster with its uid, `replicas` the number of pods of each database at this moment."""
 
     spec: ClusterSpec
     name: str
@@ -29,7 +29,7 @@ class ManifestContext:
     replicas: t.Mapping[str, int]
 
     def members(self, database: Database) -> int:
-        """Members that clients have to know: those to come, and those that have not left yet. One that is not there costs nothing."""
+        """Return the number of members that clients have to know: those to come, and those not removed yet. One that does not exist costs nothing."""
         return max(self.spec.database(database).replicas, self.replicas[database])
 
     def endpoints(self, database: Database) -> list[str]:
@@ -48,7 +48,7 @@ class ManifestContext:
     def manifest(
         self, api_version: str, kind: str, name: str, component: Component | None = None, **fields: t.Any
     ) -> Object:
-        """A namespaced object of this control plane; it goes with its OVNCluster."""
+        """Return a namespaced object of this control plane; it is deleted with its OVNCluster."""
         metadata: Object = {"name": name, "namespace": self.namespace, "labels": labels(self.name, component)}
         metadata.update(fields.pop("metadata", {}))
         if self.owner is not None:

@@ -20,7 +20,7 @@ def disruption_budgets(context: ManifestContext) -> list[Object]:
 
 
 def _budget(context: ManifestContext, component: Component) -> Object:
-    """One at a time, also with five members: a margin stays."""
+    """Return a budget of one pod at a time, also with five members: a margin stays."""
     return context.manifest(
         "policy/v1",
         "PodDisruptionBudget",

@@ -48,7 +48,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
     mounts = [
         _mount("sockets", _OVS_RUN),
         _mount("databases", _DATABASES),
-        _mount("tmp", "/tmp"),  # ovsdb-server has files there that nobody sees
+        _mount("tmp", "/tmp"),  # ovsdb-server has unnamed files there
         _mount("scripts", "/scripts", read_only=True),
     ]
     volumes = [
@@ -103,7 +103,7 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
 
 
 def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object]) -> Object:
-    """Writes what `ovn-chassis` says of this node. It needs no capability: the database's socket belongs to root."""
+    """Return the container that writes the settings of `ovn-chassis` for this node. It needs no capability: the database's socket belongs to root."""
     return {
         "name": AGENT,
         **_image(spec.ovn_image),
@@ -161,7 +161,7 @@ def _daemon(
         "env": _variables(environment),
         "lifecycle": {"preStop": {"exec": {"command": script("stop")}}},
         "startupProbe": _probe(script("alive"), period=2, failures=60),
-        # A daemon that is busy for a while must go on: its end would cost more than its silence.
+        # A busy daemon must go on: killing it would cost more than waiting for it.
         "livenessProbe": _probe(script("alive"), period=20, failures=6),
         "readinessProbe": _probe(script("ready"), period=5, failures=2),
         "resources": resources,

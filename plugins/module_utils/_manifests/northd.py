@@ -41,7 +41,7 @@ def northd_deployment(context: ManifestContext) -> Object:
                 "metadata": {"labels": labels(context.name, "northd")},
                 "spec": {
                     "serviceAccountName": northd_name(context.name),
-                    "automountServiceAccountToken": False,  # northd itself has no business with the API
+                    "automountServiceAccountToken": False,  # northd itself does not use the API
                     "enableServiceLinks": False,
                     **pods.priority(context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),

@@ -13,7 +13,7 @@ from .._api.pod_fields import Resources
 from . import pods
 from .context import ManifestContext
 
-# Nobody else tells who leads, so a node that is away is given up soon: after 300 s otherwise.
+# Only the observer labels the leaders, so it leaves an unreachable node soon (default: after 300 s).
 _TOLERATIONS: list[Object] = [
     {
         "key": f"node.kubernetes.io/{trouble}",

@@ -33,7 +33,7 @@ def pod_security() -> Object:
 
 
 def priority(name: str) -> Object:
-    """As fields of the pod: a class, or that of the cluster's default."""
+    """Return the fields of the pod: a class, or none for the default of the cluster."""
     return {"priorityClassName": name} if name else {}
 
 
@@ -48,7 +48,7 @@ def container_security() -> Object:
 def container(
     name: str, image: Image, command: list[str], resources: Resources | None = None, **fields: t.Any
 ) -> Object:
-    """One container; mounts, environment and probes come as fields."""
+    """Return one container; mounts, environment and probes come as fields."""
     result = {
         "name": name,
         "image": image.reference,
@@ -69,7 +69,7 @@ def environment(values: t.Mapping[str, str]) -> list[Object]:
 
 
 def field(name: str, path: str) -> Object:
-    """An environment variable with a field of the pod itself."""
+    """Return an environment variable with a field of the pod itself."""
     return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
@@ -83,12 +83,12 @@ def probe(command: list[str], *, period: int, failures: int, timeout: int) -> Ob
 
 
 def empty(name: str, path: str) -> tuple[Object, Object]:
-    """Volume and mount of a directory that goes with the pod."""
+    """Return volume and mount of a directory that is deleted with the pod."""
     return {"name": name, "emptyDir": {}}, {"name": name, "mountPath": path}
 
 
 def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Object]:
-    """The whole directory: a mount of a single file would never see a change."""
+    """Return volume and mount of the whole directory: a mount of a single file would never change."""
     return (
         {"name": name, "configMap": {"name": config_map}},
         {"name": name, "mountPath": path, "readOnly": True},
@@ -96,7 +96,7 @@ def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Obje
 
 
 def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tuple[Object, Object]:
-    """The keys of two ConfigMaps in one directory; pods start without the second one."""
+    """Return volume and mount of the keys of two ConfigMaps in one directory; pods start without the second one."""
     sources = [{"configMap": {"name": config_map}}, {"configMap": {"name": optional, "optional": True}}]
     return (
         {"name": name, "projected": {"sources": sources}},
@@ -105,7 +105,7 @@ def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tu
 
 
 def certificates(spec: ClusterSpec) -> list[tuple[Object, Object]]:
-    """The whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
+    """Return volume and mount of the whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
     if not spec.tls.enabled:
         return []
     volume = {"name": "tls", "secret": {"secretName": spec.tls_secret, "defaultMode": 0o440}}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Who may talk to whom: one table of flows, and the NetworkPolicies that follow from it.
+Which pods may connect to which: one table of flows, and the NetworkPolicies that follow from it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Peer = t.Union[Component, t.Literal["anywhere"]]
 _TCP: tuple[str, ...] = ("TCP",)
 # Resolvers in pods listen on 5353 in some distributions. Policies see the port behind the Service.
 _DNS = (53, 5353)
-# Where an API server listens behind its Service is known to nobody here: all ports.
+# The port of an API server behind its Service is unknown here: all ports.
 _API: tuple[int, ...] = ()
 _PODS: tuple[Component, ...] = ("northbound", "southbound", "northd", "observer")
 
@@ -34,7 +34,7 @@ class Flow:
 
 
 def flows(context: ManifestContext) -> list[Flow]:
-    """Every connection that a pod of the control plane opens or takes."""
+    """Return every connection that a pod of the control plane opens or accepts."""
     table: list[Flow] = []
     for database in DATABASES:
         ports = PORTS[database]

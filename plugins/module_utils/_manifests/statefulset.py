@@ -101,7 +101,7 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         database_file=f"{_DATA}/{STEMS[database]}.db",
         run_directory=pods.RUN,
         state_directory=f"{pods.RUN}/launcher",
-        # All that can ever be, so that a change of the size restarts nobody. A name that does not exist is silent.
+        # All members that can ever exist, so that a change of the size restarts none. A name that does not exist gives no answer.
         client_endpoints=context.first_endpoints(database, MOST_MEMBERS),
         # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
         witness_file=f"{pods.RUN}/witness-{database}",

@@ -34,7 +34,7 @@ END = b"-----END CERTIFICATE-----"
 
 
 def load_bundle(pem: bytes, what: str) -> list[x509.Certificate]:
-    """All certificates of a PEM text, each once, in order; text between them is allowed, as openssl allows it."""
+    """Return all certificates of a PEM text, each once, in order; `InvalidInput` names `what`. Text between them is allowed, as in openssl."""
     found: dict[bytes, x509.Certificate] = {}
     for number, part in enumerate(pem.split(BEGIN)[1:], start=1):
         body, end, _rest = part.partition(END)
@@ -51,7 +51,7 @@ def load_bundle(pem: bytes, what: str) -> list[x509.Certificate]:
 
 
 def load_authority(pem: str, what: str) -> x509.Certificate:
-    """The first certificate of the text, which has to be one of a CA."""
+    """Return the first certificate of the PEM text; `InvalidInput` names `what` if that is no CA certificate."""
     certificates = load_bundle(pem.encode(), what)
     if not certificates:
         raise InvalidInput(f"{what} contains no certificate. Give the PEM text of a CA certificate.")
@@ -70,7 +70,7 @@ def load_certificate(pem: bytes, what: str) -> x509.Certificate:
 
 
 def load_private_key(pem: bytes) -> PrivateKeyTypes:
-    """Raises ValueError when the text is no private key without passphrase (daemons cannot type one)."""
+    """Return the private key; ValueError if the PEM text is none without a passphrase (daemons cannot type one)."""
     try:
         return serialization.load_pem_private_key(pem, password=None)
     except (TypeError, UnsupportedAlgorithm) as error:
@@ -78,7 +78,7 @@ def load_private_key(pem: bytes) -> PrivateKeyTypes:
 
 
 def new_private_key() -> tuple[PrivateKeyTypes, bytes]:
-    """P-256: accepted by every OVS and made in a millisecond, which counts when a thousand hosts need one."""
+    """Return a new key and its PEM text. P-256: accepted by every OVS and generated in a millisecond, which counts for a thousand hosts."""
     key = ec.generate_private_key(ec.SECP256R1())
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return key, pem
@@ -97,7 +97,7 @@ def to_pem(certificates: t.Iterable[x509.Certificate]) -> bytes:
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """SHA-256, hexadecimal."""
+    """Return the SHA-256 fingerprint, hexadecimal."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
@@ -132,7 +132,7 @@ def is_ca(certificate: x509.Certificate) -> bool:
 
 
 def signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Whether the signature is the authority's; equal names prove nothing, two CAs may share one."""
+    """Return whether the authority signed the certificate; equal names prove nothing, two CAs may share one."""
     if certificate.issuer != authority.subject:
         return False
     key = authority.public_key()
@@ -164,7 +164,7 @@ def describe(certificate: x509.Certificate, issuer: x509.Certificate | None) -> 
 
 
 def alt_names(extensions: x509.Extensions) -> list[str]:
-    """In the form of `names.subject_alt_name`; other kinds (mail, URI) by their class, so that they count as a difference."""
+    """Return the names in the form of `names.subject_alt_name`; other kinds (mail, URI) by their class, so that they count as a difference."""
     try:
         value = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -222,7 +222,7 @@ def new_request(key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[s
 
 
 def request_problems(pem: str, name: str, subject_alt_names: t.Iterable[str]) -> list[str]:
-    """What a request asks for beyond or besides the declaration. A host must not talk the CA into anything."""
+    """Return how the signing request `pem` differs from the declared names and usages: a host must not get more rights from the CA."""
     try:
         request = x509.load_pem_x509_csr(pem.encode())
     except ValueError as error:
@@ -254,9 +254,9 @@ def request_problems(pem: str, name: str, subject_alt_names: t.Iterable[str]) ->
             problems.append("it asks for the right to sign certificates")
     if set(usages(extensions)) != BOTH_USAGES:
         problems.append(f"its extended key usage is {sorted(usages(extensions))}")
-    wanted, asked = sorted(subject_alt_names), sorted(alt_names(extensions))
-    if asked != wanted:
-        problems.append(f"its subject alternative names are {asked}, declared are {wanted}")
+    declared, requested = sorted(subject_alt_names), sorted(alt_names(extensions))
+    if requested != declared:
+        problems.append(f"its subject alternative names are {requested}, declared are {declared}")
     return problems
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Does an installed pair still fit what is wanted? Pure: facts and a clock reading in, reasons out.
+Does an installed pair still match the desired one? Pure: facts and a clock reading in, reasons out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BOTH_USAGES = frozenset({"serverAuth", "clientAuth"})
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """What a certificate says about itself."""
+    """The fields of an installed certificate that are compared; times are in UTC."""
 
     common_name: str
     subject_alt_names: frozenset[str]
@@ -35,7 +35,7 @@ class Leaf:
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Private key and certificate as they lie on the host."""
+    """Private key and certificate as they are on the host."""
 
     private_key: FileState
     certificate: FileState
@@ -45,7 +45,7 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class DesiredCertificate:
-    """What the task asks for."""
+    """The certificate that the task declares."""
 
     common_name: str
     subject_alt_names: frozenset[str]
@@ -55,14 +55,14 @@ class DesiredCertificate:
 
 @dataclasses.dataclass(frozen=True)
 class RenewalReason:
-    """Why something has to be done; `code` is stable."""
+    """Why something must be renewed or written; `code` is stable, `message` is for people."""
 
     code: str
     message: str
 
 
-def reasons_for_new_pair(pair: Pair, wanted: DesiredCertificate, now: datetime.datetime) -> list[RenewalReason]:
-    """Empty when the installed pair can stay."""
+def reasons_for_new_pair(pair: Pair, desired: DesiredCertificate, now: datetime.datetime) -> list[RenewalReason]:
+    """Return why the pair must be renewed; empty if the installed pair can stay."""
     if pair.private_key == "missing" and pair.certificate == "missing":
         return [RenewalReason("missing", "no private key and no certificate are installed")]
     reasons = []
@@ -74,16 +74,16 @@ def reasons_for_new_pair(pair: Pair, wanted: DesiredCertificate, now: datetime.d
     if pair.private_key == "usable" and not pair.matches:
         reasons.append(RenewalReason("key_mismatch", "the private key does not belong to the certificate"))
     leaf = pair.leaf
-    if leaf.common_name != wanted.common_name:
+    if leaf.common_name != desired.common_name:
         reasons.append(
-            RenewalReason("common_name", f"the common name is {leaf.common_name!r}, wanted is {wanted.common_name!r}")
+            RenewalReason("common_name", f"the common name is {leaf.common_name!r}, desired is {desired.common_name!r}")
         )
-    if leaf.subject_alt_names != wanted.subject_alt_names:
+    if leaf.subject_alt_names != desired.subject_alt_names:
         reasons.append(
             RenewalReason(
                 "subject_alt_names",
                 f"the subject alternative names are {_listed(leaf.subject_alt_names)}, "
-                f"wanted are {_listed(wanted.subject_alt_names)}",
+                f"desired are {_listed(desired.subject_alt_names)}",
             )
         )
     if not leaf.extended_key_usage >= BOTH_USAGES:
@@ -94,15 +94,15 @@ def reasons_for_new_pair(pair: Pair, wanted: DesiredCertificate, now: datetime.d
         )
     if leaf.is_ca:
         reasons.append(RenewalReason("is_ca", "the certificate is one of a certificate authority"))
-    if not leaf.signed_by_issuer and wanted.renew_on_issuer_change:
+    if not leaf.signed_by_issuer and desired.renew_on_issuer_change:
         reasons.append(RenewalReason("issuer", "the certificate was not signed by the active CA"))
     left = days_left(leaf.not_after, now)
     if leaf.not_after <= now:
         reasons.append(RenewalReason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))
-    elif leaf.not_after - now < datetime.timedelta(days=wanted.renew_before_days):
+    elif leaf.not_after - now < datetime.timedelta(days=desired.renew_before_days):
         reasons.append(
             RenewalReason(
-                "renewal", f"the certificate ends in {left} days, it is renewed {wanted.renew_before_days} days before"
+                "renewal", f"the certificate ends in {left} days, it is renewed {desired.renew_before_days} days before"
             )
         )
     if leaf.not_before > now:
@@ -115,18 +115,18 @@ def reasons_for_new_pair(pair: Pair, wanted: DesiredCertificate, now: datetime.d
 
 
 def is_in_service(pair: Pair, now: datetime.datetime) -> bool:
-    """Whether daemons can work with the pair right now, whoever signed it."""
+    """Return whether daemons can use the pair at `now`, no matter which CA signed it."""
     return pair.matches and pair.leaf is not None and pair.leaf.not_before <= now < pair.leaf.not_after
 
 
 def days_left(not_after: datetime.datetime, now: datetime.datetime) -> int:
-    """Whole days, negative after the end."""
+    """Return the whole days until `not_after`, negative after it."""
     return (not_after - now) // datetime.timedelta(days=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Authority:
-    """One CA certificate of a bundle; `signed_installed` tells whether the installed certificate is its work."""
+    """One CA certificate of a bundle; `signed_installed`: it signed the installed certificate."""
 
     fingerprint: str
     name: str
@@ -134,12 +134,12 @@ class Authority:
 
 
 def bundle_change(
-    installed: t.Sequence[Authority], wanted: t.Sequence[Authority], removal_declared: bool, path: str
+    installed: t.Sequence[Authority], desired: t.Sequence[Authority], removal_declared: bool, path: str
 ) -> tuple[list[Authority], list[Authority]]:
-    """CAs to add and to drop. Refuses to drop one before everybody had a chance to trust its successor."""
-    new = {authority.fingerprint for authority in wanted}
+    """Return the CAs to add and to remove; `Refused` if that would cut connections: the removal is not declared, or the CA is in use."""
+    new = {authority.fingerprint for authority in desired}
     old = {authority.fingerprint for authority in installed}
-    added = [authority for authority in wanted if authority.fingerprint not in old]
+    added = [authority for authority in desired if authority.fingerprint not in old]
     dropped = [authority for authority in installed if authority.fingerprint not in new]
     if dropped and not removal_declared:
         raise Refused(
@@ -159,8 +159,8 @@ def bundle_change(
     return added, dropped
 
 
-def require_issuer_in_bundle(issuer: Authority, wanted: t.Sequence[Authority]) -> None:
-    if issuer.fingerprint not in {authority.fingerprint for authority in wanted}:
+def require_issuer_in_bundle(issuer: Authority, desired: t.Sequence[Authority]) -> None:
+    if issuer.fingerprint not in {authority.fingerprint for authority in desired}:
         raise InvalidInput(
             f"The bundle (ca_bundle) does not contain the CA that signs (issuer, {issuer.name}). Add it."
         )

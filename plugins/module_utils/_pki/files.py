@@ -17,8 +17,8 @@ import time
 
 from .._errors import InvalidInput, OvnError
 
-# ovsdb-server looks at its files once per turn of its main loop. A look that falls between the two touches sees one
-# change only and drops it; the second touch, well after the first, gives it another chance.
+# ovsdb-server checks its files once per turn of its main loop. A check that falls between the two touches sees one
+# change only and ignores it; the second touch, well after the first, repeats both.
 SECOND_TOUCH_AFTER = 0.2
 
 
@@ -31,6 +31,7 @@ class Ownership:
 
 
 def ownership(owner: str | None, group: str | None) -> Ownership:
+    """Return the ids of the user and the group; `InvalidInput` if the host does not have them."""
     try:
         uid = None if owner is None else pwd.getpwnam(owner).pw_uid
         gid = None if group is None else grp.getgrnam(group).gr_gid
@@ -42,7 +43,7 @@ def ownership(owner: str | None, group: str | None) -> Ownership:
 
 
 def read(path: str) -> bytes | None:
-    """None when there is no such file."""
+    """Return the content; None if there is no such file."""
     try:
         with open(path, "rb") as stream:
             return stream.read()
@@ -53,7 +54,7 @@ def read(path: str) -> bytes | None:
 
 
 def pending(path: str) -> str:
-    """Hidden, beside the file: the same file system, so that the rename is atomic."""
+    """Return the path of the pending file: hidden, beside `path` on the same file system, so that the rename is atomic."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.pending")
 
@@ -99,7 +100,7 @@ def activate(*paths: str) -> None:
 
 
 def touch_together(*paths: str) -> None:
-    """Give all files one new modification time: a daemon reloads its pair only when both changed in the same look."""
+    """Give all files one new modification time: a daemon reloads its pair only if both changed since its last check."""
     for pause in (0.0, SECOND_TOUCH_AFTER):
         time.sleep(pause)
         now = time.time_ns()
@@ -108,22 +109,22 @@ def touch_together(*paths: str) -> None:
 
 
 def touched_together(*paths: str) -> bool:
-    """Whether the last replacement of these files came to its end."""
+    """Return whether the last replacement of these files was completed."""
     return len({os.stat(path).st_mtime_ns for path in paths}) == 1
 
 
 def attribute_problem(path: str, mode: int, owned_by: Ownership) -> str | None:
-    """How mode or owner of an existing file differ from what is wanted."""
+    """Return how mode or owner of an existing file differ from the desired ones; None if they do not."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_IMODE(found.st_mode) != mode:
-        return f"the mode of {path} is {stat.S_IMODE(found.st_mode):04o}, wanted is {mode:04o}"
+        return f"the mode of {path} is {stat.S_IMODE(found.st_mode):04o}, desired is {mode:04o}"
     if owned_by.uid is not None and found.st_uid != owned_by.uid:
-        return f"the owner of {path} is {found.st_uid}, wanted is {owned_by.uid}"
+        return f"the owner of {path} is {found.st_uid}, desired is {owned_by.uid}"
     if owned_by.gid is not None and found.st_gid != owned_by.gid:
-        return f"the group of {path} is {found.st_gid}, wanted is {owned_by.gid}"
+        return f"the group of {path} is {found.st_gid}, desired is {owned_by.gid}"
     return None
 
 

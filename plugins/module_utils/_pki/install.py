@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One pair of one host, from the look at the files to the rename. Used by the module `ovn_certificate`.
+One pair of one host, from reading the files to the rename. Used by the module `ovn_certificate`.
 
-A new certificate takes two calls: the first makes a key and a request, the second installs what the CA made of it.
+A new certificate takes two calls: the first creates a key and a request, the second installs the certificate that the CA signed.
 Between them only hidden files exist, so a run may end there and the next one goes on.
 """
 
@@ -42,7 +42,7 @@ class Request:
         return 0o600 if self.owned_by.gid is None else 0o640
 
     def contents(self) -> installed.InstalledFiles:
-        """What lies on the host before anything is changed."""
+        """Return the files of the host before anything is changed."""
         return installed.InstalledFiles(
             private_key=files.read(self.private_key),
             certificate=files.read(self.certificate),
@@ -64,7 +64,7 @@ class Request:
 
 
 def facts(request: Request, now: datetime.datetime) -> dict[str, t.Any]:
-    """What is installed, for reports and for checks over many hosts."""
+    """Return what is installed, for reports and for checks over many hosts; keys as `installed.facts` gives them."""
     return installed.facts(request.contents(), request.issuer, now)
 
 
@@ -85,7 +85,7 @@ class InstallationPlan:
 
 
 def plan(request: Request, now: datetime.datetime) -> InstallationPlan:
-    """Compare the host with the task. Raises when the step would cut connections."""
+    """Compare the host with the task; `Refused` if the step would cut connections."""
     new_pair, bundle, bundle_reasons = installed.compare(request.contents(), request.declared(), now)
     attributes, attribute_reasons = _attributes(request)
     touch_reasons = [] if new_pair else _half_replaced(request)
@@ -93,7 +93,7 @@ def plan(request: Request, now: datetime.datetime) -> InstallationPlan:
 
 
 def _half_replaced(request: Request) -> list[decision.RenewalReason]:
-    """A run that was killed after the renames has not told the daemons: they would serve the former pair until its end."""
+    """Return a reason if a run was killed between the renames and the touch: daemons would serve the former pair until it expires."""
     if files.touched_together(request.private_key, request.certificate):
         return []
     message = "key and certificate have different modification times, so daemons may not have loaded this pair"
@@ -115,10 +115,10 @@ def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.
 
 
 def apply_first(request: Request, todo: InstallationPlan) -> str:
-    """Everything that needs no signature; returns the signing request, empty when none is needed."""
+    """Apply everything that needs no signature; return the signing request (PEM), empty if none is needed."""
     if not request.issuer.strip():
         raise InvalidInput(
-            "There is no CA certificate to compare with (issuer is empty). Make the CA first, then call again."
+            "There is no CA certificate to compare with (issuer is empty). Create the CA first, then call again."
         )
     for path, mode in todo.attributes:
         files.repair_attributes(path, mode, request.owned_by)
@@ -144,7 +144,7 @@ def apply_first(request: Request, todo: InstallationPlan) -> str:
 
 
 def install(request: Request, signed: str, now: datetime.datetime) -> bool:
-    """Put the pending key and its certificate in place. False when another run did it with the same key."""
+    """Install the pending key and its certificate; return False if another run did it with the same key."""
     issuer = certificates.load_authority(request.issuer, "issuer")
     certificate = certificates.load_certificate(signed.encode(), "signed")
     if not certificates.signed_by(certificate, issuer):
@@ -162,21 +162,19 @@ def install(request: Request, signed: str, now: datetime.datetime) -> bool:
     )
     if problems:
         raise InvalidInput(
-            "The certificate (signed) is not the one that was asked for: "
+            "The certificate (signed) does not match the request: "
             + "; ".join(problem.message for problem in problems)
             + ". Nothing was installed."
         )
-    waiting = files.read(files.pending(request.private_key))
-    if waiting is None:
+    pending_key = files.read(files.pending(request.private_key))
+    if pending_key is None:
         current = files.read(request.private_key)
         if current is not None and certificates.belongs_together(certificates.load_private_key(current), certificate):
             return False
+        raise Refused(f"No key is pending beside {request.private_key}: another run was faster. Run again.")
+    if not certificates.belongs_together(certificates.load_private_key(pending_key), certificate):
         raise Refused(
-            f"There is no key waiting for a certificate beside {request.private_key}: another run was faster. Run again."
-        )
-    if not certificates.belongs_together(certificates.load_private_key(waiting), certificate):
-        raise Refused(
-            f"The key that waits beside {request.private_key} is not the one this certificate was made for: "
+            f"The pending key beside {request.private_key} does not belong to this certificate: "
             "another run replaced it. Run again."
         )
     files.write_pending(request.certificate, certificates.to_pem([certificate]), CERTIFICATE_MODE, request.owned_by)

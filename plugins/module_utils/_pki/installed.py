@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is installed and what it lacks, from the contents alone: files of a host and keys of a Secret are judged alike.
+What is installed and what it lacks, from the contents alone: files of a host and keys of a Secret are checked alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class InstalledFiles:
-    """PEM texts; None where there is nothing. The places tell people which file or key is meant."""
+    """PEM texts; None where there is nothing. The places name the file or key in messages."""
 
     private_key: bytes | None
     certificate: bytes | None
@@ -44,7 +44,7 @@ class Declared:
 
 
 class Installed:
-    """The contents, read."""
+    """The contents, parsed: `pair` and `certificate`."""
 
     def __init__(self, contents: InstalledFiles, issuer: x509.Certificate | None) -> None:
         self.contents = contents
@@ -69,7 +69,7 @@ class Installed:
         self.pair = decision.Pair(key_state, certificate_state, matches, leaf)
 
     def authorities(self) -> list[x509.Certificate]:
-        """The installed bundle; a broken one counts as none, it has to be replaced anyway."""
+        """Return the installed bundle; a broken one counts as empty, it has to be replaced anyway."""
         try:
             return certificates.load_bundle(self.contents.ca_bundle or b"", self.contents.ca_bundle_place)
         except InvalidInput:
@@ -77,12 +77,12 @@ class Installed:
 
 
 def load_issuer(pem: str) -> x509.Certificate | None:
-    """None while there is no CA."""
+    """Return the CA certificate; None if `pem` is empty because there is no CA yet."""
     return certificates.load_authority(pem, "issuer") if pem.strip() else None
 
 
 def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> dict[str, t.Any]:
-    """What is installed, for reports and for checks over many hosts."""
+    """Return what is installed, with the keys of ovn_certificate's result, for reports and for checks over many hosts. Days may be None."""
     issuer = load_issuer(issuer_pem)
     installed = Installed(contents, issuer)
     trusted = installed.authorities()
@@ -104,23 +104,23 @@ def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> 
 def compare(
     contents: InstalledFiles, declared: Declared, now: datetime.datetime
 ) -> tuple[list[decision.RenewalReason], bytes | None, list[decision.RenewalReason]]:
-    """Why a new pair is needed, the new bundle (None: it stays) and why. Raises when the step would cut connections."""
+    """Return why a new pair is needed, the new bundle (None: it stays) and why; `Refused` if the step would cut connections."""
     issuer = load_issuer(declared.issuer)
-    wanted = decision.DesiredCertificate(
+    desired = decision.DesiredCertificate(
         common_name=names.checked_common_name(declared.common_name),
         subject_alt_names=frozenset(declared.subject_alt_names),
         renew_before_days=declared.renew_before_days,
         renew_on_issuer_change=declared.renew_on_issuer_change,
     )
     installed = Installed(contents, issuer)
-    new_pair = decision.reasons_for_new_pair(installed.pair, wanted, now)
+    new_pair = decision.reasons_for_new_pair(installed.pair, desired, now)
     return new_pair, *_bundle(installed, declared, issuer)
 
 
 def _bundle(
     installed: Installed, declared: Declared, issuer: x509.Certificate | None
 ) -> tuple[bytes | None, list[decision.RenewalReason]]:
-    wanted = certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")
+    desired = certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")
     contents = installed.contents
     if issuer is None:
         # The very first CA does not exist yet (check mode): its bundle would be new, too.
@@ -138,11 +138,11 @@ def _bundle(
             and certificates.signed_by(installed.certificate, certificate),
         )
 
-    wanted_authorities = [authority(certificate) for certificate in wanted]
-    decision.require_issuer_in_bundle(authority(issuer), wanted_authorities)
+    desired_authorities = [authority(certificate) for certificate in desired]
+    decision.require_issuer_in_bundle(authority(issuer), desired_authorities)
     added, dropped = decision.bundle_change(
         [authority(certificate) for certificate in installed.authorities()],
-        wanted_authorities,
+        desired_authorities,
         declared.remove_authorities,
         contents.ca_bundle_place,
     )
@@ -153,4 +153,4 @@ def _bundle(
         decision.RenewalReason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer")
         for one in dropped
     ]
-    return (certificates.to_pem(wanted) if reasons else None), reasons
+    return (certificates.to_pem(desired) if reasons else None), reasons

@@ -18,7 +18,7 @@ COMMON_NAME_LIMIT = 64
 
 
 def checked_common_name(value: str) -> str:
-    """The common name itself, when a certificate can carry it."""
+    """Return the common name itself; `InvalidInput` if a certificate cannot have it."""
     if not value.strip():
         raise InvalidInput(
             "The common name is empty. Southbound RBAC compares it with the chassis' system id, so give one (common_name)."
@@ -38,7 +38,7 @@ def checked_common_name(value: str) -> str:
 
 
 def subject_alt_name(value: str) -> str:
-    """`DNS:name` or `IP:address`; without a prefix an address is recognized by its form."""
+    """Return `DNS:name` or `IP:address`, else `InvalidInput`; without a prefix an address is recognized by its form."""
     prefix, separator, rest = value.partition(":")
     if separator and prefix in ("DNS", "IP"):
         kind, name = prefix, rest
@@ -52,14 +52,14 @@ def subject_alt_name(value: str) -> str:
     if not name or not name.isascii() or not name.isprintable() or " " in name:
         raise InvalidInput(
             f"The subject alternative name {value!r} is not a DNS name: only ASCII letters, digits, '-', '_', '.' and '*'. "
-            "Give another list (subject_alt_names); OVN itself does not look at these names."
+            "Give another list (subject_alt_names); OVN itself does not check these names."
         )
     # DNS names are compared without regard to case.
     return f"DNS:{name.lower()}"
 
 
 def subject_alt_names(values: t.Iterable[str]) -> tuple[str, ...]:
-    """The list in its given order, without repetitions."""
+    """Return the names in their given order, in one form and without repetitions."""
     return tuple(dict.fromkeys(subject_alt_name(value) for value in values))
 
 

@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 What one asked place said about one Raft database, or why it said nothing. Answers are plain data, so that those of several hosts can
-be brought together and judged as one.
+be brought together and assessed as one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .parse import ClusterStatus, parse_cluster_status, parse_version
 
 
 class ServerView(t.NamedTuple):
-    """The `_Server` row of the database: what the server itself thinks. `process` differs from one server process to the next."""
+    """The `_Server` row of the database: the server's own view. `process` differs from one server process to the next."""
 
     model: str  # clustered | standalone | relay
     connected: bool
@@ -31,7 +31,7 @@ class ServerView(t.NamedTuple):
 
 
 class Problem(t.NamedTuple):
-    """Why a source said nothing. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, not_asked."""
+    """Why a source gave no answer. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, not_asked."""
 
     code: str
     message: str
@@ -43,14 +43,14 @@ class Answer:
 
     member: str  # inventory name, host of the endpoint or control socket
     database: str  # OVN_Northbound | OVN_Southbound
-    cluster_status: str | None = None  # the text, so that answers of all versions travel unharmed
-    earlier_status: str | None = None  # the same a moment before, where two samples were wanted
+    cluster_status: str | None = None  # the text, so that answers of all versions are passed on as they are
+    earlier_status: str | None = None  # the sample before it, where two were taken
     server: ServerView | None = None
     version: str | None = None  # what the command `version` printed
-    certificate_days: float | None = None  # until the certificate that the port serves ends
+    certificate_days: float | None = None  # until the certificate that the port serves expires
     other_databases: dict[str, str | None] = dataclasses.field(default_factory=dict)  # name -> cluster id
     problems: tuple[Problem, ...] = ()
-    contents: Contents | None = None  # what its tables hold, if that was asked for
+    contents: Contents | None = None  # what its tables hold, if they were read
     taken: float = 0.0  # seconds since 1970 on the machine that asked
 
     @functools.cached_property
@@ -59,7 +59,7 @@ class Answer:
 
     @property
     def is_responding(self) -> bool:
-        """Whether the member told anything about the database itself."""
+        """Return whether the member answered about the database itself."""
         return self.cluster_status is not None or self.server is not None
 
     @functools.cached_property
@@ -75,7 +75,7 @@ class Answer:
         return parse_version(self.version or "")
 
     def earlier(self) -> Answer:
-        """The earlier sample, this one if there is none."""
+        """Return the earlier sample, this one if there is none."""
         return (
             dataclasses.replace(self, cluster_status=self.earlier_status, earlier_status=None)
             if self.earlier_status
@@ -91,7 +91,7 @@ class Answer:
 
     @classmethod
     def from_dict(cls, data: t.Any) -> Answer:
-        """The inverse of `as_dict`, also after a way through JSON; anything else is `InvalidInput`."""
+        """Return the answer from the result of `as_dict`, also through JSON; `InvalidInput` for anything else."""
         try:
             server, contents = data.get("server"), data.get("contents")
             answer = cls(
@@ -117,17 +117,17 @@ class Answer:
 
 
 def failed_answer(member: str, database: str, code: str, message: str) -> Answer:
-    """A member that said nothing."""
+    """Return the answer of an unresponsive member; codes as in `Problem`."""
     return Answer(member, database, problems=(Problem(code, message),))
 
 
 def merge(answers: t.Iterable[Answer]) -> list[Answer]:
-    """One answer for each member: those with the same server id, or of the same name or host where one of them is silent.
+    """Return one answer for each member: those with the same server id, or of the same name or host where one of them is unresponsive.
 
     Two processes with the same server id are never merged: one is a copy of the other's file.
     """
     merged: list[Answer] = []
-    # Those with an id first: the silent ones may belong to them by name.
+    # Those with an id first: unresponsive ones may belong to them by name.
     for answer in sorted(answers, key=lambda answer: answer.server_id is None):
         for position, other in enumerate(merged):
             if _same_member(other, answer):
@@ -149,7 +149,7 @@ def _same_member(one: Answer, two: Answer) -> bool:
 
 
 def host_of(place: str) -> str:
-    """`192.0.2.11` of `ssl:192.0.2.11:6643`, without the brackets of IPv6; anything else as it is."""
+    """Return `192.0.2.11` of `ssl:192.0.2.11:6643`, without the brackets of IPv6; anything else as it is."""
     return place[4:].rpartition(":")[0].strip("[]") if place.startswith(("ssl:", "tcp:")) else place
 
 
@@ -158,7 +158,7 @@ def _raft_host(answer: Answer) -> str | None:
 
 
 def _merge_two(one: Answer, two: Answer) -> Answer:
-    """`one` completed by `two`."""
+    """Return `one` completed by `two`."""
     days = [days for days in (one.certificate_days, two.certificate_days) if days is not None]
     return dataclasses.replace(
         one,

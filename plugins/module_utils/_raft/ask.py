@@ -31,12 +31,12 @@ _CODES: tuple[tuple[type[OvnError], str], ...] = (
     (Refused, "refused"),
 )
 
-# Between the two samples of a leader, where two are wanted: long enough for heartbeats of a fast timer.
+# Seconds between the two samples of a leader: long enough for heartbeats of a fast timer.
 _SAMPLE_PAUSE = 0.1
 
 
 class AskResult(t.NamedTuple):
-    """One round of answers. `members` and `cluster_id` are what the state record says; None where none was read."""
+    """One round of answers. `members` (their number) and `cluster_id` are from the state record; None where none was read."""
 
     answers: list[Answer]
     members: int | None = None
@@ -44,12 +44,12 @@ class AskResult(t.NamedTuple):
 
 
 def problem_of(error: OvnError) -> Problem:
-    """Why somebody said nothing."""
+    """Return the problem of a source that failed with `error`."""
     return Problem(next((code for kind, code in _CODES if isinstance(error, kind)), "error"), str(error))
 
 
 def database_socket(control_socket: str) -> Endpoint | None:
-    """The database socket that lies beside a control socket, in the layout of the distributions and of this collection."""
+    """Return the database socket beside a control socket, in the layout of the distributions and of this collection; None if there is none."""
     path = os.path.splitext(control_socket)[0] + ".sock"
     return Endpoint("unix", path) if os.path.exists(path) else None
 
@@ -89,7 +89,7 @@ def _ask_server(endpoint: Endpoint, database: str, tls: TlsFiles, deadline: Dead
 
 
 def answer_of_server(endpoint: Endpoint | str, database: str, rows: t.Mapping[str, ServerRow]) -> dict[str, t.Any]:
-    """The fields of an `Answer` that the rows of `_Server` give."""
+    """Return the fields of an `Answer` that the rows of `_Server` (by database) give."""
     found: dict[str, t.Any] = {
         "certificate_days": next((_days_left(row.certificate) for row in rows.values()), None),
         "other_databases": {name: row.cluster_id for name, row in rows.items() if name != database},
@@ -121,9 +121,9 @@ def ask_member(
     deadline: Deadline,
     twice: bool = False,
 ) -> Answer:
-    """One member through its control socket, its endpoint, or both; `twice` takes a second sample from a leader.
+    """Return the answer of one member through its control socket, its endpoint, or both; `twice` takes a second sample from a leader.
 
-    Whatever goes wrong is a problem in the answer; only options that can never work raise `InvalidInput`.
+    Every failure is a problem in the answer; only options that can never work raise `InvalidInput`.
     """
     questions: list[t.Callable[[], dict[str, t.Any]]] = []
     if control_socket is not None:
@@ -141,7 +141,7 @@ def ask_member(
             raise
         except OvnError as e:
             part = {"problems": (problem_of(e),)}
-        # A dead or frozen process is told once, not for each of its sockets.
+        # A dead or frozen process is reported once, not for each of its sockets.
         problems.extend(p for p in part.pop("problems", ()) if p.code not in {known.code for known in problems})
         found.update(part)
     return Answer(member, database, **found, problems=tuple(problems), taken=time.time())
@@ -156,7 +156,7 @@ def add_contents(
     tls: TlsFiles,
     seconds: float,
 ) -> list[Answer]:
-    """The same answers, those of members that take part with what they hold. The places are those that `ask` was given."""
+    """Return the same answers, those of connected members with their contents. The places are those that `ask` was given; `seconds` limits all of it."""
     places = dict(zip(_names_of(endpoints), endpoints))
     for member, path in control_sockets.items():
         beside = database_socket(path)
@@ -190,9 +190,9 @@ def ask(
     timeout: float,
     twice: bool = False,
 ) -> list[Answer]:
-    """All members at once: `control_sockets` maps a member's name to the path, endpoints are named by their host.
+    """Return the answers of all members, asked at once: `control_sockets` maps a member's name to the path, endpoints are named by their host.
 
-    However many of them hang, it takes `timeout` seconds. Answers of the same member through several places are merged.
+    It takes at most `timeout` seconds, however many of them hang. Answers of the same member through several places are merged.
     """
     deadline = Deadline(timeout)
     questions = [_Question(member, path, database_socket(path)) for member, path in control_sockets.items()]
@@ -224,7 +224,7 @@ def ask(
 
 
 def _prepare(tls: TlsFiles) -> object:
-    """Build the TLS context once, before threads need it. Missing options are the caller's fault; bad files are told by each answer."""
+    """Build the TLS context once, before threads need it. Missing options are `InvalidInput`; a bad file is a problem in each answer."""
     try:
         from .._ovsdb.tls import client_context
 

@@ -16,15 +16,15 @@ from .step import Round, Step
 
 
 class RaftBackend(t.Protocol):
-    """The members of one database, wherever they run. It touches the world and decides nothing: `rounds.py` does."""
+    """The members of one database, on machines or in pods. A backend observes and executes; `rounds.py` decides."""
 
     def observe(self) -> t.Mapping[str, Observation]:
-        """Return what every member says, all asked at the same time. Who could not be examined is missing: that is not "absent"."""
+        """Return the observation of every member, all made at the same time. One that could not be examined is missing, which does not mean "absent"."""
 
     def acquire(self, decided: Round) -> bool:
         """Acquire or renew the right to act. True: it was not held before, so what was observed before may be outdated.
 
-        The title of `decided` tells others what is done. `Refused` names the holder.
+        The title of `decided` shows other runs what is done. `Refused` names the holder.
         """
 
     def able_to_start(self) -> t.Collection[str]:
@@ -34,10 +34,10 @@ class RaftBackend(t.Protocol):
         """Store the record where every member and every later run finds it. `step` comes next. `Changed` as for `execute`."""
 
     def execute(self, step: Step, record: Record) -> None:
-        """Look at the target once more, take the step if it is still as in `step.expects`, and wait for its effect.
+        """Observe the target again, execute the step if it is still as in `step.expects`, and wait for its effect.
 
         `Changed` if the target has changed meanwhile: nothing was done, and the next round observes it.
         """
 
     def report(self, decided: Round) -> None:
-        """Tell people what the next round does. Nothing was done yet."""
+        """Report what the next round does, before it is done."""

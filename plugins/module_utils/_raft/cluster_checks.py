@@ -21,14 +21,14 @@ _TABLES_NAMED = 8
 
 
 class ClusterChecks(VerdictFindings):
-    """From who answers and who leads to a first word of the verdict."""
+    """The checks that decide the health of the cluster: which members answer, and which of them leads."""
 
     def _state(self) -> tuple[Health, bool]:
-        """`healthy` here means: nothing is wrong with leader and majority."""
+        """Return the health and whether the cluster is writable. `healthy` here means: leader and majority are as they should be."""
         view = self.view
         if not view.responding:
             if not view.unresponsive:
-                self.problem("unreachable", None, "Nobody was asked.")
+                self.problem("unreachable", None, "No member was asked.")
             return "unreachable", False
         if self._two_clusters() or self._two_leaders():
             return "split", False
@@ -82,7 +82,7 @@ class ClusterChecks(VerdictFindings):
             if leader.status is not None and answer.status is not None:
                 claim = f"still calls itself leader of term {answer.status.term}; {leader.member} leads term {leader.status.term}"
             else:
-                claim = f"and {leader.member} both call themselves leader; without the terms nobody can tell which is the old one"
+                claim = f"and {leader.member} both call themselves leader; without the terms it is unknown which is the old one"
             self.problem("stale_leader", answer.member, f"{answer.member} {claim}. Ask again in a moment.")
 
     def _led(self, leader: Answer) -> tuple[Health, bool]:
@@ -100,7 +100,7 @@ class ClusterChecks(VerdictFindings):
                 f"Missing: {missing}. Start them with their files; nothing can be written until then.",
             )
             return "no_quorum", False
-        # Those that did not answer are believed for one election timer only: look again if they are needed.
+        # Members that did not answer count for one election timer only: take another sample if they are needed.
         self.transient |= sum(1 for server in supporting if self.view.find_answer(server)) < needed and bool(
             self.view.unresponsive
         )
@@ -109,7 +109,7 @@ class ClusterChecks(VerdictFindings):
         return "healthy", True
 
     def _supports(self, server: ListedServer) -> bool:
-        """Whether this member is behind the leader."""
+        """Return whether this member supports the leader."""
         view = self.view
         if not view.is_heard(server):
             return False
@@ -121,7 +121,7 @@ class ClusterChecks(VerdictFindings):
         return True
 
     def _is_asked_without_answer(self, server: ListedServer) -> bool:
-        """A silent place of that address, or any silent place without an address that could be this member."""
+        """Return whether this member was asked and did not answer: a place of its address, or one without a listed address that could be it."""
         hosts = {host_of(entry.address) for entry in self.view.listed}
         return any(
             host_of(answer.member) == host_of(server.address) or host_of(answer.member) not in hosts
@@ -129,7 +129,7 @@ class ClusterChecks(VerdictFindings):
         )
 
     def _blocked(self) -> bool:
-        """The same entries uncommitted in all samples: disks of a majority are full, or it hangs."""
+        """Return whether the same entries stay uncommitted in all samples: disks of a majority are full, or it hangs."""
         samples = [view.leader.status if view.leader else None for view in [*self.earlier, self.view]]
         known = [status for status in samples if status is not None]
         status = known[-1]
@@ -142,14 +142,14 @@ class ClusterChecks(VerdictFindings):
                 "writes_blocked",
                 None,
                 f"{status.not_committed} log entries stay uncommitted although a majority is connected. "
-                "Look for full disks on the members, and compact before any restart.",
+                "Check for full disks on the members, and compact before any restart.",
             )
             return True
         self.warning("uncommitted", None, f"{status.not_committed} log entries are not committed yet.")
         return False
 
     def _led_without_list(self, leader: Answer) -> tuple[Health, bool]:
-        """Only `_Server` of the leader: no list, so the members themselves have to be many enough."""
+        """Return health and writability if only `_Server` of the leader is known: without its list, enough members must answer themselves."""
         view = self.view
         taking_part = [answer for answer in view.members if connected(answer)]
         total = self._size()
@@ -164,7 +164,7 @@ class ClusterChecks(VerdictFindings):
         self.warning(
             "partial_view",
             None,
-            f"The member list of {leader.member} was not seen (only a control socket shows it): ghosts and one-way connections cannot be told.",
+            f"The member list of {leader.member} is unknown (only a control socket shows it): ghosts and one-way connections cannot be detected.",
         )
         if self.expected is None:
             self.warning(
@@ -176,12 +176,12 @@ class ClusterChecks(VerdictFindings):
         view = self.view
         taking_part = [answer for answer in view.members if connected(answer)]
         total = self._size()
-        hearsay = self._leader_by_hearsay()
-        if hearsay is not None:
+        heard_leader = self._leader_heard_by_members()
+        if heard_leader is not None:
             self.problem(
                 "partial_view",
                 None,
-                f"{_names(taking_part)} just heard the leader {hearsay}, which itself was not heard here. Its list alone shows who is missing: ask it.",
+                f"{_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Its list alone shows what is missing: ask it.",
             )
             return "degraded", True
         if len(taking_part) >= majority(total):
@@ -214,8 +214,8 @@ class ClusterChecks(VerdictFindings):
         )
         return "no_quorum", False
 
-    def _leader_by_hearsay(self) -> str | None:
-        """The address of a leader that was not heard here, but by a member within one election timer."""
+    def _leader_heard_by_members(self) -> str | None:
+        """Return the address of a leader that did not answer here, but that a member has heard within one election timer; None without one."""
         view = self.view
         if view.leader is not None:
             return None
@@ -234,14 +234,14 @@ class ClusterChecks(VerdictFindings):
         return None
 
     def _size(self) -> int:
-        """Members of the configuration as far as anybody knows it."""
+        """Return the number of members in the configuration, as far as it is known."""
         view = self.view
         if view.listed:
             return len(view.listed)
         return max(self.expected or 0, len(view.answers) if self.expected is None else len(view.members))
 
     def _diverged(self) -> bool:
-        """Whether members differ in what they hold at the same log index, as far as that was read. No status of OVSDB tells."""
+        """Return whether members hold different data at the same log index, as far as that was read. No status of OVSDB shows it."""
         view = self.view
         read = {answer.member: answer.contents for answer in view.members if answer.contents is not None}
         found = compare(read, view.leader.member if view.leader else None)
@@ -265,7 +265,7 @@ class ClusterChecks(VerdictFindings):
         return bool(found.differences)
 
     def _lower_health(self) -> Health:
-        """What is left of healthy. A cluster that only waits for joiners is forming."""
+        """Return the health that the problems leave. A cluster that only waits for joiners is forming."""
         codes = {reason.code for reason in self.reasons if reason.severity == "problem"}
         if not codes:
             return "healthy"
@@ -280,7 +280,7 @@ def _some(names: t.Sequence[str]) -> str:
 
 
 def _names(answers: t.Sequence[Answer]) -> str:
-    return ", ".join(answer.member for answer in answers) or "nobody"
+    return ", ".join(answer.member for answer in answers) or "no member"
 
 
 def _with_name(member: str, message: str) -> str:

@@ -50,7 +50,7 @@ class ClusterWitness:
 
 
 def parse_cluster_witness(text: str) -> ClusterWitness:
-    """Read the text. A line that says nothing known is skipped: it may be of another version, or of the launcher alone."""
+    """Read the text. An unknown line is skipped: it may be of another version, or of the launcher alone."""
     cluster_id = None
     members: dict[str, MemberWitness] = {}
     for line in text.splitlines():
@@ -81,7 +81,7 @@ def render_cluster_witness(witness: ClusterWitness) -> str:
 
 
 def merge_cluster_witness(known: ClusterWitness, observed: ClusterWitness) -> ClusterWitness:
-    """Return what both know together. Nothing is ever lowered, and what was seen of another cluster than the known one does not count."""
+    """Return what both know together. No value is ever lowered, and a witness of another cluster than the known one does not count."""
     if known.cluster_id is not None and known.cluster_id != observed.cluster_id:
         return known
     members = dict(known.members)
@@ -96,7 +96,7 @@ def keep_members(witness: ClusterWitness, sids: t.Collection[str]) -> ClusterWit
 
 
 def differs_meaningfully(stored: ClusterWitness, merged: ClusterWitness) -> bool:
-    """Whether more than a few entries are new: a member, a disk, a term, or many entries."""
+    """Return whether more than a few entries are new: a member, a disk, a term, or many entries."""
     if stored.cluster_id != merged.cluster_id or stored.members.keys() != merged.members.keys():
         return True
     return any(
@@ -110,7 +110,7 @@ def differs_meaningfully(stored: ClusterWitness, merged: ClusterWitness) -> bool
 def reported_by_leader(status: ClusterStatus, sids: t.Iterable[str]) -> dict[str, MemberWitness]:
     """Return what the leader knows of each member, itself included. `sids` are whole ids: the leader's list has four digits of each.
 
-    `match_index` is told by a member after its disk has the entry. The log of a leader ends with an entry of its own term.
+    A member reports `match_index` after its disk has the entry. The log of a leader ends with an entry of its own term.
     """
     if status.role != "leader" or status.status != "cluster member":
         return {}

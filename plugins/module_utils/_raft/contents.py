@@ -25,7 +25,7 @@ from .._ovsdb.server import read_databases
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import ask_all
 
-# Servers fill these in themselves. A cluster has no ephemeral columns, so its schema does not tell.
+# Servers fill these in themselves. A cluster has no ephemeral columns, so its schema does not show it.
 _OF_THE_SERVER = {("Connection", "is_connected"), ("Connection", "status")}
 # An index that is this old, in seconds, is also that of the rows: the leader may show it a moment before them.
 _SETTLE_SECONDS = 0.2
@@ -52,7 +52,7 @@ class Contents(t.NamedTuple):
 
 
 class Difference(t.NamedTuple):
-    """Members at one log index that differ in `tables`; the first group is the one to go by."""
+    """Members at one log index that differ in `tables`; the first group has the leader or is the largest."""
 
     log_index: int
     tables: tuple[str, ...]
@@ -90,7 +90,7 @@ def compare(contents: t.Mapping[str, Contents], leader: str | None = None) -> Co
 
 
 def digest(rows: t.Iterable[Row]) -> str:
-    """Return one digest of all rows of a table, whatever their order and that of their columns, sets and maps."""
+    """Return one digest of all rows of a table; the order of rows, columns, sets and maps does not matter."""
     total = count = 0
     for row in rows:
         text = _encode([[column, _sorted(row[column])] for column in sorted(row)])
@@ -126,7 +126,7 @@ def columns_of(schema: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
 def read_contents(
     endpoint: Endpoint, database: str, tls: TlsFiles, seconds: float, most_rows: int | None = None
 ) -> Contents:
-    """Return the digests of one member. Whatever goes wrong is the `problem`, and so is a table with more than `most_rows` rows."""
+    """Return the digests of one member. Every failure is the `problem`, and so is a table with more than `most_rows` rows."""
     deadline = Deadline(seconds)
     try:
         connection = TableReader(endpoint, tls, deadline)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the checks of a verdict have in common: the view that they look at and the reasons that they give. Pure.
+What the checks of a verdict have in common: the view that they check and the reasons that they add. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Reason(t.NamedTuple):
 
 
 class VerdictFindings:
-    """What is found out about one sample of answers; every check adds its reasons."""
+    """The findings on one sample of answers; every check adds its reasons."""
 
     def __init__(self, view: View, expected_members: int | None, earlier: list[View], certificate_days: float) -> None:
         self.view = view

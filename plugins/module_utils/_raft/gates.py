@@ -19,7 +19,7 @@ from .view import MAXIMUM_LAG, View, build_view, majority
 
 Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "may_add"]
 
-# In how many of the last samples an entry that is not committed yet is looked for.
+# Number of the last samples that are checked for uncommitted entries.
 _COMMIT_SAMPLES = 3
 
 
@@ -38,7 +38,7 @@ class _Closed(Exception):
 
 
 class _Observed(t.Protocol):
-    """What a backend saw of one member: its answer, and its copy of the state record."""
+    """What a backend observed of one member: its answer, and its copy of the state record."""
 
     @property
     def reported_answer(self) -> Answer | None: ...
@@ -53,7 +53,7 @@ def gate(
     member: str | None = None,
     cluster_id: str | None = None,
 ) -> GateResult:
-    """Whether the gate is open in the last of `samples`.
+    """Return whether the gate is open in the last of `samples`.
 
     A sample holds the answers of all members. An answer that carries an earlier status counts as two samples.
     `member` is a name as in the answers, a Raft address or a server id (full, or its first four digits).
@@ -72,7 +72,7 @@ def gate(
 
 
 def gate_reason(name: str, observations: t.Sequence[_Observed], member: str | None) -> str:
-    """Why the gate is closed by what the hosts saw in one round, empty if it is open."""
+    """Return why the gate is closed by the observations of one round, empty if it is open."""
     recorded = {o.record["cid"] for o in observations if o.record and o.record.get("cid")}
     if len(recorded) > 1:
         return f"the copies of the state record name different clusters: {', '.join(sorted(recorded))}"
@@ -87,7 +87,7 @@ class _Gates:
         self.views = views
         self.now = views[-1]
         if cluster_id is not None and self.now.cluster_id != cluster_id:
-            raise _Closed(f"nobody answers for the recorded cluster {cluster_id}")
+            raise _Closed(f"no member answers for the recorded cluster {cluster_id}")
 
     def check(self, name: str, member: str | None) -> None:
         checks: dict[str, t.Callable[[], None]] = {
@@ -112,14 +112,14 @@ class _Gates:
             raise _Closed(f"{len(self.now.claims)} members call themselves leader")
         row = self.now.claims[0].server
         if row is None or not row.leader:
-            raise _Closed(f"{self.now.claims[0].member} is not shown as leader in its _Server database")
+            raise _Closed(f"{self.now.claims[0].member} is not leader in its _Server database")
         for server in self.now.participating_servers:
             answer = self.now.find_answer(server)
             leader_sid = answer.status.leader_sid if answer and answer.status else None
             if leader_sid != status.sid:
                 raise _Closed(f"{self.now.name(server)} does not follow {self.now.claims[0].member}")
         recent = [view.leader.status for view in self.views[-_COMMIT_SAMPLES:] if view.leader and view.leader.status]
-        # Under writers there always is one that is on its way: then it counts that the commit index goes on.
+        # Under writes there always are some: then the commit index has to advance.
         committed = [sample.log_next - sample.not_committed for sample in recent]
         if all(sample.not_committed for sample in recent) and committed[-1] <= committed[0]:
             raise _Closed(f"{status.not_committed} log entries are not committed")
@@ -131,7 +131,7 @@ class _Gates:
         if status.election_timer_target is not None:
             raise _Closed(f"the election timer is changing to {status.election_timer_target} ms")
         if len(status.servers) == 1:
-            return  # nobody else could be elected
+            return  # no other member could be elected
         needed = 2 * status.election_timer
         if status.election_won is not None and status.election_won > needed:
             return
@@ -149,12 +149,12 @@ class _Gates:
         if server.is_self:
             return
         if len(self.views) < 2:
-            raise _Closed("two samples are needed to tell whether a member is caught up")
+            raise _Closed("two samples are needed to know whether a member is caught up")
         for view in self.views[-2:]:
             known = next((s for s in view.listed if (s.sid, s.address) == (server.sid, server.address)), None)
             lag = view.lag(known) if known is not None else None
             if lag is None:
-                raise _Closed(f"nobody knows how far {self.now.name(server)} is behind")
+                raise _Closed(f"it is unknown how far {self.now.name(server)} is behind")
             if lag > MAXIMUM_LAG:
                 raise _Closed(f"{self.now.name(server)} is {lag} log entries behind")
 
@@ -173,18 +173,18 @@ class _Gates:
             self._can_elect(server, others, size)
 
     def _can_elect(self, leader: ListedServer, others: list[ListedServer], size: int) -> None:
-        """The leader hears every follower, but its successor has to reach a majority by connections of its own."""
+        """Raise `_Closed` if no follower could win an election: the leader hears all of them, but its successor needs connections of its own."""
         for candidate in others:
             reached = [other for other in others if other is candidate or self._linked(candidate, other)]
             if len(reached) >= majority(size):
                 return
         names = ", ".join(self.now.name(other) for other in others)
         raise _Closed(
-            f"without {self.now.name(leader)} nobody could be elected, because {names} do not reach each other"
+            f"without {self.now.name(leader)} no member could be elected, because {names} do not reach each other"
         )
 
     def _linked(self, one: ListedServer, two: ListedServer) -> bool:
-        """Whether both ends say that they are connected, whoever opened the connection; `0000` is a peer that has not told its id."""
+        """Return whether both ends say that they are connected, no matter which opened the connection; `0000` is a peer that has not sent its id."""
         for source, target in ((one, two), (two, one)):
             answer = self.now.find_answer(source)
             links = answer.status.links if answer and answer.status else ()
@@ -220,7 +220,7 @@ class _Gates:
         return self.now.leader.status
 
     def _find(self, member: str | None) -> ListedServer | None:
-        """The listed server of that name, address or id; None if it is not listed, or does not tell its id."""
+        """Return the listed server of that name, address or id; None if it is not listed, or its id is unknown."""
         if member is None:
             return None
         self._leader_status()

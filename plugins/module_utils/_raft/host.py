@@ -32,7 +32,7 @@ Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
 
 _UNIXCTL_SECONDS = 5.0
-# A launcher that waits looks at the record every second (OVN_POLL of the unit): longer than this, it does not wait for what was just written.
+# A waiting launcher reads the record every second (OVN_POLL of the unit): if it waits longer than this, then not for the record just written.
 _WAITING_SECONDS = 5.0
 
 
@@ -53,7 +53,7 @@ class HostMember:
     )
 
     def environment(self) -> dict[str, str]:
-        """The launcher's settings; empty if this host has none yet."""
+        """Return the launcher's settings; empty if this host has none yet."""
         try:
             lines = pathlib.Path(self.environment_file).read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
@@ -66,7 +66,7 @@ class HostMember:
         return os.path.join(directory, f"{STEMS[self.database]}.{kind}")
 
     def ask(self, seconds: float = _UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
-        """What the running process says, from both sources."""
+        """Return the answer of the running process, from both of its sockets, within `seconds`."""
         return ask_member(
             self.member,
             DATABASE_NAMES[self.database],
@@ -77,7 +77,7 @@ class HostMember:
         )
 
     def observe(self) -> Observation:
-        """Everything a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
+        """Return everything that a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
         record = read_record(self.record, self.database)
         observed = Observation(self.member, record=record.as_dict() if record else None)
         environment = self.environment()
@@ -92,10 +92,10 @@ class HostMember:
         if pid is not None and self._age(pid) < LOADING_SECONDS:
             running = True  # it still reads its file: not connected yet, and not to be disturbed
         elif pid is not None:
-            # A compaction of a large file takes as long. So it is not known what this member is, and nobody acts on it.
+            # A compaction of a large file takes as long. So the state of this member is unknown, and no step acts on it.
             reason = (
                 f"the server of {self.unit} does not answer on {self._socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
-                "look at its log, wait, and restart the unit if it stays so"
+                "check its log, wait, and restart the unit if it stays so"
             )
             return dataclasses.replace(observed, running=True, file_class="unknown", file_reason=reason)
         observed = dataclasses.replace(
@@ -128,16 +128,16 @@ class HostMember:
         )
 
     def _refuse_other_place(self, environment: t.Mapping[str, str]) -> None:
-        """An empty directory elsewhere would look like a lost disk, and each healthy member would be replaced."""
+        """Raise `Refused` if the run names another file: an empty directory would look like a lost disk, and each healthy member would be replaced."""
         before = environment.get("OVN_DB_FILE", "")
         if self.database_file and before and before != self.database_file and os.path.exists(before):
             raise Refused(
-                f"The {self.database} file of {self.member} is {before}, and the run wants {self.database_file}. A run moves no database: put the old "
+                f"The {self.database} file of {self.member} is {before}, and the run names {self.database_file}. A run moves no database: put the old "
                 "directory back into the inventory, or stop the unit, move the file there and run again. Nothing was changed."
             )
 
     def _with_file(self, observed: Observation, environment: dict[str, str]) -> Observation:
-        """What lies under the name of the database. A member that takes part is the better witness: of its file only the presence counts."""
+        """Return the observation with the state of the database file. A connected member knows its ids best: of its file only the presence counts."""
         if observed.connected:
             file_class, reason = self._presence(environment.get("OVN_DB_FILE", "")), ""
             if file_class == "none":  # a disk that was unmounted under the server is no deleted file
@@ -161,14 +161,14 @@ class HostMember:
         )
 
     def _examined_file(self, environment: dict[str, str]) -> tuple[dict[str, str], str]:
-        """Return what the launcher says of the file, or why it says nothing that can be used."""
+        """Return the facts of the launcher about the file, or why there are none that can be used."""
         try:
             code, out, err = self.run([self.launcher, "state"], environment)
         except OSError as e:
             code, out, err = 1, "", str(e)
         file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
         if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
-            message = err.strip()[-300:] or "it said nothing"
+            message = err.strip()[-300:] or "it printed nothing"
             reason = f"{self.launcher} cannot examine the {self.database} file (code {code}): {message}. Run the playbook again."
             return {}, reason
         return file, ""
@@ -184,7 +184,7 @@ class HostMember:
 
     @staticmethod
     def _witness(environment: t.Mapping[str, str]) -> Witness:
-        """What this host remembers, and what the record carries."""
+        """Return the witness of this host, merged with that of the record."""
         record = environment.get("OVN_RECORD_DIR", "").rstrip("/")
         texts = []
         for path in (environment.get("OVN_WITNESS_FILE") or f"{record}.witness", f"{record}/witness"):
@@ -195,7 +195,7 @@ class HostMember:
         return parse_witness("\n".join(texts))
 
     def _unexamined_file(self) -> tuple[str, str]:
-        """Class and reason: what can be told of the file without launcher and settings, as check mode meets it on a fresh host."""
+        """Return class and reason of the file as far as they are known without launcher and settings, for check mode on a fresh host."""
         path = pathlib.Path(self.database_file or f"/var/lib/ovn/{STEMS[self.database]}.db")
         try:
             with path.open("rb") as file:
@@ -209,7 +209,7 @@ class HostMember:
         return "unexamined" if magic else "empty", f"{path} is there"
 
     def _pid(self) -> int | None:
-        """The server's process. A pid file can be stale and its number somebody else's: only a process with our file on its command line counts."""
+        """Return the server's process. A pid file can be stale and its number reused: only a process with our file on its command line counts."""
         file = self.environment().get("OVN_DB_FILE", "")
         try:
             pid = int(pathlib.Path(self._socket("pid")).read_text(encoding="ascii"))
@@ -220,7 +220,7 @@ class HostMember:
 
     @staticmethod
     def _age(pid: int) -> float:
-        """Seconds since the process started: proc(5), field 22 of stat, in clock ticks since boot."""
+        """Return the seconds since the process started: proc(5), field 22 of stat, in clock ticks since boot."""
         try:
             fields = pathlib.Path("/proc", str(pid), "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
             return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -232,10 +232,10 @@ class HostMember:
         return pid is not None and self._age(pid) < FINDS_OTHERS_SECONDS
 
     def _restart_reason(self, environment: dict[str, str]) -> str:
-        """Why the running process is not what a fresh start would give; empty if it is."""
+        """Return why the running process is not what a fresh start would give; empty if it is."""
         started = pathlib.Path(environment.get("OVN_STATE_DIR", ""), "revision")
-        wanted = self.revision or environment.get("OVN_REVISION", "")
-        if wanted and (not started.exists() or started.read_text(encoding="utf-8").strip() != wanted):
+        desired = self.revision or environment.get("OVN_REVISION", "")
+        if desired and (not started.exists() or started.read_text(encoding="utf-8").strip() != desired):
             return "its settings have changed"
         pid = self._pid()
         try:
@@ -245,7 +245,7 @@ class HostMember:
         return "its package was upgraded" if replaced else ""
 
     def check_target(self, expected: t.Mapping[str, t.Any]) -> None:
-        """`Changed` if this member is no longer as the plan saw it. `expected` is `Observation.target()` of then."""
+        """Raise `Changed` if this member is no longer as when the step was planned. `expected` is `Observation.target()` of then."""
         now = self.observe().target()
         differs = sorted(key for key in expected if now.get(key) != expected[key])
         if differs:
@@ -253,7 +253,7 @@ class HostMember:
             raise Changed(f"{self.database} on {self.member} has changed since the step was planned: {message}.")
 
     def start(self) -> None:
-        """Start the unit. A launcher that waits in it has the settings of its own start: it begins again with those of today."""
+        """Start the unit. A launcher that waits in it has the settings of its own start: it is restarted with the current ones."""
         self.systemctl("restart" if self._launcher_waits() and self._pid() is None else "start")
 
     def systemctl(self, verb: str) -> None:
@@ -264,7 +264,7 @@ class HostMember:
             raise OvnError(f"systemctl {verb} {self.unit} failed: {(err or out).strip()}. {self._why_not_running()}")
 
     def _why_not_running(self) -> str:
-        """The launcher's own words, or where to look."""
+        """Return the launcher's reason, or the command that shows the log."""
         reason = pathlib.Path(self.environment().get("OVN_STATE_DIR", ""), "reason")
         try:
             message = reason.read_text(encoding="utf-8").strip()
@@ -273,7 +273,7 @@ class HostMember:
         return message or f"See: journalctl -u {self.unit}"
 
     def _launcher_waits(self) -> bool:
-        """Whether the launcher says that it does not start the server."""
+        """Return whether the launcher says that it does not start the server."""
         state = pathlib.Path(self.environment().get("OVN_STATE_DIR", ""), "state")
         try:
             return state.read_text(encoding="utf-8").strip() in ("ask", "refuse", "idle")
@@ -281,7 +281,7 @@ class HostMember:
             return False
 
     def wait_connected(self, deadline: Deadline) -> None:
-        """Until the member takes part in the cluster. There is no event to wait on before its sockets exist, so this looks, ever less often."""
+        """Wait until the member is connected, else `TimedOut` or `Refused`. Before its sockets exist there is no event, so this polls, ever less often."""
         pause, last = 0.05, "no answer"
         patience = Deadline(_WAITING_SECONDS)
         while True:
@@ -302,7 +302,7 @@ class HostMember:
             pause = min(pause * 1.5, 1.0)
 
     def kick(self, server_id: str, deadline: Deadline) -> None:
-        """Remove a server; the reply only says that it has begun, so this looks at the leader's list until it is gone."""
+        """Remove a server from the cluster and wait until the leader's list lacks it: the reply only says that the removal has begun."""
         name = DATABASE_NAMES[self.database]
         leader = self.ask()
         if not self._lists(leader, server_id):
@@ -318,7 +318,7 @@ class HostMember:
         return is_listed(self.database, leader, server_id, self._socket("ctl"))
 
     def wait_for_change(self, seconds: float) -> None:
-        """Until this member says something else than now, at most `seconds`."""
+        """Wait until the answer of this member changes, at most `seconds`."""
         deadline, before = Deadline(seconds), read_progress(self.ask())
         while not deadline.expired and read_progress(self.ask()) == before:
             time.sleep(0.2)

@@ -25,7 +25,7 @@ class Sample(t.NamedTuple):
 
 
 def align_indexes(answers: t.Sequence[Answer], indexes: t.Mapping[str, t.Sequence[Sample]]) -> list[Answer]:
-    """The answers with indexes that can be compared: a member is behind by what the leader had well before the member was asked.
+    """Return the answers with indexes that can be compared: a member is behind by what the leader had well before the member was asked.
 
     `indexes` has the samples of each member, the newest last.
     """

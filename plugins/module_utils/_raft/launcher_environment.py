@@ -19,7 +19,7 @@ from .._ovsdb.tls_files import NO_TLS, TlsFiles
 class LauncherSettings:
     """What one member is started with; an empty value leaves the default to the launcher.
 
-    `member` is empty where the platform sets OVN_MEMBER itself; `local_address` may refer to it. `poll_seconds` lie between two looks at the record.
+    `member` is empty where the platform sets OVN_MEMBER itself; `local_address` may refer to it. `poll_seconds` are between two reads of the record.
     """
 
     database: Database

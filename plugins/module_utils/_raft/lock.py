@@ -6,7 +6,8 @@
 The right to change a control plane, as one host keeps it: a file that names the run that holds it and when that right expires.
 
 Two flock(2) locks guard it. The file itself is read and written under the first one. The second one, on `FILE.act`, is held shared by every process that
-acts, for as long as it acts: whatever happened to its run, nobody else acquires the right before the act is over. The kernel releases both when a process ends.
+acts, for as long as it acts: no other run acquires the lock before the act is over, even if its own run was killed. The kernel
+releases both when a process ends.
 
 The age is judged by this host's clock since its boot. It counts sleep and knows no jumps; a lock of an earlier boot has expired.
 """
@@ -44,17 +45,17 @@ class Lock:
 
     @property
     def seconds_left(self) -> float:
-        """Not positive if it has expired."""
+        """Return the seconds until it expires; not positive if it has expired."""
         return self.expires - _now() if self.boot == _boot() else 0.0
 
     def as_dict(self) -> dict[str, t.Any]:
-        """What messages and callers get to know of another run."""
+        """Return what messages and callers show of another run."""
         return {"holder": self.holder, "step": self.step, "seconds": max(0, int(self.seconds_left) + 1)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a run asks for. `ended_runs` are holders whose process is known to have ended; `break_lock` takes the lock from a live one, too."""
+    """What a run requests. `ended_runs` are holders whose process is known to have ended; `break_lock` breaks the lock of a live one, too."""
 
     holder: str
     step: str = ""
@@ -77,7 +78,7 @@ def _boot() -> str:
 
 
 def _parse(text: str) -> Lock | None:
-    """The lock in the file, expired or not. A file that cannot be read as a lock is left over from a crash in the middle of a write."""
+    """Return the lock in the file, expired or not. A file that is no lock is left over from a crash in the middle of a write."""
     try:
         data = json.loads(text)
         return Lock(str(data["holder"]), str(data["step"]), float(data["expires"]), str(data["boot"]))
@@ -87,7 +88,7 @@ def _parse(text: str) -> Lock | None:
 
 @contextlib.contextmanager
 def _opened(path: str, mode: str = "a+") -> t.Iterator[t.TextIO]:
-    """The lock file at its beginning; nobody else reads or writes it meanwhile."""
+    """Yield the lock file at its beginning; no other process reads or writes it meanwhile."""
     if "a" in mode:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     with open(path, mode, encoding="utf-8") as file:
@@ -103,7 +104,7 @@ def _write(file: t.TextIO, lock: Lock | None) -> None:
 
 
 def _is_acting(path: str) -> bool:
-    """Whether a process is in the middle of an act."""
+    """Return whether a process is in the middle of an act."""
     with open(_act_file(path), "a", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +120,7 @@ def _act_file(path: str) -> str:
 
 
 def read_lock(path: str) -> Lock | None:
-    """The lock, expired or not; None if nobody holds it."""
+    """Return the lock, expired or not; None if there is none."""
     try:
         with _opened(path, "r") as file:
             return _parse(file.read())
@@ -142,7 +143,7 @@ def acquire(path: str, claim: Claim, wait_timeout: float, check_mode: bool = Fal
 
 
 def _try(path: str, claim: Claim, check_mode: bool) -> tuple[Lock | None, bool]:
-    """None if the lock is acquired, else who holds it and whether that is for an act that is not over."""
+    """Return None if the lock is acquired, else its holder and whether that still acts."""
     if check_mode:
         current = read_lock(path)
         return (current if claim.yields_to(current) else None), False
@@ -171,14 +172,14 @@ def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> st
 
 
 def _has_caller_ended() -> bool:
-    """Whether nobody reads the result any more: SSH and Ansible close the pipe when the run is killed, and the module goes on without notice."""
+    """Return whether the reader of the result is gone: SSH and Ansible close the pipe when the run is killed, and the module goes on without notice."""
     poll = select.poll()
     poll.register(1, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _fd, event in poll.poll(0))
 
 
 def renew(path: str, claim: Claim, check_mode: bool = False) -> None:
-    """Extend the lock if it still bears the name of this run. An expired one does as long as nobody else has acquired it meanwhile."""
+    """Extend the lock if this run still holds it, also an expired one that no other run has acquired meanwhile; else `Refused`."""
     if check_mode:
         return
     with _opened(path) as file:
@@ -189,7 +190,7 @@ def renew(path: str, claim: Claim, check_mode: bool = False) -> None:
 
 
 def release(path: str, holder: str, check_mode: bool = False) -> str | None:
-    """Give the lock back if this run holds it. Returns the run that holds it afterwards."""
+    """Release the lock if this run holds it; return the run that holds it afterwards, None if there is none."""
     if not os.path.exists(path):
         return None
     with _opened(path, "r" if check_mode else "a+") as file:
@@ -215,7 +216,7 @@ def require_lock(path: str, holder: str) -> None:
 
 @contextlib.contextmanager
 def acting(path: str, holder: str) -> t.Iterator[None]:
-    """Act in here: with the lock held at the beginning, and with nobody else acquiring it before the end, not even after it has expired."""
+    """Act in here: the lock is held at the beginning, and no other run acquires it before the end, not even after it has expired."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     with open(_act_file(path), "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_SH)

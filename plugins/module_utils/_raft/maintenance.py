@@ -5,7 +5,7 @@
 
 What a run does next with a cluster that is on record: confirm, start, replace, join, restart; one step a round, the most urgent first. Pure.
 
-Progress (R29): a member that is broken or runs with settings of the past is dealt with before any gate that waits for it.
+Progress (R29): a member that is broken or runs with settings of the past is handled before any gate that waits for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .step import Gate, History, Round, Run, Step, Unexamined, next_revision
 from .step_gates import StepGates
 from .view import majority
 
-# An election takes up to three timers; nobody who restarts members disturbs one.
+# Seconds. An election takes up to three timers, and a restart must not disturb one.
 _ELECTION_SLACK = 2.0
 
 
@@ -52,17 +52,17 @@ class Maintenance:
         before = self.cluster.record
         self._warn()
         update_record(self.cluster)
-        noted = self.cluster.record
+        updated = self.cluster.record
         refusal: Refused | None = None
         try:
             step = self._compare_with_witnesses() or self._step()
         except Refused as e:
-            if noted == before and not any(
+            if updated == before and not any(
                 self.cluster.has_older_record(o) for o in self.cluster.observations.values()
             ):
                 raise
-            # Who has joined is noted even if nothing else can be done: its old server id is needed when it loses its disk.
-            self.cluster.record, step, refusal = noted, None, e
+            # Members that have joined are recorded even if nothing else can be done: the old server id is needed when a disk is lost.
+            self.cluster.record, step, refusal = updated, None, e
         if step is not None:
             targets = {
                 name: self.cluster.as_observed[name].target()
@@ -219,11 +219,11 @@ class Maintenance:
             ):
                 for name in outdated:
                     self.steps.refuse_start_problem(self.cluster.observations[name])
-                # All at once: nobody is served now, and one alone may not understand the others.
+                # All at once: no client is served now, and one alone may not understand the others.
                 reason = f"restart {self.cluster.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
                 return Step("restart", outdated, reason)
             doubtful = [o.member for o in self.cluster.observations.values() if self.cluster.has_foreign_sid(o)]
-            why = f", which alone can tell whose file {', '.join(doubtful)} has" if doubtful else ""
+            why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
             return Step(
                 "wait", tuple(o.member for o in running), f"wait for {self.cluster.database} to elect a leader{why}"
             )
@@ -244,8 +244,8 @@ class Maintenance:
         )
 
     def _restart_disconnected(self) -> Step | None:
-        """A running member that takes no part costs nothing when it restarts, and corrected settings reach it only so (R29)."""
-        # Members before joiners: nobody joins while a member is away (R6).
+        """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""
+        # Members before joiners: no member joins while another is away (R6).
         for o in sorted(
             self.cluster.observations.values(), key=lambda o: self.cluster.record.members[o.member].state == "expected"
         ):
@@ -259,7 +259,7 @@ class Maintenance:
         return None
 
     def _restart_alone(self) -> Step | None:
-        """A leader without followers has to get corrected settings before anybody can join it (R29).
+        """Return the restart of a leader without followers: corrected settings have to reach it before a member can join (R29).
 
         No client has its endpoints before all members have joined once. Afterwards the restart of the only member is an outage.
         """
@@ -303,7 +303,7 @@ class Maintenance:
         return None
 
     def _restart(self) -> Step | None:
-        """Members that lag first, the leader last, looked up again each time."""
+        """Return the restart of one outdated member: those that lag first, the leader last, decided again in each round."""
         # One whose file is gone would come back without data.
         due = [o for o in self.cluster.observations.values() if o.restart_reason and o.running and not o.is_lost]
         if not due or not self.cluster.run.restart:

@@ -18,23 +18,23 @@ from .view import MAXIMUM_LAG, connected, duplicates
 
 
 class MemberChecks(VerdictFindings):
-    """Reasons that spoil `healthy` or only warn, and what is told of each member."""
+    """The checks of each member and of the configuration, and the part of the result about each member."""
 
     def _ghosts(self) -> list[ListedServer]:
-        """Listed, unheard, nobody's, and not merely down: its address belongs to another one, or everybody else is accounted for."""
+        """Return the listed servers without a member: unheard, and not just down, since another member has the address or all declared members are known."""
         view = self.view
         if view.leader is None or view.leader.status is None:
             return []
-        nobodys = [server for server in view.listed if view.find_answer(server) is None and not view.is_heard(server)]
+        unclaimed = [server for server in view.listed if view.find_answer(server) is None and not view.is_heard(server)]
         addresses = duplicates(server.address for server in view.listed)
         taken = {answer.status.address for answer in view.responding if answer.status is not None}
         complete = (
             self.expected is not None
             and not view.unresponsive
-            and len(view.listed) - len(nobodys) >= self.expected
-            and all(view.find_answer(server) for server in view.listed if server not in nobodys)
+            and len(view.listed) - len(unclaimed) >= self.expected
+            and all(view.find_answer(server) for server in view.listed if server not in unclaimed)
         )
-        return [server for server in nobodys if server.address in addresses or server.address in taken or complete]
+        return [server for server in unclaimed if server.address in addresses or server.address in taken or complete]
 
     def _ghost(self, server: ListedServer) -> dict[str, t.Any]:
         return {
@@ -44,7 +44,7 @@ class MemberChecks(VerdictFindings):
             "last_message": server.last_message,
         }
 
-    def _silence(self) -> None:
+    def _unresponsive_members(self) -> None:
         for answer in self.view.unresponsive:
             renamed = [name for name, cid in answer.other_databases.items() if cid and cid == self.view.cluster_id]
             if renamed:
@@ -65,7 +65,7 @@ class MemberChecks(VerdictFindings):
             for problem in answer.problems:
                 message = _with_name(answer.member, problem.message)
                 if problem.code == "timeout":
-                    message += f" If {answer.member} stays unresponsive, look at its log and its disk, then restart it: its file stays as it is."
+                    message += f" If {answer.member} stays unresponsive, check its log and its disk, then restart it: its file stays as it is."
                 self.problem(problem.code, answer.member, message)
             if not answer.problems and not answer.is_responding:
                 self.problem(
@@ -75,7 +75,7 @@ class MemberChecks(VerdictFindings):
                 )
         for answer in self.view.responding:
             for problem in answer.problems:
-                # It did answer elsewhere; what stays hidden is told, and a closed client port is a fault of its own.
+                # It did answer elsewhere; what stays unknown is reported, and a closed client port is a problem of its own.
                 self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
 
     def _each_member(self, ghosts: list[ListedServer]) -> None:
@@ -125,7 +125,7 @@ class MemberChecks(VerdictFindings):
             elif any(problem.code == "no_database" for problem in answer.problems):
                 message += (
                     " Its server has closed the database: after it left the cluster, or some time after it could not write its file. "
-                    "Look at the space on its disk, then run c5c3.ovn.central."
+                    "Check the space on its disk, then run c5c3.ovn.central."
                 )
             self.problem("disconnected", name, message)
         if view.leader is not None and view.leader.status is not None and entry is None:
@@ -159,7 +159,7 @@ class MemberChecks(VerdictFindings):
             self.problem(
                 "lagging",
                 answer.member,
-                f"{answer.member} is {lag} log entries behind the leader. Look for a full disk or a slow network before anything is restarted.",
+                f"{answer.member} is {lag} log entries behind the leader. Check for a full disk or a slow network before anything is restarted.",
             )
 
     def _lag_of(self, answer: Answer, entry: ListedServer | None) -> int | None:
@@ -186,7 +186,7 @@ class MemberChecks(VerdictFindings):
             self.problem(
                 "ghost",
                 server.address,
-                f"{server.sid} at {server.address} is in the member list, but nobody's: it counts against the quorum. Remove it by its id.",
+                f"{server.sid} at {server.address} is in the member list, but no member has that id: it counts against the quorum. Remove it by its id.",
             )
         leader = view.leader
         if leader is None or leader.status is None:
@@ -276,7 +276,7 @@ class MemberChecks(VerdictFindings):
                 self.warning(
                     "certificate_expires",
                     answer.member,
-                    f"The certificate that {answer.member} serves ends in {days:g} days.",
+                    f"The certificate that {answer.member} serves expires in {days:g} days.",
                 )
         by_version: dict[tuple[int, int, int], list[Answer]] = {}
         for answer in view.responding:
@@ -309,7 +309,7 @@ class MemberChecks(VerdictFindings):
                 yield self._described(answer, None)
 
     def _find_unresponsive(self, server: ListedServer) -> Answer | None:
-        """The silent place that must be this member: same host, or nobody else is left on either side."""
+        """Return the unresponsive place that must be this member: it has its host, or both are the only ones left."""
         view = self.view
         for answer in view.unresponsive:
             if host_of(answer.member) == host_of(server.address):
@@ -357,7 +357,7 @@ class MemberChecks(VerdictFindings):
 
 
 def _names(answers: t.Sequence[Answer]) -> str:
-    return ", ".join(answer.member for answer in answers) or "nobody"
+    return ", ".join(answer.member for answer in answers) or "no member"
 
 
 def _with_name(member: str, message: str) -> str:

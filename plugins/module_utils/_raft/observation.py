@@ -16,7 +16,7 @@ import typing as t
 from .answer import Answer
 from .record import Record, parse_record
 
-# The launcher's names for what lies on the disk. Only a database file of these classes starts.
+# The launcher's names for what is on the disk. Only a database file of these classes starts.
 STARTABLE = frozenset({"member", "joining"})
 # Of this member, but not what it had acknowledged last, or on another disk (R25).
 OTHER_THAN_KNOWN = frozenset({"outdated-copy", "other-disk"})
@@ -32,7 +32,7 @@ class Observation:
 
     `starting`: the server has just started and needs time to find the others, so that it may take part without any step.
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
-    had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has seen of it.
+    had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has recorded of it.
     `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
     """
 
@@ -75,7 +75,7 @@ class Observation:
 
     @functools.cached_property
     def write_failed(self) -> bool:
-        """Whether the server could not write its file, which it never tries again (`failed` in OVS' raft.c): only a restart brings it back.
+        """Return whether the server could not write its file, which it never tries again (`failed` in OVS' raft.c): only a restart brings it back.
 
         Some time later it closes the database, and knows no cluster of that name any more.
         """
@@ -91,7 +91,7 @@ class Observation:
 
     @functools.cached_property
     def reported_answer(self) -> Answer | None:
-        """What the server answered, None if nobody was asked."""
+        """Return the answer of the server, None if it was not asked."""
         return Answer.from_dict(self.answer) if self.answer else None
 
     @property
@@ -113,7 +113,7 @@ class Observation:
         target: dict[str, t.Any] = {"running": self.running, "connected": self.connected, "leader": self.leader}
         if self.running:
             return {**target, "sid": self.sid}
-        # Whose disk is missing has no file: once the loss is accepted, the step relies on no more than that.
+        # A member whose disk is missing has no file: once the loss is accepted, the step relies on no more than that.
         return {**target, "file_class": "none" if self.file_class == DISK_MISSING else self.file_class}
 
 

@@ -18,7 +18,7 @@ from .._errors import BadAnswer
 
 
 class Link(t.NamedTuple):
-    """One Raft connection of the server that answers. `sid` is 4 digits, 0000 until the peer has said who it is."""
+    """One Raft connection of the server that answers. `sid` is 4 digits, 0000 until the peer has sent its id."""
 
     sid: str
     outgoing: bool
@@ -81,7 +81,7 @@ class ClusterStatus(t.NamedTuple):
 
     @property
     def sid(self) -> str:
-        """How others call this server in their lists: the first 4 digits of its id."""
+        """Return the name of this server in the lists of others: the first 4 digits of its id."""
         return self.server_id[:4]
 
     @property
@@ -90,7 +90,7 @@ class ClusterStatus(t.NamedTuple):
 
     @property
     def leader_sid(self) -> str | None:
-        """The leader's 4 digits, None while no leader is known."""
+        """Return the first 4 digits of the leader's id, None while no leader is known."""
         if self.leader == "self":
             return self.sid
         return None if self.leader == "unknown" else self.leader
@@ -99,7 +99,7 @@ class ClusterStatus(t.NamedTuple):
         return next((server for server in self.servers if server.sid == sid), None)
 
     def linked(self, sid: str) -> tuple[bool, bool]:
-        """Whether `sid` is connected (incoming, outgoing). An outgoing link to 0000 may be the missing one."""
+        """Return whether `sid` is connected (incoming, outgoing). An outgoing link to 0000 may be the missing one."""
         up = {(link.sid, link.outgoing) for link in self.links if link.connected}
         return (sid, False) in up, (sid, True) in up or ("0000", True) in up
 
@@ -167,7 +167,7 @@ def _listed_server(match: re.Match[str]) -> ListedServer:
 
 @functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
 def parse_cluster_status(text: str) -> ClusterStatus:
-    """All that `text` says; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
+    """Return the parsed output of cluster/status; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
     if not text.endswith("\n"):
         raise BadAnswer(f'cluster/status was cut off: it ends with "{text[-60:]}".')
     found: dict[str, re.Match[str]] = {}
@@ -233,6 +233,6 @@ _VERSION = re.compile(r"\(Open vSwitch\) (\d+)\.(\d+)\.(\d+)")
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
-    """(3, 5, 0) of what the command `version` prints, None for anything else."""
+    """Return (3, 5, 0) of what the command `version` prints, None for anything else."""
     match = _VERSION.search(text)
     return t.cast("tuple[int, int, int]", tuple(int(part) for part in match.groups())) if match else None

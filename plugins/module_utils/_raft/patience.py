@@ -8,7 +8,7 @@ For how many seconds after its start nothing is wrong with a server that does no
 
 from __future__ import annotations
 
-# Reading a large database takes minutes, and after a restart it begins from the start. Who does not answer for longer than this hangs.
+# Reading a large database takes minutes, and after a restart it begins from the start. A server that does not answer for longer than this hangs.
 LOADING_SECONDS = 600.0
 # After its start a server connects to the others with a growing pause, and then there may be an election.
 FINDS_OTHERS_SECONDS = 30.0

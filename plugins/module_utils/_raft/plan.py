@@ -6,7 +6,7 @@
 What a run does next with one database: the decision table of the bootstrap rule. A cluster on record is a matter of maintenance.py.
 
 Pure. One call plans one round: a record to write (if any), then at most one acting step, then the run observes again. No step counter is kept:
-a run that was killed is continued by whatever the next one observes.
+a run that was killed is continued from what the next one observes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def plan_round(
 
 
 def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
-    """Accepted losses are noted, or the launcher of a member that nobody has confirmed would go on waiting for its disk (R32)."""
+    """Return the round with accepted losses recorded: the launcher of an unconfirmed member would go on waiting for its disk (R32)."""
     record = decided.record or decided.recorded
     if record is None:
         return decided
@@ -121,7 +121,7 @@ def _check_declared(run: Run) -> None:
 
 
 def _check_literals(run: Run) -> None:
-    """A name can mean loopback on its own host and something else elsewhere, and the address is the member's identity for good."""
+    """Refuse names: one can mean loopback on its own host and something else elsewhere, and the address is the member's identity for good."""
     for name, address in run.declared.items():
         try:
             ipaddress.ip_address(parse_endpoint(address).host)
@@ -135,12 +135,12 @@ def _check_literals(run: Run) -> None:
 
 
 def _found(run: Run, observed: list[Observation], gate: Gate, history: History) -> Round:
-    """No copy of a record anywhere: create the cluster, or adopt one that is there."""
+    """Return the round without any copy of a record: create the cluster, or adopt one that is there."""
     missing = find_unexamined(run, observed)
     if missing:
         raise Unexamined(
             f"No state record of {run.database} exists, and {', '.join(missing)} could not be examined. A cluster is created once, ever: "
-            f"all members have to be seen first. {run.texts.reach} Nothing was created."
+            f"all members have to be examined first. {run.texts.reach} Nothing was created."
         )
     cids = find_cluster_ids(observed)
     if len(cids) > 1:
@@ -153,7 +153,7 @@ def _found(run: Run, observed: list[Observation], gate: Gate, history: History) 
     if unknown:
         raise Refused(
             f"{run.database} has files on {', '.join(unknown)}, but no state record exists and nothing is installed there that could examine them. "
-            "Check mode cannot tell what a run would do; a run installs the launcher first, and adopts or refuses then. Nothing was changed."
+            "Check mode cannot predict what a run would do; a run installs the launcher first, and adopts or refuses then. Nothing was changed."
         )
     occupied = [o.member for o in observed if o.installed and o.file_class != "none"]
     if occupied:
@@ -179,10 +179,10 @@ def _found(run: Run, observed: list[Observation], gate: Gate, history: History) 
 
 
 def _refuse_witnesses(run: Run) -> None:
-    """R30: somebody outside the members knows of an older control plane."""
+    """Raise `Refused` if witnesses outside the members know of an older control plane (R30)."""
     if run.witnesses is None and not run.new_cluster:
         raise Refused(
-            f"{run.database} is not created, because nobody has looked for an older control plane: a database file could not be examined at first. "
+            f"{run.database} is not created, because no older control plane was searched for: a database file could not be examined at first. "
             "Run again. Nothing was created."
         )
     if run.witnesses and not run.new_cluster:
@@ -214,7 +214,7 @@ def _adopt(run: Run, observed: list[Observation], cid: str, gate: Gate, history:
                 unled = (
                     ""
                     if leader is not None
-                    else " Nobody leads: start the members that have their files first, nobody can be removed before."
+                    else " No member leads: start the members that have their files first, none can be removed before."
                 )
                 raise Refused(
                     undeclared_member_message(run, f"member {short}, which {o.member} lists,", address) + unled
@@ -225,7 +225,7 @@ def _adopt(run: Run, observed: list[Observation], cid: str, gate: Gate, history:
 
 
 def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gate: Gate, history: History) -> Round:
-    """A permit is out, the cluster id is not recorded: the first run is under way, or was cut off."""
+    """Return the round of a record with a permit and without a cluster id: the first run is under way, or was interrupted."""
     permit = record.permit
     if permit is None or permit.member not in run.declared:
         raise Refused(
@@ -243,7 +243,7 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
                 f"Cluster {cid} answers on {', '.join(members)}, but only {permit.member} was allowed to create one. Nothing was changed."
             )
         if holder is None:
-            raise AssertionError("a member that answered was seen")
+            raise AssertionError("a member that answered was observed")
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
         found = Maintenance(run, named.replace(cid=cid, permit=None), observed, gate, history, changed=True).round()
         return dataclasses.replace(found, recorded=record)
@@ -252,7 +252,7 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
         raise Unexamined(
             f"The first run on {run.database} was cut off, and {', '.join(missing)} could not be examined. {run.texts.reach}"
         )
-    # Nobody has joined under an address of the run before, so without a file that address says nothing.
+    # No member has joined under an address of the run before, so without a file that address says nothing.
     refuse_unusable_files(run, [o for o in observed if o.file_class != "foreign-address" or o.running or o.file_sid])
     refuse_missing_disks(run, observed)
     _refuse_start_problems(run, observed)
@@ -268,7 +268,7 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
 
 
 def _refuse_start_problems(run: Run, observed: t.Sequence[Observation]) -> None:
-    """R33: addresses become the identity of members for good, so nothing is created while one of them could not start."""
+    """Raise `Refused` while a member could not start: addresses become the identity of members for good (R33)."""
     problems = [f"on {o.member} {o.start_problem.rstrip('.')}" for o in observed if o.start_problem]
     if problems:
         raise Refused(

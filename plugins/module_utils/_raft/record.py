@@ -17,7 +17,7 @@ import typing as t
 
 from .._errors import InvalidInput, Refused
 
-# What it means: every field of `Record`, `Member` and `Permit`, and no other. Whoever adds or removes one after a release makes it 2.
+# What it means: every field of `Record`, `Member` and `Permit`, and no other. A change that adds or removes one after a release makes it 2.
 FORMAT = 1
 
 # What every version of the collection writes beside record.json, for the launcher.
@@ -77,7 +77,7 @@ class Record:
         return self.replace(members=members)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """What `record.json` holds."""
+        """Return the content of `record.json`."""
         return {"format": FORMAT, **dataclasses.asdict(self), "retired_cids": list(self.retired_cids)}
 
 
@@ -235,8 +235,8 @@ def render_files(record: Record, election_timer: int) -> dict[str, str]:
 def latest(copies: t.Mapping[str, Record | None], places: int | None = None) -> Record | None:
     """Return the copy with the highest revision; `Refused` if copies name different clusters, or differ although their revision is equal.
 
-    `copies` maps the place of each copy, for example a host, to what is there. `places` is how many places there are, those that were not looked at
-    included: of copies that differ, one that more than half of all places hold is right, because nobody acts on a record before a majority has it.
+    `copies` maps the place of each copy, for example a host, to what is there. `places` is how many places there are, those that were not read
+    included: of copies that differ, one that more than half of all places hold is right, because no run acts on a record before a majority has it.
     """
     records = {holder: record for holder, record in copies.items() if record is not None}
     by_cid: dict[str, list[str]] = {}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the record alone forbids a run, whatever the members say: so it can be refused before anything is changed. Pure.
+What the record alone forbids a run, independent of the members: so it can be refused before anything is changed. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .step import Run, changed_address_message
 
 
 def refuse_by_record(run: Run, record: Record | None) -> None:
-    """`Refused` if this run may not work on a database with this record."""
+    """Raise `Refused` if this run may not work on a database with this record."""
     if record is None:
         return
     if record.cid:
@@ -47,6 +47,6 @@ def _refuse_other_members(run: Run, record: Record) -> None:
         )
     for name, address in run.declared.items():
         member = record.members.get(name)
-        # Whether one that is only expected, or held back, has ever joined is for the members to tell.
+        # Whether one that is only expected, or held back, has ever joined is known to the members only.
         if member and member.address != address and (member.state not in ("expected", "replacing")):
             raise Refused(changed_address_message(run, name, member.address, address))

@@ -97,7 +97,7 @@ def write_files(path: str, files: dict[str, str], revision: int) -> None:
     fresh: pathlib.Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if os.path.lexists(target) and not target.is_dir():  # whatever it is, it is not ours to replace
+        if os.path.lexists(target) and not target.is_dir():  # anything else is not ours to replace
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         # Never a name that is in use: the same revision may be written twice, and process ids come again.
         fresh = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}.r{revision}.", dir=target.parent))

@@ -23,7 +23,7 @@ WRITE_FAILED = "after a failed write a server takes part again only when it is r
 
 
 class RecordedCluster:
-    """`observations` are by member, with what the others know of it; `as_observed` has those as they were made. `record` changes during a round."""
+    """`observations` are by member, with what the others know of it; `as_observed` has them unchanged. `record` changes during a round."""
 
     def __init__(self, run: Run, record: Record, observed: list[Observation]) -> None:
         self.run, self.record, self.database = run, record, run.database
@@ -37,20 +37,20 @@ class RecordedCluster:
         self.warnings: list[str] = []
 
     def _with_file_class(self, o: Observation) -> Observation:
-        """What the others know of this member, added to what its own host says."""
+        """Return the observation of the member's own host, with what the others know of it."""
         if o.member in self.failed:  # one that would not come back waits; the others do not wait for it
             return dataclasses.replace(o, restart_reason="" if o.start_problem else WRITE_FAILED)
         return dataclasses.replace(o, file_class="outdated-copy") if self.has_outdated_copy(o) else o
 
     def has_outdated_copy(self, o: Observation) -> bool:
-        """Whether a file is an old copy of this member, from before it joined again under its present server id (R8).
+        """Return whether a file is an old copy of this member, from before it joined again under its present server id (R8).
 
         The launcher has compared cluster and address, so it is no file of another member; and the leader does not list its id any more.
         """
         return self.has_foreign_sid(o) and self.is_unlisted(o.file_sid)
 
     def has_foreign_sid(self, o: Observation) -> bool:
-        """Whether the file of a stopped member has a server id that is neither its own in the record nor anybody else's."""
+        """Return whether the file of a stopped member has a server id that is neither its own in the record nor that of another member."""
         member = self.record.members.get(o.member)
         others = {sid for x in self.as_observed.values() if x is not o for sid in (x.sid, x.file_sid)}
         return (
@@ -64,12 +64,12 @@ class RecordedCluster:
         )
 
     def is_awaiting_leader(self, o: Observation) -> bool:
-        """Whether only a leader can tell what its file is, and the other members can still elect one. Refused now, it would keep them from it."""
+        """Return whether only a leader knows what its file is, and the other members can still elect one, which a refusal now would prevent."""
         others = [x for x in self.as_observed.values() if x is not o and (x.running or self.can_start_from_file(x))]
         return self.leader is None and self.has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
 
     def has_never_joined(self, name: str, member: Member) -> bool:
-        """Whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
+        """Return whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
         o = self.observations.get(name)
         # One that is held back for now is `replacing` without an id.
         if o is None or member.state not in ("expected", "replacing"):
@@ -88,7 +88,7 @@ class RecordedCluster:
         return (is_blank or is_joiner or self.is_failed_join(o)) and member.address not in self.listed.values()
 
     def is_failed_join(self, o: Observation) -> bool:
-        """Whether it was to join under an address that nobody declares any more. The leader lists neither its id nor its address."""
+        """Return whether it was to join under an address that is no longer declared. The leader lists neither its id nor its address."""
         member = self.record.members.get(o.member)
         return (
             o.file_class == "foreign-address"
@@ -105,7 +105,7 @@ class RecordedCluster:
         )
 
     def has_joined_again(self, o: Observation) -> bool:
-        """Whether a member lost its disk and joined under another id: its copy of the record was older and still expected it.
+        """Return whether a member lost its disk and joined under another id: its copy of the record was older and still expected it.
 
         The leader lists that id under the member's own address, so it is no copy of another member; the old id is a ghost from now on.
         """
@@ -123,11 +123,11 @@ class RecordedCluster:
         return o.file_class == "foreign-address" and self.is_listed_as_declared(o)
 
     def is_listed_as_declared(self, o: Observation) -> bool:
-        """Whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
+        """Return whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
         return o.connected and self.listed_address(o.sid) == self.run.declared[o.member]
 
     def has_joined_while_held_back(self, o: Observation, member: Member) -> bool:
-        """Without a leader only the file tells that a member joined before the record held it back; it starts from there."""
+        """Return whether a member joined before the record held it back; without a leader only its file shows that, and it starts from it."""
         return (
             self.leader is None
             and member.state == "replacing"
@@ -137,7 +137,7 @@ class RecordedCluster:
         )
 
     def has_older_record(self, o: Observation) -> bool:
-        """Whether only an older copy of the record on its host calls its server id foreign. It is written again."""
+        """Return whether only an older copy of the record on its host calls its server id foreign. It is written again."""
         member = self.record.members.get(o.member)
         return (
             o.file_class == "foreign-sid"
@@ -147,7 +147,7 @@ class RecordedCluster:
         )
 
     def can_be_confirmed(self, o: Observation, member: Member) -> bool:
-        """Whether a member that is expected or being replaced takes part already, so that it only has to be confirmed.
+        """Return whether a member that is expected or being replaced takes part already, so that it only has to be confirmed.
 
         The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
         """
@@ -155,7 +155,7 @@ class RecordedCluster:
             return False
         sid = o.sid if o.running else o.file_sid
         listed = self.leader is not None and not self.is_unlisted(sid) and sid is not None
-        if o.is_lost:  # a member all the same, whose file was removed before anybody noted that it had joined
+        if o.is_lost:  # a member all the same, whose file was removed before its join was recorded
             return member.state == "expected" and member.sid != sid and o.connected and listed
         if o.connected and sid != member.sid:
             return member.state == "expected" or listed
@@ -164,11 +164,11 @@ class RecordedCluster:
         return o.file_class == "member" and listed and (sid == member.sid or self.listed_address(sid) == member.address)
 
     def listed_address(self, sid: str | None) -> str | None:
-        """The address under which the leader lists this server, None if it does not."""
+        """Return the address under which the leader lists this server, None if it does not."""
         return self.listed.get(sid[:4]) if sid else None
 
     def is_unlisted(self, sid: str | None) -> bool:
-        """The leader says that `sid` is no member. Without a leader nothing is known."""
+        """Return whether the leader lists no server `sid`; False without a leader, since then nothing is known."""
         return self.leader is not None and (sid is None or sid[:4] not in self.listed)
 
     def can_start_from_file(self, o: Observation) -> bool:
@@ -179,21 +179,21 @@ class RecordedCluster:
         return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
 
     def may_vote(self, name: str, member: Member) -> bool:
-        """Whether it is on record as a member, or its file is one's: a run may have ended before it noted the join."""
+        """Return whether it is on record as a member, or its file is one's: a run may have ended before it recorded the join."""
         if member.sid and member.state not in ("expected", "absent"):
             return True
         o = self.observations.get(name)
         return o is not None and o.file_class == "member" and member.state == "expected" and o.file_sid != member.sid
 
     def is_dispensable(self, o: Observation) -> bool:
-        """Whether the others are a majority of the leader's list."""
+        """Return whether the others are a majority of the leader's list."""
         others = [
             x for x in self.observations.values() if x is not o and x.connected and x.sid and x.sid[:4] in self.listed
         ]
         return len(others) >= majority(len(self.listed))
 
     def old_sid(self, o: Observation, member: Member) -> str | None:
-        """The server id that has to leave the list before this member joins again, None if there is none.
+        """Return the server id that has to leave the list before this member joins again, None if there is none.
 
         A record that was lost, or a file that was copied from another member, leaves the right one to be found by its address.
         """
@@ -214,7 +214,7 @@ class RecordedCluster:
         return status_of(self.leader) if self.leader is not None else None
 
     def heard_sids(self) -> set[str]:
-        """Server ids, four digits, that the leader has heard of lately."""
+        """Return the server ids (four digits) that the leader has heard from lately."""
         status = self.leader_status()
         limit = freshness(status.election_timer) if status else 0
         return {
@@ -222,7 +222,7 @@ class RecordedCluster:
         }
 
     def lag(self, o: Observation) -> int:
-        """Log entries that the leader has and this member has not; as many as possible where nobody knows."""
+        """Return the number of log entries that the leader has and this member lacks; a very large one if that is unknown."""
         status = self.leader_status()
         listed = next((s for s in status.servers if o.sid and s.sid == o.sid[:4]), None) if status else None
         if status is None or listed is None or listed.match_index is None:
@@ -236,7 +236,7 @@ def status_of(o: Observation) -> ClusterStatus | None:
 
 
 def describe_lost(o: Observation) -> str:
-    """A member that does not run, with what is known of its file."""
+    """Return the name of a member that does not run, with what is known of its file."""
     if o.file_class == "outdated-copy" and o.last_index is not None:
         return f"{o.member} (an old copy: its log ends at entry {o.last_index} of term {o.last_term}, the member had entry {o.witness_index} or a later term)"
     if o.file_class == DISK_MISSING:

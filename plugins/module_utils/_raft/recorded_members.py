@@ -24,7 +24,7 @@ from .step import (
 
 
 def refuse_strangers(cluster: RecordedCluster) -> None:
-    """`Refused` if a member belongs to another cluster, or a file cannot be used and nothing of the record explains it."""
+    """Raise `Refused` if a member belongs to another cluster, or a file cannot be used and nothing of the record explains it."""
     cid = t.cast(str, cluster.record.cid)
     others = {
         other: members
@@ -42,7 +42,7 @@ def refuse_strangers(cluster: RecordedCluster) -> None:
 
 
 def update_record(cluster: RecordedCluster) -> None:
-    """Note declared members, and who takes part; `Refused` if the address of a member was changed."""
+    """Record declared members and those that have joined; `Refused` if the address of a member was changed."""
     for name, address in cluster.run.declared.items():
         member = cluster.record.members.get(name)
         if member is None or (member.address != address and cluster.has_never_joined(name, member)):
@@ -64,7 +64,7 @@ def update_record(cluster: RecordedCluster) -> None:
 
 
 def refuse_undeclared(cluster: RecordedCluster) -> None:
-    """A member that this run does not know of: what is decided without it may be wrong. One that leads is named by those that follow it."""
+    """Raise `Refused` for a member that this run does not know of: decisions without it may be wrong. A leader is named by its followers."""
     listed = dict(cluster.listed)
     if cluster.leader is None:
         for status in (status_of(o) for o in cluster.observations.values() if o.connected):
@@ -75,5 +75,5 @@ def refuse_undeclared(cluster: RecordedCluster) -> None:
     known |= {m.sid[:4] for m in cluster.record.members.values() if m.sid}
     for short, address in sorted(listed.items()):
         if short not in known and address not in cluster.run.declared.values():
-            state = "living" if short in cluster.heard_sids() or cluster.leader is None else "silent"
-            raise Refused(undeclared_member_message(cluster.run, f"{state} member {short}", address))
+            state = "responding" if short in cluster.heard_sids() or cluster.leader is None else "unresponsive"
+            raise Refused(undeclared_member_message(cluster.run, f"member {short} ({state})", address))

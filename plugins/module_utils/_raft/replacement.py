@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Members that have to join again, and server ids that are nobody's any more: stop, remove from the list, let join. Pure.
+Members that have to join again, and server ids without a member (ghosts): stop, remove from the list, join. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Replacement:
         self.pending_stop: Step | None = None
 
     def _kick(self, sid: str, what: str) -> Step | None:
-        """The removal of a server id that is nobody's any more; None if another member lives under it, which then is no reason to wait."""
+        """Return the removal of a server id without a member; None if another member has it, which is no reason to wait."""
         if self.cluster.leader is None:
             raise AssertionError("only asked for when there is a leader")
         if any(o.connected and o.sid and o.sid[: len(sid)] == sid for o in self.cluster.observations.values()):
@@ -35,9 +35,9 @@ class Replacement:
         return self.steps.gated("may_remove", sid, step)
 
     def replace(self) -> Step | None:
-        """A member whose disk is lost, or that the cluster no longer lists: its old server id is removed before it joins again.
+        """Return the next step for a member whose disk is lost, or that the cluster no longer lists: its old server id is removed before it joins again.
 
-        It stays in the record with its old id and as `expected`: that tells the launcher which file is given up.
+        It stays in the record with its old id and as `expected`: so the launcher knows which file is given up.
         """
         if self.cluster.leader is None:
             raise AssertionError("only asked for when there is a leader")
@@ -133,7 +133,7 @@ class Replacement:
         return None
 
     def remove_ghost(self) -> Step | None:
-        """A server id in the leader's list that nobody has: left behind when a member was re-created without being removed first."""
+        """Return the removal of a ghost: a listed server id without a member, left when a member was recreated without being removed first."""
         if self.cluster.leader is None:
             raise AssertionError("only asked for when there is a leader")
         if self.cluster.missing:

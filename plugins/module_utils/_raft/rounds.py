@@ -65,7 +65,7 @@ def next_round(
     if decided.refusal is not None and decided.record is None:
         raise decided.refusal
     reason = decided.step.reason if decided.step else ""
-    # A gate's reason carries figures that change: the step counts, not the words about what it waits for.
+    # The reason of a gate has figures that change: the step counts, not what it waits for.
     kind = _kind(decided.step)
     since = progress.since if kind and kind == progress.reason else now
     if decided.step is not None and now - since > run.wait_timeout:
@@ -90,7 +90,7 @@ def hold_back(
     """Return the record as it may be written now, None if it says nothing new.
 
     A member joins as soon as the record expects it. So the record says that only in the round that starts the member: after its gate was
-    seen open, and after its old server id was removed.
+    open, and after its old server id was removed.
     """
     record = decided.record
     if record is None:
@@ -101,7 +101,7 @@ def hold_back(
         joins = member.state == "expected" and record.cid is not None and name in able_to_start
         o = observations.get(name)
         was = before.members.get(name) if before else None
-        # Nobody could join before the cluster had an id, whatever the record said.
+        # No member could join before the cluster had an id, even if the record expected it.
         could_join = before is not None and before.cid is not None and was is not None and was.state == "expected"
         may_have_joined = could_join and (o is None or o.file_class in STARTABLE)
         if joins and name not in starting and not may_have_joined and not (o is not None and o.running):
@@ -117,10 +117,10 @@ def converge(
     clock: t.Callable[[], float] = time.monotonic,
     make_examinable: t.Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """Take one safe step after the other until nothing is left; return the warnings of the last round.
+    """Execute one safe step after the other until none is left; return the warnings of the last round.
 
     `make_examinable` acts on what keeps members from being examined, and returns whether it did. It is called only when nothing that is known
-    forbids this run (R27). A run that ends anywhere in here is finished by the next one. `incomplete` tells whether every member takes part in the end.
+    forbids this run (R27). A run that ends anywhere in here is finished by the next one. `incomplete` returns the members that take no part in the end.
     """
     progress = Progress()
     while True:
@@ -139,7 +139,7 @@ def converge(
             return list(decided.warnings)
         backend.report(decided)
         if backend.acquire(decided):
-            continue  # somebody may have acted between the observation and the lock
+            continue  # another run may have acted between the observation and the lock
         record = recorded_after(decided)
         try:
             if decided.record is not None:

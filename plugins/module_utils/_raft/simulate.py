@@ -23,14 +23,14 @@ _ROUNDS = 50
 def simulate(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> list[str]:
-    """The reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
+    """Return the reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
     return predict_rounds(run, observations, gate, history)[0]
 
 
 def predict_rounds(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> tuple[list[str], dict[str, Observation]]:
-    """The same, and the world after the last of these steps."""
+    """Return the same, and the predicted observations after the last of these steps."""
     predicted, reasons = dict(observations), list[str]()
     for _round in range(_ROUNDS):
         try:
@@ -56,7 +56,7 @@ def predict_rounds(
 
 
 def _too_few(step: Step, predicted: t.Mapping[str, Observation]) -> bool:
-    """Whether a recorded cluster has no quorum even after this start: then nobody knows what comes next."""
+    """Return whether a recorded cluster has no quorum even after this start: then what comes next is unknown."""
     record = next((o.record for o in predicted.values() if o.record), None) or {}
     members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
     running = {name for name, o in predicted.items() if o.running} | set(step.members)
@@ -96,7 +96,7 @@ def _address(o: Observation) -> str:
 
 def _acted(step: Step, o: Observation, predicted: t.Mapping[str, Observation]) -> Observation:
     if step.action == "restart":
-        # What a server said after a failed write is not true of the one that is started.
+        # The answer of a server after a failed write does not hold for the one that is started.
         if o.write_failed:
             o = dataclasses.replace(o, connected=True, answer={})
         return dataclasses.replace(o, restart_reason="", leader=False)

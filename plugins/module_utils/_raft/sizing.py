@@ -5,7 +5,7 @@
 
 Election timer and inactivity probe that a database needs because of its size. Pure.
 
-While a server writes a snapshot, receives one or compacts its file, it answers nobody; the time grows with the file. A member that hears
+While a server writes a snapshot, receives one or compacts its file, it answers no client; the time grows with the file. A member that hears
 nothing for an election timer starts an election, a client that hears nothing for twice its probe goes elsewhere and asks for everything
 again. docs/sizing.md has the measurements behind the figures.
 """
@@ -17,14 +17,14 @@ import typing as t
 from .answer import Answer
 from .observation import Observation
 
-# Measured: seconds that a server answers nobody, for each byte of its file.
+# Measured: seconds that a server does not answer, for each byte of its file.
 _BLOCKED_SECONDS = 0.15e-6
 STEPS = (1000, 5000, 10000, 20000, 40000, 60000)
 LONGEST = STEPS[-1]
 
 
 class Size(t.NamedTuple):
-    """The largest file of the members in bytes, and the election timer that the leader has now (milliseconds, None: nobody leads)."""
+    """The largest file of the members in bytes, and the election timer that the leader has now (milliseconds, None: no member leads)."""
 
     file_bytes: int = 0
     election_timer: int | None = None
@@ -50,7 +50,7 @@ def recommended_probe(file_bytes: int) -> int:
 
 
 def size_of(observations: t.Iterable[Observation]) -> Size:
-    """Return how large the files of one database are; a size that nobody knows counts as 0."""
+    """Return how large the files of one database are; an unknown size counts as 0."""
     observations = list(observations)
     statuses = (Answer.from_dict(o.answer).status for o in observations if o.leader and o.answer)
     timer = next((status.election_timer for status in statuses if status is not None), None)

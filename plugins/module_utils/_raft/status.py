@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The status of one Raft cluster for ovn_raft_status: members are asked, several times where one look may mislead, until the verdict is the awaited one.
+The status of one Raft cluster for ovn_raft_status: members are asked, several times where one sample may mislead, until the verdict is the awaited one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .answer import Answer
 from .ask import AskResult, add_contents, ask
 from .verdict import Verdict, assess
 
-# What may pass by itself, such as two leaders of different terms, is looked at this often, this many seconds apart.
+# What may pass by itself, such as two leaders of different terms: number of samples, and seconds between them.
 _SAMPLES = 3
 _SAMPLE_PAUSE = 0.3
 
 
 class Source(t.NamedTuple):
-    """Where the members are: `ask(timeout, earlier)` asks each of them once, `read(answers, seconds)` adds what they hold to their answers.
+    """How the members are asked: `ask(timeout, earlier)` asks each of them once, `read(answers, seconds)` adds their contents to their answers.
 
     `earlier` are the answers of the sample before, empty in the first one.
     """
@@ -36,7 +36,7 @@ class Source(t.NamedTuple):
 
 
 class Expected(t.NamedTuple):
-    """What the cluster should be; None: what the state record says, if there is one."""
+    """The expected cluster; None: as in the state record, if there is one. `certificate_days`: warn below this number."""
 
     members: int | None
     cluster_id: str | None
@@ -48,14 +48,14 @@ class Status(t.NamedTuple):
     answers: list[Answer]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """What ovn_raft_status returns."""
+        """Return the result of ovn_raft_status."""
         return {**self.verdict.as_dict(), "answers": [answer.as_dict() for answer in self.answers]}
 
 
 def source_of_places(
     database: Database, control_sockets: t.Mapping[str, str], endpoints: t.Sequence[Endpoint], tls: TlsFiles
 ) -> Source:
-    """Members behind control sockets (name to path) and endpoints."""
+    """Return the source for members behind control sockets (name to path) and endpoints."""
     name = DATABASE_NAMES[database]
 
     def ask_places(timeout: float, _earlier: t.Sequence[Answer]) -> AskResult:
@@ -70,9 +70,9 @@ def source_of_places(
 
 
 def examine(source: Source, expected: Expected, timeout: float, contents_seconds: float | None = None) -> Status:
-    """One verdict, from several samples where the first one may pass by itself. `timeout`: seconds for each answer.
+    """Return one verdict, from several samples if the first one is transient. `timeout`: seconds for each answer.
 
-    With `contents_seconds` the members are compared by what they hold, too.
+    With `contents_seconds` the contents of the members are compared, too.
     """
     samples: list[list[Answer]] = []
     while True:
@@ -106,16 +106,16 @@ def await_verdict(
     wait_for: t.Literal["quorum", "healthy"],
     seconds: float,
 ) -> Status:
-    """The status once `wait_for` holds; `TimedOut` carries the last one. Raft has no event to wait on, so this looks again, less and less often."""
+    """Return the status once `wait_for` holds; `TimedOut` has the last one after `seconds`. Raft has no event to wait on, so this polls, ever less often."""
     deadline, pause = Deadline(seconds), 0.1
     while True:
         status = examine(source, expected, max(0.1, min(timeout, deadline.left())))
         if status.verdict.healthy if wait_for == "healthy" else status.verdict.writable:
             return status
         if deadline.expired:
-            wanted = "healthy" if wait_for == "healthy" else "writable"
+            awaited = "healthy" if wait_for == "healthy" else "writable"
             raise TimedOut(
-                f"The {database} cluster was not {wanted} within {deadline.seconds:g} s. Last verdict {status.verdict.describe()}",
+                f"The {database} cluster was not {awaited} within {deadline.seconds:g} s. Last verdict {status.verdict.describe()}",
                 **status.as_dict(),
             )
         time.sleep(min(pause, deadline.left()))

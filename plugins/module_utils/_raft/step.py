@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The words of a plan, and what both halves of it ask of the members: bootstrap (plan.py) and maintenance (maintenance.py). Pure.
+The terms of a plan, and what both halves of it read from the observations: bootstrap (plan.py) and maintenance (maintenance.py). Pure.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .observation import DISK_MISSING, Observation
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
-# Files that the launcher never starts and never moves aside: a person has to decide.
+# Files that the launcher never starts and never moves aside: the operator has to decide.
 UNUSABLE = frozenset({"standalone", "foreign-cid", "retired-cid", "foreign-name", "foreign-sid", "foreign-address"})
 Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
 
 
 class Unexamined(Refused):
-    """A rule has to know of members that nobody could examine. Nothing that is known forbids to make that possible."""
+    """A rule needs members that could not be examined; no other rule forbids making that possible."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Step:
 class Round:
     """`record` is to be written everywhere before `step` is taken; both None: nothing is left to do.
 
-    `recorded` is the record before this round, and `stale_copies` tells that some copy of it differs. `founding`: this round, or the one that
+    `recorded` is the record before this round, and `stale_copies` means that some copy of it differs. `founding`: this round, or the one that
     was cut off, creates the cluster. `ahead` is the highest log index that a witness knows and the leader has not. `refusal` forbids all but
     `record`, and so does the round after this one.
     """
@@ -64,7 +64,7 @@ class Round:
 
     @property
     def title(self) -> str:
-        """What the round does, for people and for the lock."""
+        """Return what the round does, for messages and for the lock."""
         return self.step.reason if self.step else "write the state record"
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -78,7 +78,7 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """What a single observation cannot tell.
+    """What a single observation does not show.
 
     `leaderless`: for how many seconds no observation has shown a leader. `ahead`: `Round.ahead` of the round before.
     """
@@ -89,7 +89,7 @@ class History:
 
 @dataclasses.dataclass(frozen=True)
 class MessageTexts:
-    """How messages speak of members and options; the backends differ."""
+    """The names of places and options in messages; the backends differ."""
 
     places: str = "central hosts"
     any_place: str = "any central host"
@@ -123,9 +123,9 @@ PODS = MessageTexts(
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What the run knows of itself. `declared` maps member to Raft address, in the order of the inventory.
+    """The options of the run. `declared` maps member to Raft address, in the order of the inventory.
 
-    `witnesses` are sentences about an older control plane, found outside the members (R30); None: nobody has looked.
+    `witnesses` are sentences about an older control plane, found outside the members (R30); None: not searched.
     `wait_timeout`: for how many seconds the same step may be due.
     """
 
@@ -147,7 +147,7 @@ class Run:
 
 
 def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:
-    """Return the declared members of which nothing is known: nobody could look, or a tool failed (R28)."""
+    """Return the declared members that could not be examined: they were not reached, or a tool failed (R28)."""
     known = {o.member for o in observed if o.file_class != "unknown" or o.connected}
     return [name for name in run.declared if name not in known]
 
@@ -157,7 +157,7 @@ def next_revision(record: Record) -> Record:
 
 
 def find_cluster_ids(observed: t.Sequence[Observation]) -> dict[str, list[str]]:
-    """Cluster ids that members answer with or that their files name."""
+    """Return the cluster ids that members answer with or that their files name, each with these members."""
     cids: dict[str, list[str]] = {}
     for o in observed:
         cid = o.cid or (o.file_cid if o.file_class not in ("joining", "retired-cid") else None)
@@ -167,7 +167,7 @@ def find_cluster_ids(observed: t.Sequence[Observation]) -> dict[str, list[str]]:
 
 
 def changed_address_message(run: Run, member: str, recorded: str, declared: str) -> str:
-    """The message for a member that is declared under another address than it has."""
+    """Return the message for a member that is declared under another address than it has."""
     return (
         f"{member} has the {run.database} address {recorded}, {run.texts.declaration} says {declared}. "
         "The address is part of a member's identity: change it back, then run again. Nothing was changed."
@@ -175,7 +175,7 @@ def changed_address_message(run: Run, member: str, recorded: str, declared: str)
 
 
 def undeclared_member_message(run: Run, member: str, address: str) -> str:
-    """The message for a server of the cluster that this run does not know of."""
+    """Return the message for a server of the cluster that this run does not know of."""
     return (
         f"{run.database} has a {member} at {address} that {run.texts.declaration} does not name. "
         f"{run.texts.own}, or remove it with cluster/leave or cluster/kick. Nothing was changed."
@@ -191,7 +191,7 @@ def split_message(run: Run, cids: t.Mapping[str, t.Sequence[str]]) -> str:
 
 
 def refuse_missing_disks(run: Run, observed: t.Sequence[Observation]) -> None:
-    """`Refused` before a cluster is created beside a disk that may hold one (R32)."""
+    """Raise `Refused` before a cluster is created beside a disk that may hold one (R32)."""
     missing = [f"on {o.member} {o.file_reason.rstrip('.')}" for o in observed if o.file_class == DISK_MISSING]
     if missing:
         raise Refused(
@@ -203,7 +203,7 @@ def refuse_missing_disks(run: Run, observed: t.Sequence[Observation]) -> None:
 def refuse_unusable_files(run: Run, observed: t.Sequence[Observation]) -> None:
     for o in observed:
         if o.file_class in UNUSABLE:
-            # The launcher sends people to the playbook, and this is what the playbook says.
+            # The launcher refers operators to the playbook, whose message this is.
             reason = o.file_reason.partition(" Run the playbook")[0] or o.file_class
             advice = " Move it away, then run again." if o.file_class == "foreign-sid" else ""
             raise Refused(f"{run.database} on {o.member}: {reason.rstrip('.')}.{advice} Nothing was changed.")

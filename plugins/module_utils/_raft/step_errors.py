@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-How a step on a member can end, and the words for it: the same for machines and pods. Pure.
+How a step on a member can fail, and the messages for it: the same for machines and pods. Pure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def still_listed_error(database: str, server_id: str, deadline: Deadline) -> Tim
 
 
 def is_listed(database: str, leader: Answer, server_id: str, place: str) -> bool:
-    """Whether the leader has the server in its list. Somebody else's list is no evidence, so the leadership must not have moved."""
+    """Return whether the leader has the server in its list. The list of a follower is no evidence, so the leadership must not have moved."""
     if leader.status is None:
         raise Unreachable(f"{place} does not answer. Run again.")
     if leader.status.role != "leader":
@@ -42,7 +42,7 @@ def is_listed(database: str, leader: Answer, server_id: str, place: str) -> bool
 
 
 def check_unresponsive(database: str, leader: Answer, server_id: str) -> None:
-    """`Changed` if the leader has heard the server a moment ago: it came back since its removal was planned."""
+    """Raise `Changed` if the leader has heard the server a moment ago: it came back since its removal was planned."""
     status = leader.status
     if status is None:
         return
@@ -55,7 +55,7 @@ def check_unresponsive(database: str, leader: Answer, server_id: str) -> None:
 
 
 def read_progress(answer: Answer) -> tuple[t.Any, ...]:
-    """What a wait waits for: it changes when the member gets further."""
+    """Return the part of an answer that changes when the member makes progress."""
     return (
         answer.server and (answer.server.connected, answer.server.leader),
         answer.status and (answer.status.role, answer.status.status, len(answer.status.servers)),

@@ -19,20 +19,20 @@ _LEAST_FREE = 2**16
 
 
 class StepGates:
-    """The gates of one round (R6, R7, R33), for whoever has a step to take."""
+    """The gates of one round (R6, R7, R33), for every step that is planned."""
 
     def __init__(self, cluster: RecordedCluster, gate: Gate) -> None:
         self.cluster, self.gate = cluster, gate
 
     def gated(self, gate: str, member: str | None, step: Step) -> Step:
-        """The step if its gate is open now, else a wait that says why."""
+        """Return the step if its gate is open now, else a wait that says why."""
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
         if gate == "may_stop" and not reason:
             reason = self._disks_full(member)
         return Step("wait", step.members, f"{step.reason}: {reason}{self._disks_missing()}") if reason else step
 
     def _disks_missing(self) -> str:
-        """What closed gates may wait for: a member whose disk is not mounted does not come back by itself."""
+        """Return what to do about members whose disk is not mounted: closed gates may wait for them, and they do not come back by themselves."""
         missing = [o for o in self.cluster.observations.values() if o.file_class == DISK_MISSING and not o.running]
         # An adopted record does not know the id, but the leader's list has the address.
         listed = [o for o in missing if self.cluster.old_sid(o, self.cluster.record.members[o.member])]
@@ -41,7 +41,7 @@ class StepGates:
         return f"; {'; '.join(map(describe_lost, listed))}. Mount its disk, or accept the loss with {self.cluster.run.texts.accept_lost_disk}"
 
     def _disks_full(self, member: str | None) -> str:
-        """Why nobody could write without this member, empty if the others can: a server with a full disk answers as before, and keeps nothing."""
+        """Return why no write would succeed without this member, empty if writes would: a server with a full disk answers as before, and keeps nothing."""
         others = [o for o in self.cluster.observations.values() if o.member != member and o.connected]
         full = [o.member for o in others if o.free_bytes is not None and o.free_bytes < _LEAST_FREE]
         if not full or len(others) - len(full) >= majority(len(self.cluster.listed)):
@@ -49,7 +49,7 @@ class StepGates:
         return f"the disk of {', '.join(full)} is full, so too few members could write without {member}"
 
     def unsettled(self) -> str:
-        """Why the leader's list may not last, empty if it will: with a removal that is not committed, the next leader has the member again."""
+        """Return why the leader's list may not last, empty if it will: with a removal that is not committed, the next leader has the member again."""
         observed = list(self.cluster.observations.values())
         return self.gate("one_leader", observed, None) or self.gate("quiet", observed, None)
 
@@ -59,7 +59,7 @@ class StepGates:
         return Step("restart", (o.member,), f"restart {self.cluster.database} on {o.member}: {o.restart_reason}")
 
     def refuse_start_problem(self, o: Observation) -> None:
-        """R33: nothing is stopped that would not come back, and nothing joins with an address that is not its own."""
+        """Raise `Refused` for a member that would not come back, or would join with an address that is not its own (R33)."""
         problem = o.file_reason if o.file_class == DISK_MISSING else o.start_problem
         if problem:
             raise Refused(

@@ -9,7 +9,7 @@ What counts as evidence, strongest first:
 
 * The leader's own list with fresh messages of a majority: an isolated leader keeps calling itself leader, but its list grows old.
   A member that did not answer only counts as heard if the leader heard it within one election timer.
-* `connected` of a majority of the members, where no list can be seen (`_Server` only).
+* `connected` of a majority of the members, where no list is known (`_Server` only).
 * A follower that heard its leader within one election timer: a leader without a majority steps down, so that one has it. The verdict
   is `degraded` then, because nothing is known of the others.
 
@@ -65,7 +65,7 @@ class Verdict(t.NamedTuple):
         }
 
     def describe(self) -> str:
-        """The verdict in one line, problems first."""
+        """Return the verdict in one line, problems first."""
         ordered = sorted(self.reasons, key=lambda reason: reason.severity == "warning")
         return f"{self.verdict}: {' '.join(reason.message for reason in ordered)}" if ordered else self.verdict
 
@@ -78,7 +78,7 @@ def assess(
     earlier: t.Sequence[t.Sequence[Answer]] = (),
     certificate_days: float = CERTIFICATE_DAYS,
 ) -> Verdict:
-    """Judge one sample. `earlier` samples, a moment apart, tell a blocked write from a busy database."""
+    """Return the verdict on one sample. `earlier` samples, a moment apart, distinguish blocked writes from a busy database."""
     view = build_view(answers, expected_cluster_id)
     return _Assessment(
         view, expected_members, [build_view(sample, expected_cluster_id) for sample in earlier], certificate_days
@@ -86,13 +86,13 @@ def assess(
 
 
 class _Assessment(ClusterChecks, MemberChecks):
-    """All checks in their order, and the verdict that they add up to."""
+    """All checks in their order, and the verdict that they result in."""
 
     def verdict(self) -> Verdict:
         view = self.view
         health, writable = self._state()
         ghosts = self._ghosts()
-        self._silence()
+        self._unresponsive_members()
         self._each_member(ghosts)
         self._configuration(ghosts)
         self._surroundings()
@@ -106,7 +106,7 @@ class _Assessment(ClusterChecks, MemberChecks):
             writable=writable,
             reasons=tuple(dict.fromkeys(self.reasons)),
             cluster_id=view.cluster_id,
-            leader=leader.member if leader else self._leader_by_hearsay(),
+            leader=leader.member if leader else self._leader_heard_by_members(),
             term=max((a.status.term for a in view.members if a.status), default=None),
             election_timer=view.election_timer,
             members=tuple(self._members(ghosts)),

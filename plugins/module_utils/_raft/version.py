@@ -43,5 +43,5 @@ FAULTS = (
 
 
 def faults(version: Version) -> list[str]:
-    """What is known to be wrong with a version, in words."""
+    """Return the known faults of a version, one phrase each."""
     return [fault.message for fault in FAULTS if fault.in_version(version)]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the answers of all members say together: which cluster, who leads, who is in the configuration, whom the leader hears.
+The answers of all members together: which cluster, which leader, which members are in the configuration, which the leader hears.
 Verdict and gates read the same view, so that they never disagree about a fact.
 """
 
@@ -28,14 +28,14 @@ def clustered(answer: Answer) -> bool:
 
 
 def joined(answer: Answer) -> bool:
-    """Whether it is past the join: a joiner has no log yet, and may print the id of a cluster that never takes it in."""
+    """Return whether the member has joined: a joiner has no log yet, and may print the id of a cluster that never takes it in."""
     if answer.status is not None:
         return not answer.status.joining
     return answer.server is not None and answer.server.log_index is not None
 
 
 def connected(answer: Answer) -> bool:
-    """Whether the member thinks that it takes part. `_Server` knows better: after a restart cluster/status says `cluster member` at once."""
+    """Return whether the member regards itself as connected. `_Server` is more exact: after a restart cluster/status says `cluster member` at once."""
     if answer.server is not None:
         return answer.server.connected
     status = answer.status
@@ -43,7 +43,7 @@ def connected(answer: Answer) -> bool:
 
 
 def leads(answer: Answer) -> bool:
-    """Whether the member claims to lead."""
+    """Return whether the member claims to lead."""
     if answer.status is not None:
         return answer.status.role == "leader"
     return answer.server is not None and answer.server.leader
@@ -58,7 +58,7 @@ class View:
 
     @functools.cached_property
     def responding(self) -> list[Answer]:
-        """Members of any Raft cluster that said something."""
+        """Return the members of any Raft cluster that answered."""
         return [answer for answer in self.answers if answer.is_responding and clustered(answer)]
 
     @functools.cached_property
@@ -72,27 +72,27 @@ class View:
 
     @functools.cached_property
     def cluster_ids(self) -> dict[str, list[Answer]]:
-        """Who answers for which cluster, the largest first; joiners do not count."""
+        """Return the answers by cluster id, the largest cluster first; joiners do not count."""
         found: dict[str, list[Answer]] = {}
         for answer in self.responding:
             if joined(answer) and answer.cluster_id:
                 found.setdefault(answer.cluster_id, []).append(answer)
         if len(found) < 2:
-            return found  # nearly always, and every gate asks
+            return found  # nearly always, and every gate reads it
         return dict(
             sorted(found.items(), key=lambda item: (-sum(connected(a) for a in item[1]), -len(item[1]), item[0]))
         )
 
     @functools.cached_property
     def cluster_id(self) -> str | None:
-        """The expected cluster if it answers, else the one with most members."""
+        """Return the expected cluster if it answers, else the one with most members."""
         if self.expected_cluster_id in self.cluster_ids:
             return self.expected_cluster_id
         return next(iter(self.cluster_ids), None)
 
     @functools.cached_property
     def members(self) -> list[Answer]:
-        """The joined members of the cluster that answer."""
+        """Return the joined members of the cluster that answer."""
         return self.cluster_ids.get(self.cluster_id or "", [])
 
     @functools.cached_property
@@ -101,7 +101,7 @@ class View:
 
     @functools.cached_property
     def claims(self) -> list[Answer]:
-        """All who claim to lead, the most credible first: the highest term, then the one that hears most; else in a stable order."""
+        """Return the members that claim to lead, the most credible first: the highest term, then the one that hears most; else in a stable order."""
 
         def credibility(answer: Answer) -> tuple[int, int, str]:
             status = answer.status
@@ -116,7 +116,7 @@ class View:
 
     @functools.cached_property
     def configuration(self) -> ClusterStatus | None:
-        """The status whose list of servers counts: the leader's; without one the latest that anybody has."""
+        """The status whose list of servers counts: the leader's; without one the latest of any member."""
         if self.leader is not None:
             return self.leader.status
         known = [answer.status for answer in self.members if answer.status is not None]
@@ -136,7 +136,7 @@ class View:
         return freshness(self.election_timer)
 
     def find_answer(self, server: ListedServer) -> Answer | None:
-        """The answer of a listed server; a list holds four digits, so the address has to fit as well where it is known."""
+        """Return the answer of a listed server; a list holds four digits, so the address has to fit as well where it is known."""
         for answer in self.responding:
             if (
                 answer.server_id
@@ -147,11 +147,11 @@ class View:
         return None
 
     def entry(self, answer: Answer) -> ListedServer | None:
-        """The line of the list that is this member."""
+        """Return the line of the list for this member, None without one."""
         return next((server for server in self.listed if self.find_answer(server) is answer), None)
 
     def lag(self, server: ListedServer) -> int | None:
-        """Log entries that the leader has and the member has not, None if nobody knows."""
+        """Return the number of log entries that the leader has and the member lacks, None if unknown."""
         if self.leader is None or self.leader.status is None:
             return None
         if server.is_self:
@@ -159,11 +159,11 @@ class View:
         return None if server.match_index is None else max(0, self.leader.status.log_next - 1 - server.match_index)
 
     def is_heard(self, server: ListedServer) -> bool:
-        """Whether the leader hears this member (or is it)."""
+        """Return whether the leader hears this member (or is it)."""
         return server.is_self or (server.last_message is not None and server.last_message < self.freshness)
 
     def is_participating(self, server: ListedServer) -> bool:
-        """The leader hears it, and it says itself that it takes part in this cluster."""
+        """Return whether the leader hears the server, and the server itself is connected to this cluster."""
         answer = self.find_answer(server)
         return (
             self.leader is not None
@@ -188,7 +188,7 @@ def freshness(election_timer: int | None) -> int:
 
 
 def fresh_count(status: ClusterStatus) -> int:
-    """How many servers of its list this member hears, itself included."""
+    """Return how many servers of its list this member hears, itself included."""
     limit = freshness(status.election_timer)
     return sum(1 for s in status.servers if s.is_self or (s.last_message is not None and s.last_message < limit))
 
@@ -202,5 +202,5 @@ def duplicates(values: t.Iterable[str]) -> set[str]:
 
 
 def build_view(answers: t.Iterable[Answer], expected_cluster_id: str | None = None) -> View:
-    """The view of one sample."""
+    """Return the view of one sample."""
     return View(merge(answers), expected_cluster_id)

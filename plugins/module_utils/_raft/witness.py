@@ -38,7 +38,7 @@ class Witness:
 
 
 def parse_witness(text: str) -> Witness:
-    """Read the lines of one or several witness files. A line that says nothing known is skipped: the file may be of a newer launcher."""
+    """Read the lines of one or several witness files. An unknown line is skipped: the file may be of a newer launcher."""
     servers: dict[str, int] = {}
     peers: dict[str, int] = {}
     stopped: dict[str, int] = {}

@@ -34,7 +34,10 @@ Pod = dict[str, t.Any]
 def ask_pods(
     cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
 ) -> AskResult:
-    """Everybody at the same time, `timeout` seconds each, but `COMMAND_SECONDS` at least. Who timed out in an `earlier` round is not asked again."""
+    """Return the answers of all members, asked at the same time, `timeout` seconds each (at least `COMMAND_SECONDS`).
+
+    A member that timed out in an `earlier` round is not asked again. `Refused` if there is no such database.
+    """
     owner, timeout = f"{name}-{database}", max(timeout, COMMAND_SECONDS)
     pods = list_pods(cluster, namespace, name, database)
     stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
@@ -80,7 +83,7 @@ def ask_pods(
 def _diagnose_pods(
     cluster: Cluster, namespace: str, owner: str, pods: t.Mapping[str, Pod], members: t.Sequence[str]
 ) -> dict[str, str]:
-    """Why these pods do not run, the latest word about each."""
+    """Return why these pods do not run, the latest message about each."""
     if not members:
         return {}
     events = list_events(cluster, namespace)

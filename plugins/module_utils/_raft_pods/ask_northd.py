@@ -49,7 +49,7 @@ def unreachable(reason: str) -> Northd:
 
 
 def parse_northd(result: ExecResult) -> Northd:
-    """What the command said, in the form of `ask_northd` on a machine."""
+    """Return the state of one northd from the output of the command, in the form of `ask_northd` on a machine."""
     lines = result.stdout.splitlines()
     if result.code != 0 or len(lines) < 4:
         return unreachable(result.stderr.strip()[-300:] or f"the command in its pod ended with code {result.code}")
@@ -68,7 +68,7 @@ def parse_northd(result: ExecResult) -> Northd:
 
 
 def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float = 0.0) -> dict[str, Northd]:
-    """By pod, everybody at the same time, `timeout` seconds, but `COMMAND_SECONDS` at least. Pods that are on their way out do not count."""
+    """Return the state of each northd by pod, all asked at the same time for `timeout` seconds (at least `COMMAND_SECONDS`), terminating pods excepted."""
     labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
     pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_terminating(pod)]
 

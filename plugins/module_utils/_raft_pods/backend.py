@@ -31,11 +31,11 @@ from .observed import ObservedDatabase, RunContext
 from .record_store import RecordStore
 from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
-_PAUSE = 2.0  # after a step that was refused for the moment
+_PAUSE = 2.0  # seconds after a step that was refused for the moment
 
 
 class Scale(t.Protocol):
-    """Brings the StatefulSet to a number of pods. `statefulset` is as it was observed: `Changed` if it is another one now."""
+    """Scales the StatefulSet to `replicas` pods. `statefulset` is the observed one: `Changed` if it is another one now."""
 
     def __call__(self, replicas: int, statefulset: t.Mapping[str, t.Any] | None) -> None: ...
 
@@ -55,20 +55,20 @@ class DatabaseRollout(ObservedDatabase):
         witness: WitnessStore | None = None,
     ) -> None:
         super().__init__(context, run, store, replicas, stateful_set, template_changed=template_changed)
-        self.witness, self._forgot = witness, False
+        self.witness, self._witness_deleted = witness, False
         self.scale, self.election_timer = scale, election_timer
         self.warnings: list[str] = []
         self.founding = False  # check mode: whether the run will create the cluster
         self.deleted: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
         self.deadline, self.wait_timeout = Deadline(0), 0.0
         self._predicted: dict[str, Observation] = {}
-        self._starts_since: float | None = None  # since when servers that have just started are waited for
-        self._blocked_by = ""  # why a step was not taken when it was its turn
+        self._starts_since: float | None = None  # since when this run waits for servers that have just started
+        self._blocked_by = ""  # why the last step could not be executed
 
     # --- acting ----------------------------------------------------------------------------------------------------------
 
     def simulate(self) -> None:
-        """Check mode: the whole ordered plan."""
+        """Check mode: predict the whole plan, in order."""
         observations, record = self.read_members(), self.store.read()
         for name in self.deleted & set(self.run.declared):
             observations[name] = Observation(name, record=record.as_dict() if record else None, installed=False)
@@ -92,24 +92,24 @@ class DatabaseRollout(ObservedDatabase):
 
     @property
     def is_predicted_complete(self) -> bool:
-        """Check mode: whether every declared member takes part when the plan is carried out."""
+        """Check mode: return whether every declared member takes part after the plan."""
         return not self._not_participating(self._predicted)
 
     def roll_out(self, deadline: Deadline, wait_timeout: float) -> None:
-        """One safe step after the other. A run that ends anywhere in here is finished by the next one. `wait_timeout` is that of the whole run."""
+        """Execute one safe step after the other. An interrupted run is finished by the next one. `wait_timeout` (seconds) is that of the whole run."""
         self.deadline, self.wait_timeout = deadline, wait_timeout
         self.run = dataclasses.replace(self.run, wait_timeout=round(deadline.left(), 1))
         try:
             self.warnings += converge(self, self.run, make_examinable=lambda: self.recreate_stuck_pods(self.deadline))
-            # What was observed before the witness was given up is given up, too.
-            if not self._forget_witness("accept what was lost"):
-                with contextlib.suppress(Changed):  # whoever writes it all the time knows as much
+            # What was observed before the witness was deleted is outdated, too.
+            if not self._delete_witness("accept what was lost"):
+                with contextlib.suppress(Changed):  # the client that keeps writing it knows as much
                     self._update_witness(differs_meaningfully)
         except (Refused, TimedOut, Unreachable) as e:
             raise self._with_diagnosis(e) from e
 
     def _with_diagnosis(self, error: OvnError) -> OvnError:
-        """The same, with what Kubernetes says about it. It says nothing about other runs."""
+        """Return the same error with what Kubernetes says about it, unless it is about another run."""
         if "holder" in error.details:
             return error
         known = str(error)
@@ -132,15 +132,15 @@ class DatabaseRollout(ObservedDatabase):
                 f"Timed out after {self.wait_timeout:g} s waiting for this step: {step}. The databases are safe; run again to go on."
             )
         fresh = self.context.lease.acquire_or_renew(step)
-        # Of a database that is refused, what is remembered stays, also if its record is written first (R27).
-        return (decided.refusal is None and self._forget_witness(step)) or fresh
+        # The witness of a refused database stays, also if its record is written first (R27).
+        return (decided.refusal is None and self._delete_witness(step)) or fresh
 
     def able_to_start(self) -> t.Collection[str]:
-        """A pod starts its member as soon as the record lets it."""
+        """Return the members with a pod: it starts its member as soon as the record lets it."""
         return list(self.run.declared)[: self.replicas]
 
     def report(self, decided: Round) -> None:
-        """A module can only tell when it has ended, so there is nobody to report to meanwhile."""
+        """Do nothing: a module reports only when it has ended."""
 
     def write_record(self, record: Record, step: Step | None) -> None:
         if step is not None and step.action == "start":
@@ -166,13 +166,13 @@ class DatabaseRollout(ObservedDatabase):
         elif step.action != "wait":
             self._check_targets(step)
         if step.action != "wait":
-            # What a launcher remembers ends with its pod, and the next pod reads what is written now.
+            # The witness of a launcher is lost with its pod; the next pod reads what is written now.
             self._update_witness(differs, holds_lease=True)
             self._note(step.reason)
         self.members.execute(step, record, self.deadline)
 
     def _update_witness(self, is_due: IsDue, *, holds_lease: bool = False) -> None:
-        """Write down how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
+        """Record how new the files of all members are, as far as this run knows (R25). Servers that are no members are dropped under the Lease."""
         record = self.store.read()
         if self.witness is None or record is None or not record.cid:
             return
@@ -190,21 +190,27 @@ class DatabaseRollout(ObservedDatabase):
         except Conflict as e:
             raise Changed(str(e)) from e
 
-    def _forget_witness(self, step: str) -> bool:
-        """Forget once what is known of newer files, if the operator accepts older ones; else each start would refuse them again."""
+    def _delete_witness(self, step: str) -> bool:
+        """Delete the witness once, if the operator accepts older files; else each start would refuse them again. Return whether it was done."""
         record = self.store.read()
-        if not self.run.accept_rollback or self._forgot or self.witness is None or record is None or not record.cid:
+        if (
+            not self.run.accept_rollback
+            or self._witness_deleted
+            or self.witness is None
+            or record is None
+            or not record.cid
+        ):
             return False
-        self._forgot = True
+        self._witness_deleted = True
         self.context.lease.acquire_or_renew(step)
         self.context.lease.check()
         cid = record.cid
         self.witness.update(lambda _stored: ClusterWitness(cid))
-        self.members.forget_witness(self.witness.read_text, self.deadline)
+        self.members.delete_witness(self.witness.read_text, self.deadline)
         return True
 
     def _check_targets(self, step: Step) -> None:
-        """`Changed` if a target of the step is no longer as it was when the step was planned."""
+        """Raise `Changed` if a target of the step is no longer as it was when the step was planned."""
         before, self.pods = self.pods, self.members.pods()
         now = self._observe_pods(list(step.expects))
         for name, expected in step.expects.items():
@@ -214,7 +220,7 @@ class DatabaseRollout(ObservedDatabase):
                 raise Changed(f"{name} has changed since this step was planned: {step.reason}.")
 
     def _starting(self) -> list[str]:
-        """Servers that run, have just started and do not take part yet; nobody, once that has lasted too long: they start again and again."""
+        """Return the members whose servers have just started and do not take part yet; none once that has lasted too long: they crash again and again."""
         if not self.context.wait:
             return []
         servers = [
@@ -238,7 +244,7 @@ class DatabaseRollout(ObservedDatabase):
         )
 
     def _scale_up_for(self, step: Step) -> None:
-        """Pods exist from the first to the last that was ever started, one more at a time: one join at a time."""
+        """Scale up for a join: pods exist from the first to the last that was ever started, one more at a time."""
         order = list(self.run.declared)
         needed = max(order.index(name) for name in step.members) + 1
         if needed > self.replicas:
@@ -252,14 +258,14 @@ def _uid(pod: t.Mapping[str, t.Any] | None) -> str:
 
 
 def _started_at(pod: t.Mapping[str, t.Any]) -> float:
-    """When the container of the database did, in seconds since 1970; long ago if it does not run."""
+    """Return the start time of the container of the database, in seconds since 1970; 0 if it does not run."""
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     running = [(one.get("state") or {}).get("running") or {} for one in containers if one["name"] == CONTAINER]
     return max((unix_seconds(one.get("startedAt")) for one in running), default=0.0)
 
 
 def raise_combined(failures: t.Sequence[BaseException]) -> None:
-    """What stopped one database and what stopped the other, in one error."""
+    """Raise one error with what stopped each database; nothing without failures."""
     if not failures:
         return
     first, *others = failures

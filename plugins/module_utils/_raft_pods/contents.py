@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What members hold that run in pods: the digests are computed by a command in each pod, so that no row leaves it. They say the same as those of
-machines, but are other numbers: only members of one kind can be compared.
+The contents of members in pods: the digests are computed by a command in each pod, so that no row leaves it. They are other digests than those of
+machines: only members of one kind can be compared.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ echo @moved
 
 
 def contents_command(seconds: float) -> list[str]:
-    """`seconds` is the time for each table."""
+    """Return the command; `seconds` is the time limit for each table."""
     return ["sh", "-c", _SCRIPT, "sh", str(max(1, int(seconds))), str(_MAXIMUM_BYTES)]
 
 
 def parse_contents(result: ExecResult) -> Contents:
-    """What the command said."""
+    """Return the contents from the output of the command."""
     *lines, last = result.stdout.splitlines() or [""]
     keyword, _blank, number = last.partition(" ")
     if keyword == "@moved":
@@ -74,13 +74,13 @@ def parse_contents(result: ExecResult) -> Contents:
     if result.code != 0 or "@failed" in result.stderr or keyword != "@index" or not number.isdigit() or not tables:
         message = " ".join(result.stderr.split())[-200:]
         return Contents(
-            problem=f"the command in its pod failed with code {result.code}: {message or 'it said nothing'}"
+            problem=f"the command in its pod failed with code {result.code}: {message or 'it printed nothing'}"
         )
     return Contents(int(number), tables)
 
 
 def add_pod_contents(cluster: Cluster, namespace: str, answers: t.Sequence[Answer], seconds: float) -> list[Answer]:
-    """The same answers, those of members that take part with what they hold; read at the same time, and again while they are at different indexes."""
+    """Return the same answers, those of connected members with their contents; read at the same time, and again while they are at different indexes."""
     members = [answer.member for answer in answers if answer.server and answer.server.connected]
     deadline = Deadline(seconds)
     found: dict[str, Contents] = {}

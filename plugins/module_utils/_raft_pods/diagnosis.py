@@ -18,7 +18,7 @@ _MOST = 5  # messages; more of them say the same
 
 
 def describe(cluster: Cluster, namespace: str, owner: str, names: t.Collection[str]) -> str:
-    """One text for an error message, empty if Kubernetes sees nothing wrong."""
+    """Return one text for an error message, empty if Kubernetes reports no problem."""
     try:
         pods = [pod for pod in cluster.list("v1", "Pod", namespace) if pod["metadata"]["name"] in names]
         messages = [message for pod in pods for message in diagnose_containers(pod)]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What one command in the pod of a database member tells of it: the file, the mounted record, the server's own words. Pure.
+The result of one command in the pod of a database member: the file, the mounted record, the answers of the server. Pure.
 
 The command needs nothing of this collection but the launcher's verb `state`, so pods of an older version can be examined as well.
 """
@@ -34,8 +34,8 @@ if t.TYPE_CHECKING:
 LAUNCHER = "/scripts/ovn-raft-launcher"
 EXAMINE_SECONDS = 25.0  # the command asks several times, each with its own limit
 
-# Each part begins with @NAME CODE, and its lines with a blank: nothing that a program says can pass for a part of its own.
-# Two samples of a leader, as the gates want them.
+# Each part begins with @NAME CODE, and its lines with a blank: no output of a program can pass for a part.
+# Two samples of a leader, as the gates need them.
 _SCRIPT = """
 case $OVN_DATABASE in
 northbound) stem=ovnnb_db database=OVN_Northbound schema=/usr/share/ovn/ovn-nb.ovsschema ;;
@@ -67,7 +67,7 @@ fi
 part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
 served=$code
 case $code$text in 0*'"connected":true'*) connected=yes ;; *) connected=no ;; esac
-# A member that takes part is the better witness of itself: of its file only the presence counts.
+# A connected member knows its ids best: of its file only the presence counts.
 presence() {
     if [ -s "$OVN_DB_FILE" ]; then class=member
     elif [ -e "$OVN_DB_FILE" ]; then class=empty
@@ -90,15 +90,15 @@ part launcher cat "$OVN_STATE_DIR/state" "$OVN_STATE_DIR/reason"
 part record cat "$OVN_RECORD_DIR/record.json"
 case $3$connected$served in
 alwaysyes*) part file presence ;;
-always* | silent*[1-9]*) part file timeout 15 sh "$1" state ;;
+always* | unresponsive*[1-9]*) part file timeout 15 sh "$1" state ;;
 esac
 [ "$3" != always ] || { part local_witness local_witness; part witness witnesses; part space space 2>/dev/null; }
 part end true
 """
 
 
-def examine_command(file: t.Literal["always", "silent", "never"]) -> list[str]:
-    """When to examine the file: always (only its presence if the member takes part), if no server answers, or never."""
+def examine_command(file: t.Literal["always", "unresponsive", "never"]) -> list[str]:
+    """Return the command. `file`: examine the file always (only its presence if the member is connected), if no server answers, or never."""
     return ["sh", "-c", _SCRIPT, "sh", LAUNCHER, json.dumps(SERVER_QUERY), file]
 
 
@@ -112,15 +112,15 @@ class _Part(t.NamedTuple):
 
 
 class ParsedExamination(t.NamedTuple):
-    """What the command said: the answer of the server, and what only the pod knows. `decision` is what the launcher would do with file and record."""
+    """The result of the command: the answer of the server, and the facts of the pod. `decision` is what the launcher would do with file and record."""
 
     answer: Answer
     file: dict[str, str]  # empty if the launcher could not examine it
-    problem: str  # why it cannot be told what the member is
+    problem: str  # why the state of the member is unknown
     loading: bool  # a server is there, but does not answer yet
     decision: str
-    waiting: str  # the launcher's own words, while it waits
-    revision: int | None  # of the record as the pod sees it
+    waiting: str  # the reason of the launcher, while it waits
+    revision: int | None  # of the record that is mounted in the pod
     witness: Witness
     space: Space
 
@@ -130,29 +130,27 @@ class ParsedExamination(t.NamedTuple):
 
 
 def parse_examination(database: str, member: str, result: ExecResult, taken: float = 0.0) -> ParsedExamination:
-    """`taken` is the time of the command, seconds since 1970."""
+    """Return the parsed output of `examine_command`. `taken` is the time of the command, seconds since 1970."""
     parts = _parts(result)
     answer = _answer(DATABASE_NAMES[database], member, parts, taken)
     file, problem = dict[str, str](), ""
-    told = parts["file"][-1] if "file" in parts else _Part(result.code, "", "the command was cut off")
-    if told.code == 0:
-        file = dict(line.split("=", 1) for line in told.text.splitlines() if "=" in line)
+    part = parts["file"][-1] if "file" in parts else _Part(result.code, "", "the command was interrupted")
+    if part.code == 0:
+        file = dict(line.split("=", 1) for line in part.text.splitlines() if "=" in line)
     elif "file" in parts:  # that says nothing about the data
-        words = (
-            f"The launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'it said nothing'}"
-        )
-        file = {"class": "unknown", "cid": "", "sid": "", "reason": words, "detail": ""}
-    if not {"class", "cid", "sid", "reason", "detail"} <= file.keys():  # the last one shows that nothing was cut off
-        problem = f"its launcher cannot examine the file (code {told.code}): {told.error.strip()[-300:] or 'no words'}"
+        message = f"The launcher cannot examine the file (code {part.code}): {part.error.strip()[-300:] or 'it printed nothing'}"
+        file = {"class": "unknown", "cid": "", "sid": "", "reason": message, "detail": ""}
+    if not {"class", "cid", "sid", "reason", "detail"} <= file.keys():  # the last one shows that the output is complete
+        problem = f"its launcher cannot examine the file (code {part.code}): {part.error.strip()[-300:] or 'it printed nothing'}"
     if "end" not in parts:
-        problem = "the command was cut off"
+        problem = "the command was interrupted"
     age = parts["process"][-1] if "process" in parts else None
     loading = not answer.is_responding and age is not None and age.code == 0
     if loading and age is not None and _number(age.text) >= LOADING_SECONDS:
         loading = False
-        problem = f"its server runs, but does not answer since {age.text.strip()} s. It hangs: look at its log, then delete the pod {member}"
-    words = parts["launcher"][-1].text.strip() if "launcher" in parts else ""
-    state, _newline, reason = words.partition("\n")
+        problem = f"its server runs, but does not answer since {age.text.strip()} s. It hangs: check its log, then delete the pod {member}"
+    launcher = parts["launcher"][-1].text.strip() if "launcher" in parts else ""
+    state, _newline, reason = launcher.partition("\n")
     waiting = reason if state in ("ask", "refuse", "idle") and not answer.is_responding else ""
     if waiting:
         answer = dataclasses.replace(
@@ -181,9 +179,9 @@ def parse_observation(
     *,
     taken: float = 0.0,
 ) -> Observation | None:
-    """One member as a plan sees it; None if it is not known what it is.
+    """Return the observation of one member for a plan; None if its state is unknown.
 
-    `result` is None if the command could not be run, `record` is the one that counts, not what the pod sees of it.
+    `result` is None if the command could not be run. `record` is the stored one, not the one that is mounted in the pod.
     """
     if result is None or is_terminating(pod):
         return None
@@ -226,21 +224,21 @@ def parse_observation(
 
 
 def explain_unknown(database: str, member: str, result: ExecResult, pod: t.Mapping[str, t.Any]) -> str:
-    """Why `parse_observation` did not tell what the member is."""
+    """Return why `parse_observation` returned None."""
     if is_terminating(pod):
-        return "its pod is on its way out"
+        return "its pod is terminating"
     return parse_examination(database, member, result).problem
 
 
 def parse_schemas(result: ExecResult) -> Schemas:
-    """Of the database that the server has, and of the image."""
-    told = _parts(result).get("schema", [_Part(1, "", "")])[-1]
-    versions = told.text.split()
-    return Schemas(*versions) if told.code == 0 and len(versions) == 2 else Schemas(None, None)
+    """Return the schema versions of the database of the server, and of the image."""
+    part = _parts(result).get("schema", [_Part(1, "", "")])[-1]
+    versions = part.text.split()
+    return Schemas(*versions) if part.code == 0 and len(versions) == 2 else Schemas(None, None)
 
 
 def parse_local_witness(result: ExecResult) -> ClusterWitness:
-    """Return what the launcher itself remembers, without what Kubernetes has told it."""
+    """Return the witness of the launcher itself, without the one in the ConfigMap."""
     return parse_cluster_witness(_parts(result).get("local_witness", [_Part(1, "", "")])[-1].text)
 
 
@@ -268,15 +266,15 @@ def _number(text: str) -> int:
     try:
         return int(text)
     except ValueError as e:
-        raise BadAnswer(f"A command in a pod said {text!r} where a number is expected.") from e
+        raise BadAnswer(f"A command in a pod printed {text!r} where a number is expected.") from e
 
 
 def _space(text: str) -> Space:
-    """Of the lines `incomplete=yes`, `free=BLOCKS*BYTES` and `file=BYTES`; the first is there if it is so, the last if there is a file."""
-    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    blocks, _times, size = told.get("free", "").partition("*")
+    """Return the space from the lines `incomplete=yes` (only if so), `free=BLOCKS*BYTES` and `file=BYTES` (only if there is a file)."""
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    blocks, _times, size = values.get("free", "").partition("*")
     known = blocks.isdigit() and size.isdigit()
-    return Space(number_or_none(told.get("file")), int(blocks) * int(size) if known else None, "incomplete" in told)
+    return Space(number_or_none(values.get("file")), int(blocks) * int(size) if known else None, "incomplete" in values)
 
 
 def _revision(text: str) -> int | None:
@@ -289,21 +287,21 @@ def _revision(text: str) -> int | None:
 def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: float) -> Answer:
     problems: list[Problem] = []
     found: dict[str, t.Any] = {}
-    for name, told in (("status", _parse_control_part), ("server", _parse_server_part)):
+    for name, parse_part in (("status", _parse_control_part), ("server", _parse_server_part)):
         if name not in parts:
             continue
         try:
-            told_parts = told(member, database, parts[name])
+            fields = parse_part(member, database, parts[name])
         except OvnError as e:
-            told_parts = {"problems": (problem_of(e),)}
-        # A dead or frozen process is told once, not for each of its sockets.
-        problems.extend(p for p in told_parts.pop("problems", ()) if p.code not in {known.code for known in problems})
-        found.update(told_parts)
+            fields = {"problems": (problem_of(e),)}
+        # A dead or frozen process is reported once, not for each of its sockets.
+        problems.extend(p for p in fields.pop("problems", ()) if p.code not in {known.code for known in problems})
+        found.update(fields)
     version = parts.get("version", [_Part(1, "", "")])[-1]
     if version.code == 0:
         found["version"] = version.text
     if not found and not parts:
-        return failed_answer(member, database, "bad_answer", f"Pod {member} said nothing of its database.")
+        return failed_answer(member, database, "bad_answer", f"Pod {member} gave no answer about its database.")
     return Answer(member, database, **found, problems=tuple(problems), taken=taken)
 
 
@@ -316,21 +314,23 @@ def _parse_control_part(member: str, database: str, samples: list[_Part]) -> dic
 
 
 def _parse_server_part(member: str, database: str, samples: list[_Part]) -> dict[str, t.Any]:
-    told = samples[-1]
-    if told.code != 0:
-        return {"problems": (_refusal(member, database, told, "database socket"),)}
+    part = samples[-1]
+    if part.code != 0:
+        return {"problems": (_refusal(member, database, part, "database socket"),)}
     try:
-        rows = databases_in(json.loads(told.text), f"Pod {member}")
+        rows = databases_in(json.loads(part.text), f"Pod {member}")
     except ValueError as e:
-        raise BadAnswer(f"Pod {member} answered a query of _Server with {told.text[:200]!r}.") from e
+        raise BadAnswer(f"Pod {member} answered a query of _Server with {part.text[:200]!r}.") from e
     return answer_of_server(f"Pod {member}", database, rows)
 
 
 def _refusal(member: str, database: str, part: _Part, place: str) -> Problem:
-    words = part.error.strip()[-300:]
-    if "unknown cluster" in words or "not a valid command" in words:
-        told = f"Pod {member} knows no cluster {database}: the server left it, or it serves another database."
-        return Problem("no_database", told)
+    message = part.error.strip()[-300:]
+    if "unknown cluster" in message or "not a valid command" in message:
+        return Problem(
+            "no_database",
+            f"Pod {member} knows no cluster {database}: the server left it, or it serves another database.",
+        )
     if part.code >= 128:  # ended by the alarm clock of its time limit
         return Problem("timeout", f"The {place} of pod {member} does not answer in time: its server is busy or hangs.")
-    return Problem("unreachable", f"No server answers on the {place} of pod {member}: {words}")
+    return Problem("unreachable", f"No server answers on the {place} of pod {member}: {message}")

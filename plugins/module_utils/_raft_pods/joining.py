@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One member on its way to take part: what it says meanwhile, and the little that can be done for it.
+The wait for one member to join: its state meanwhile, and the resync or recreation of its pod.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if t.TYPE_CHECKING:
 
 Pod = dict[str, t.Any]
 
-# The kubelet brings a new record within a second of the annotation, but may have been asked before it knew of the record.
+# The kubelet mounts a new record within a second of the annotation, but may have synced before it knew of the record.
 _RESYNC_AGAIN = 5.0
-# The launcher looks every 3 s. Longer than this, it will not change its mind.
+# The launcher reads the record every 3 s. If it waits longer than this, it goes on waiting.
 _WAITING_SECONDS = 10.0
-# A pod that waits with an old record: with a new pod it gets the new one.
+# A pod that waits with an old record this long is recreated: a new pod mounts the new record.
 _RECREATE_SECONDS = 20.0
 
 
 class PodActions(t.Protocol):
-    """Who takes steps on the pods of a database, as far as a wait needs it."""
+    """The actions on the pods of a database that a wait needs."""
 
     cluster: Cluster
     namespace: str
@@ -48,7 +48,7 @@ class PodActions(t.Protocol):
 
 
 class JoinWait:
-    """Waits for one member to take part, and helps where only a poke or a new pod helps."""
+    """Waits for one member to take part; resyncs or recreates its pod where only that helps."""
 
     def __init__(self, members: PodActions, member: str, record: Record, deadline: Deadline) -> None:
         self.members, self.member, self.record, self.deadline = members, member, record, deadline
@@ -57,10 +57,10 @@ class JoinWait:
         self.since = time.monotonic()  # of this pod
         self.resynced = self.since
         self.resyncs = 0
-        self.waiting_since: float | None = None  # since when the launcher waits although it sees this record
+        self.waiting_since: float | None = None  # since when the launcher waits although this record is mounted
 
     def has_joined(self, pod: Pod | None, parsed: ParsedExamination | None) -> bool:
-        """Whether it takes part. A pod that leaves is not deleted once more: whoever begins again each time never sees that it does not end."""
+        """Return whether it takes part. A terminating pod is not deleted once more: that would hide that it does not end."""
         if pod is None:
             self.last = "it has no pod"
             return False
@@ -69,7 +69,7 @@ class JoinWait:
             self.uid, self.since, self.waiting_since = pod["metadata"]["uid"], now, None
         if parsed is None:
             self.last = "its pod does not run yet"
-            # One that crashed now and then starts again by itself, and may serve then.
+            # A crashed container starts again by itself, and may serve then.
             if is_stuck(pod) and self.members.outdated({self.member: pod}):
                 self.members.check_lease()
                 delete_stuck_pod(self.members.cluster, pod)
@@ -81,7 +81,7 @@ class JoinWait:
             self.last = f'its status is "{status.status}"' if status else "its server reads the file"
             self.waiting_since = None
         elif (parsed.revision or 0) < self.record.revision:
-            self.last = f"its pod does not see revision {self.record.revision} of the record yet"
+            self.last = f"revision {self.record.revision} of the record is not mounted in its pod yet"
             if not is_terminating(pod):
                 self._resync_record(now)
         else:
@@ -99,7 +99,7 @@ class JoinWait:
             self.members.annotate_to_resync_one(self.member, f"{self.record.revision}.{self.resyncs}")
 
     def _refuse_if_waiting(self, now: float, parsed: ParsedExamination) -> None:
-        """No server, although the launcher has seen what the record says: it has a reason."""
+        """Raise `Refused` if the launcher waits although it has read this record: it has a reason."""
         waits = parsed.waiting or (parsed.file.get("reason") if parsed.decision in ("ask", "refuse", "idle") else "")
         if not waits:
             self.waiting_since = None
@@ -109,7 +109,7 @@ class JoinWait:
             raise Refused(f"The launcher of {self.member} does not start it: {waits.strip()}")
 
     def _recreate_pod(self) -> None:
-        """No server runs in it, so a new pod costs nothing. That is asked once more: while the others were asked, the record may have come."""
+        """Delete the pod unless its server runs or the record has come meanwhile: examine it once more first."""
         parsed = self.members.examine([self.member], self.deadline).get(self.member)
         if parsed is None or parsed.running or (parsed.revision or 0) >= self.record.revision:
             return

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One Raft database whose members are pods, as a run sees it: who says what, who is away and why, and who is worth waiting for.
+One Raft database whose members are pods, as a run observes it: the answers, the members that are away and why, and those worth waiting for.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from .examine import (
 from .record_store import RecordStore
 from .steps import PodMembers
 
-_EXAMINED_SECONDS = 60  # for a pod that runs, or that nobody needs; one that hangs longer is told as unknown
-# A command in a pod that runs may fail once on a busy node; nobody is needed who does not answer then.
-_AGAIN_SECONDS = 3
+_EXAMINED_SECONDS = 60  # for a pod that runs, or that is not needed; one that hangs longer is reported as unknown
+# A command in a pod that runs may fail once on a busy node; a member that does not answer then is not needed.
+_RETRY_SECONDS = 3
 
 
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ class RunContext:
     _ahead: float | None = None
 
     def now(self) -> float:
-        """The API server's clock: its stamps say for how long something lasts."""
+        """Return the time of the API server's clock, seconds since 1970: its timestamps are compared with it."""
         if self._ahead is None:
             self._ahead = self.lease.server_time().timestamp() - time.time()
         return time.time() + self._ahead
@@ -86,11 +86,11 @@ class ObservedDatabase:
         self.pods: dict[str, dict[str, t.Any]] = {}
         self.set: dict[str, t.Any] | None = None
         self.observations: dict[str, Observation] = {}
-        self.remembered: dict[str, ClusterWitness] = {}  # what launchers remember of their own servers, by member
+        self.remembered: dict[str, ClusterWitness] = {}  # witnesses of the launchers, by member
         self._unexamined_since: dict[str, float] = {}  # since when members cannot be examined
         self._awaited: set[str] = (
             set()
-        )  # members that were away at an earlier look: what their pods wait for now began in this run
+        )  # members that were away in an earlier observation: what their pods wait for now began in this run
         self.stuck: dict[str, str] = {}  # member whose pod has to be recreated, and why, as observed last
         self.schemas = Schemas(None, None)
         self.unknown: dict[str, str] = {}  # member to why it could not be examined
@@ -109,11 +109,11 @@ class ObservedDatabase:
 
     @property
     def is_new(self) -> bool:
-        """Nothing of it was ever recorded."""
+        """Return whether no record of it was ever written."""
         return self.store.read() is None
 
     def read_members(self) -> dict[str, Observation]:
-        """Every member at the same time. Who could not be examined is missing, never "absent"."""
+        """Return the observations of all members, made at the same time. A member that could not be examined is missing, which never means "absent"."""
         self.unknown, self.schemas = {}, Schemas(None, None)
         self.pods, self.set = self.members.pods(), self.stateful_set()
         self.observations = self._observe_pods(list(self.run.declared))
@@ -139,7 +139,7 @@ class ObservedDatabase:
                     self.unknown[name] = str(result)
                     continue
                 schemas = parse_schemas(result)
-                # A pod of the image before tells what that one brings.
+                # An outdated pod has the schema of its own image.
                 if schemas.database is not None and not is_outdated(pods[name], revision):
                     self.schemas = schemas
                 parsed = parse_observation(self.run.database, name, result, pods[name], revision, as_dict)
@@ -149,7 +149,7 @@ class ObservedDatabase:
                 else:
                     self.unknown[name] = explain_unknown(self.run.database, name, result, pods[name])
                 continue
-            # A claim may hold the member's file, whatever the record says of it: only its launcher can tell (R26).
+            # A claim may hold the member's file, whatever the record says: only its launcher can examine it (R26).
             self.unknown[name] = "it has a claim, but no pod"
             if claims is None:
                 claims = {c["metadata"]["name"] for c in cluster.list("v1", "PersistentVolumeClaim", namespace)}
@@ -164,7 +164,7 @@ class ObservedDatabase:
             )
         except OvnError as e:
             if e.details.get("http_status") in (401, 403):
-                raise  # asking again helps nobody
+                raise  # asking again does not help
             return e
 
     def _with_restart_reason(self, o: Observation) -> Observation:
@@ -173,7 +173,7 @@ class ObservedDatabase:
         return o
 
     def verdict(self) -> Verdict:
-        """What all members say together, as ovn_raft_status would put it."""
+        """Return the verdict on the answers of all members, as ovn_raft_status does."""
         answers = []
         for name in self.run.declared:
             o = self.observations.get(name)
@@ -186,7 +186,7 @@ class ObservedDatabase:
         return assess(answers, len(self.run.declared), record.cid if record else None)
 
     def describe_missing_members(self) -> str:
-        """Who does not take part although nothing can be done about it now, and why; empty if all do."""
+        """Return a message with the members that do not take part although no step is left, and why; empty if all do."""
         away = self._not_participating(self.observations)
         if not away:
             return ""
@@ -196,11 +196,11 @@ class ObservedDatabase:
 
     @property
     def is_complete(self) -> bool:
-        """Every declared member has its pod and takes part: nothing else is going on."""
+        """Return whether every declared member has its pod and takes part, so that nothing else is under way."""
         return not self._not_participating(self.observations) and self.replicas == len(self.run.declared)
 
     def _not_participating(self, observations: t.Mapping[str, Observation]) -> list[str]:
-        """Declared members that do not take part in this world."""
+        """Return the declared members that do not take part in these observations."""
         return [name for name in self.run.declared if not (name in observations and observations[name].connected)]
 
     @property
@@ -208,7 +208,7 @@ class ObservedDatabase:
         return next((o for o in self.observations.values() if o.leader and o.connected), None)
 
     def await_examined(self, deadline: Deadline) -> None:
-        """Until every pod that the StatefulSet wants can be examined, or it is clear that waiting does not help."""
+        """Wait until every pod that the StatefulSet should have can be examined, or waiting does not help."""
         desired = list(self.run.declared)[: self.replicas]
         while True:
             self.read_members()
@@ -232,14 +232,14 @@ class ObservedDatabase:
         return {name for name in named if name in self.unknown and name not in self.pods and self.context.wait}
 
     def predict_pod_recreation(self, deleted: t.Collection[str]) -> set[str]:
-        """Check mode: members whose pods a run recreates before anything else, but for those whose pods are `deleted` by then."""
+        """Check mode: return the members whose pods a run recreates before anything else, but for those whose pods are `deleted` by then."""
         stuck = self._stuck([name for name in self._waiting() if name not in deleted])
         for name, why in stuck.items():
             self._note_recreation(name, why)
         return set(stuck)
 
     def _waiting(self) -> list[str]:
-        """Members that the StatefulSet wants and that cannot be examined."""
+        """Return the members that the StatefulSet should have and that cannot be examined."""
         desired = list(self.run.declared)[: self.replicas]
         return [name for name in desired if name not in self.observations or not self.observations[name].installed]
 
@@ -249,10 +249,10 @@ class ObservedDatabase:
         return self.leader is not None and len(connected) >= majority(len(self.run.declared))
 
     def _awaitable(self, waiting: t.Sequence[str], now: float) -> list[str]:
-        """Those who are worth waiting for."""
+        """Return the members that may come if this run waits. `now` is of the monotonic clock."""
         away = {name: now - self._unexamined_since[name] for name in waiting}
         running = [name for name in waiting if name in self.pods and is_database_container_running(self.pods[name])]
-        limit = _AGAIN_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
+        limit = _RETRY_SECONDS if self._serves or not self.context.wait else _EXAMINED_SECONDS
         coming = [name for name in running if away[name] < limit]
         unneeded = {name for name in waiting if not self._is_needed(name)}
         not_running = [
@@ -265,13 +265,13 @@ class ObservedDatabase:
         return coming
 
     def _is_needed(self, name: str) -> bool:
-        """Whether the others do not serve without it, or it never took part: then it is waited for as long as that can help."""
+        """Return whether the others do not serve without it, or it never took part: then the run waits for it as long as that can help."""
         record = self.store.read()
         member = record.members.get(name) if record is not None else None
         return not self._serves or member is None or member.state != "confirmed"
 
     def recreate_stuck_pods(self, deadline: Deadline) -> bool:
-        """Delete the pods that were observed to start never, for want of an image for example; return whether there were any.
+        """Delete the pods that never start, for example without an image; return whether there were any.
 
         Their StatefulSet creates them again. Those that have changed meanwhile are observed again.
         """
@@ -286,7 +286,7 @@ class ObservedDatabase:
         return True
 
     def _stuck(self, waiting: t.Sequence[str]) -> dict[str, str]:
-        """Pods to recreate, and why. No controller replaces them by itself."""
+        """Return the members whose pods are to be recreated, and why: no controller replaces them by itself."""
         not_running = {name: self.pods[name] for name in waiting if name in self.pods and is_stuck(self.pods[name])}
         outdated = not_running if self.template_changed else self.members.outdated(not_running)
         stuck = {
@@ -295,7 +295,7 @@ class ObservedDatabase:
         }
         pausing = [name for name, pod in not_running.items() if backs_off(pod) and not has_started(pod)]
         for name in pausing:
-            # The image may be there by now, and nobody waits for a kubelet that pauses.
+            # The image may exist by now, and the kubelet pauses before it pulls again.
             if self.context.wait and name not in self._awaited and self._is_needed(name):
                 stuck.setdefault(name, "its image is pulled again at once, and it never started")
         return stuck
@@ -318,5 +318,5 @@ class ObservedDatabase:
 
 
 def _is_pending(pod: t.Mapping[str, t.Any]) -> bool:
-    """Nothing runs in it, and a command would only be refused."""
+    """Return whether nothing runs in the pod, so that a command would only be refused."""
     return (pod.get("status") or {}).get("phase") == "Pending" and not is_database_container_running(pod)

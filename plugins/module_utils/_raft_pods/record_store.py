@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 The state record of one database as a ConfigMap. It has no owner, so that it survives the custom resource, and each write names the
-version that it replaces, so that a run that was overtaken fails instead of harming.
+version that it replaces, so that a run that was overtaken fails instead of overwriting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._raft.record import Record, parse_record, refuse_incomplete, render_files
 
 
 class RecordStore:
-    """Where the record of one database is. `manifest` is the live ConfigMap, None if there is none."""
+    """The record of one database. `manifest` is the observed ConfigMap, None if there is none."""
 
     def __init__(self, cluster: Cluster, skeleton: dict[str, t.Any], manifest: dict[str, t.Any] | None) -> None:
         self.cluster, self.skeleton, self.manifest = cluster, skeleton, manifest
@@ -29,7 +29,7 @@ class RecordStore:
         return f"ConfigMap {metadata['name']} in namespace {metadata['namespace']}"
 
     def read(self) -> Record | None:
-        """The record, None if none was ever written. One that is there but unreadable is an error: it must never pass for absent."""
+        """Return the record, None if none was ever written. One that is there but unreadable is an error: it must never pass for absent."""
         data = (self.manifest or {}).get("data") or {}
         if not data:
             return None
@@ -45,7 +45,7 @@ class RecordStore:
         return record
 
     def ensure(self, *, check_mode: bool) -> ObjectChange:
-        """Pods mount it, so it has to exist before they start; an empty one allows nothing."""
+        """Create the ConfigMap if it is missing: pods mount it, so it has to exist before they start; an empty one allows nothing."""
         before = after = self.manifest
         if before is None:
             after = {**self.skeleton, "data": {}}
@@ -56,7 +56,7 @@ class RecordStore:
         return ObjectChange("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)
 
     def write(self, record: Record, election_timer: int) -> None:
-        """Replace it. `Changed`: somebody else wrote it since it was read, and it was read again."""
+        """Replace it. `Changed` if another client wrote it since it was read; then it is read again."""
         stored = self.read()
         if stored is not None and record.revision <= stored.revision:
             raise Refused(
@@ -72,4 +72,4 @@ class RecordStore:
                 self.manifest = self.cluster.replace({**body, "metadata": {**metadata, **version}})
         except Conflict as e:
             self.manifest = self.cluster.get("v1", "ConfigMap", metadata["name"], metadata["namespace"])
-            raise Changed(f"{self._place} was written by somebody else at this moment.") from e
+            raise Changed(f"{self._place} was written by another client at this moment.") from e

@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 
 def source_of_pods(cluster: Cluster, namespace: str, name: str, database: Database) -> Source:
-    """The pods of the OVNCluster `name`."""
+    """Return the source for the pods of the OVNCluster `name`."""
     return Source(
         functools.partial(ask_pods, cluster, namespace, name, database),
         functools.partial(add_pod_contents, cluster, namespace),

@@ -40,14 +40,14 @@ Pod = dict[str, t.Any]
 RECORD_ANNOTATION = "ovn.c5c3.io/record"
 _POLL_SECONDS = 1.0
 _WAIT_SECONDS = 2.0
-# Who makes pods and who judges them had the time to do so once.
+# Controller, scheduler and kubelet have had the time to handle the pod once.
 _FIRST_CHECK_SECONDS = 5.0
 
 
 # A kubelet shows a changed ConfigMap within seconds if the pod is patched, else within about a minute.
-_FORGET_SECONDS = 90.0
+_DELETE_WITNESS_SECONDS = 90.0
 _ATTEMPTS = 3  # to reach a pod that fails a command
-_FORGET = """rm -f "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}"
+_DELETE_WITNESS = """rm -f "${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness}"
 cat "$OVN_RECORD_DIR/witness" 2>/dev/null || :"""
 
 
@@ -81,15 +81,15 @@ class PodMembers:
         else:
             self._wait(step.members, deadline.within(_WAIT_SECONDS))
 
-    # --- looking ---------------------------------------------------------------------------------------------------------
+    # --- observing ---------------------------------------------------------------------------------------------------------
 
     def pods(self) -> dict[str, Pod]:
         return list_pods(self.cluster, self.namespace, self.name, self.database)
 
     def examine(self, members: t.Sequence[str], deadline: Deadline) -> dict[str, ParsedExamination]:
-        """What the pods say, all asked at once; those that cannot be asked are missing."""
+        """Return the examinations of the pods, all made at once; those that cannot be examined are missing."""
         limit = min(EXAMINE_SECONDS, max(5.0, deadline.left()))
-        command = examine_command("silent")
+        command = examine_command("unresponsive")
 
         def one(member: str) -> ParsedExamination:
             result = self.cluster.exec(self.namespace, member, CONTAINER, command, timeout=limit)
@@ -99,7 +99,7 @@ class PodMembers:
         return {member: outcome for member, outcome in outcomes if not isinstance(outcome, OvnError)}
 
     def wait_for_pods(self, members: t.Sequence[str], deadline: Deadline) -> None:
-        """Until the databases' containers of these pods run, no longer than the deadline; those that run all get a moment."""
+        """Wait until the database containers of these pods run, or the deadline has expired; at least a moment in each case."""
         while True:
             time.sleep(min(0.5, deadline.left()))
             pods = self.pods()
@@ -112,7 +112,7 @@ class PodMembers:
     def assess_startups(
         self, members: t.Sequence[str], pods: t.Mapping[str, Pod], unneeded: t.Collection[str] = ()
     ) -> dict[str, PodStartup]:
-        """Of pods that do not run."""
+        """Return the startup of each pod, for members whose database container does not run."""
         self.waited.observe(members, pods)
         events = list_events(self.cluster, self.namespace)
         owner = f"{self.name}-{self.database}"
@@ -125,7 +125,7 @@ class PodMembers:
         }
 
     def _refuse_unrecoverable(self, members: t.Collection[str], pods: t.Mapping[str, Pod]) -> None:
-        """An error if one of these, which are waited for, will not come by itself."""
+        """Raise `Refused` if one of these members will not start by waiting."""
         self.waited.observe(members, pods)
         now = time.monotonic()
         stopped = [
@@ -137,15 +137,15 @@ class PodMembers:
         if not stopped or now - self._checked < _FIRST_CHECK_SECONDS:
             return
         self._checked = now
-        for member, seen in self.assess_startups(stopped, pods).items():
-            if seen.unrecoverable:
+        for member, startup in self.assess_startups(stopped, pods).items():
+            if startup.unrecoverable:
                 raise Refused(
-                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {seen.message}. "
-                    "Put it right, then run again."
+                    f"The {self.database} member {member} does not start, and waiting does not change that. Kubernetes says: {startup.message}. "
+                    "Correct that, then run again."
                 )
 
     def outdated(self, pods: t.Mapping[str, Pod]) -> dict[str, Pod]:
-        """Those of them that would be made differently today."""
+        """Return the pods whose template has changed since they were created."""
         if not pods:
             return {}
         owner = self.cluster.get("apps/v1", "StatefulSet", f"{self.name}-{self.database}", self.namespace)
@@ -155,7 +155,7 @@ class PodMembers:
     # --- the record in the pods ------------------------------------------------------------------------------------------
 
     def annotate_to_resync(self, record: Record) -> None:
-        """Let the kubelets look for the new record now; by themselves they do so every minute."""
+        """Annotate the pods so that the kubelets mount the new record now; by themselves they do so every minute."""
         for member in self.pods():
             self.annotate_to_resync_one(member, str(record.revision))
 
@@ -167,14 +167,14 @@ class PodMembers:
             if e.details.get("http_status") != 404:
                 raise
 
-    def forget_witness(self, kept: t.Callable[[], str], deadline: Deadline) -> None:
-        """Let the launchers forget how new their files were, and wait until their pods see what Kubernetes keeps now: `kept` reads it."""
-        deadline, attempt = deadline.within(_FORGET_SECONDS), 0
+    def delete_witness(self, kept: t.Callable[[], str], deadline: Deadline) -> None:
+        """Delete the witness of every launcher, and wait until the current ConfigMap, which `kept` reads, is mounted in their pods."""
+        deadline, attempt = deadline.within(_DELETE_WITNESS_SECONDS), 0
         since: set[str] = set()
         while True:
             since.add(kept())  # the observer goes on writing
             pods = [member for member, pod in self.pods().items() if is_database_container_running(pod)]
-            texts = ask_all(pods, self._forget)
+            texts = ask_all(pods, self._delete_witness)
             failed = {m for m, text in zip(pods, texts) if isinstance(text, OvnError)} if attempt < _ATTEMPTS else set()
             outdated = {m for m, text in zip(pods, texts) if isinstance(text, str) and text and text not in since}
             late = sorted(failed | outdated)
@@ -186,22 +186,22 @@ class PodMembers:
             attempt += 1
             time.sleep(min(_POLL_SECONDS, deadline.left()))
 
-    def _forget(self, member: str) -> str:
-        """Return what the pod sees of the ConfigMap, nothing if it does not mount it."""
-        return self.cluster.exec(self.namespace, member, CONTAINER, ["sh", "-c", _FORGET], timeout=15).stdout
+    def _delete_witness(self, member: str) -> str:
+        """Delete the witness in the pod; return what is mounted of the ConfigMap, empty if it is not mounted."""
+        return self.cluster.exec(self.namespace, member, CONTAINER, ["sh", "-c", _DELETE_WITNESS], timeout=15).stdout
 
     # --- the steps -------------------------------------------------------------------------------------------------------
 
     def _start(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
-        """Until all of them take part. Their pods may not exist yet: the StatefulSet makes them."""
+        """Wait until all of them take part. Their pods may not exist yet: the StatefulSet creates them."""
         waits = {member: JoinWait(self, member, record, deadline) for member in members}
         while waits:
             pods = self.pods()
-            seen = self.examine(
+            examined = self.examine(
                 [member for member in waits if member in pods and is_database_container_running(pods[member])], deadline
             )
             for member in list(waits):
-                if waits[member].has_joined(pods.get(member), seen.get(member)):
+                if waits[member].has_joined(pods.get(member), examined.get(member)):
                     del waits[member]
             self._refuse_unrecoverable(waits, pods)
             if waits and deadline.expired:
@@ -211,7 +211,7 @@ class PodMembers:
                 time.sleep(min(_POLL_SECONDS, deadline.left()))
 
     def _stop(self, members: t.Sequence[str], deadline: Deadline) -> None:
-        """With new pods, whose launchers wait: the record says that these members are replaced."""
+        """Evict the pods; the launchers of the new ones wait, since the record says that these members are replaced."""
         pods = self.pods()
         uids = {member: pods[member]["metadata"]["uid"] for member in members if member in pods}
         for member in uids:
@@ -220,32 +220,32 @@ class PodMembers:
             self._await_successor(member, uid, deadline)
 
     def _restart(self, members: t.Sequence[str], record: Record, deadline: Deadline) -> None:
-        """preStop hands the leadership over; the new pod finds the claim, and with it the file. Several at once only while nobody leads."""
+        """Evict the pods and wait for their successors, which have the same claims. preStop transfers the leadership; several at once only without a leader."""
         pods = self.pods()
         for member in members:
             if member not in pods:
-                raise Changed(f"Pod {member} is gone: somebody else deleted it.")
+                raise Changed(f"Pod {member} is gone: another client deleted it.")
         for member in members:
             self._evict(pods[member])
         for member in members:
             self._await_successor(member, pods[member]["metadata"]["uid"], deadline)
         self._start(members, record, deadline)
         for member, found in self.examine(members, deadline).items():
-            wanted = record.members[member].sid
-            if wanted and found.answer.server_id not in (None, wanted):
+            recorded = record.members[member].sid
+            if recorded and found.answer.server_id not in (None, recorded):
                 raise Refused(
-                    f"The {self.database} member {member} came back as {found.answer.server_id}, not as {wanted}. "
-                    "Has its claim been exchanged? No other member was restarted; look at the claim, then run again."
+                    f"The {self.database} member {member} came back as {found.answer.server_id}, not as {recorded}. "
+                    "Has its claim been exchanged? No other member was restarted; check the claim, then run again."
                 )
 
     def _evict(self, pod: Pod) -> None:
-        """Evict exactly this pod. Its disruption budget speaks for pods that are ready: one that is not serves nobody, and is deleted."""
+        """Evict exactly this pod. Its disruption budget protects ready pods: one that is not ready serves no client, and is deleted if the budget refuses."""
         metadata = pod["metadata"]
         self.check_lease()
         try:
             self.cluster.evict(metadata["name"], self.namespace, metadata["uid"])
         except Conflict as e:
-            raise Changed(f"Pod {metadata['name']} is another one now: somebody else deleted it.") from e
+            raise Changed(f"Pod {metadata['name']} is another one now: another client deleted it.") from e
         except Refused as e:
             if e.details.get("http_status") != 429:
                 raise
@@ -265,12 +265,12 @@ class PodMembers:
                 state = "did not end" if pod is not None and pod["metadata"]["uid"] == uid else "has no successor"
                 raise TimedOut(
                     f"Pod {member} was deleted, but {state} within {deadline.seconds:g} s. The other members go on; "
-                    "look at kubectl describe of the pod, then run again."
+                    "check the pod with kubectl describe, then run again."
                 )
             time.sleep(min(0.3, deadline.left()))
 
     def _kick(self, leader: str, server_id: str, deadline: Deadline) -> None:
-        """The reply only says that it has begun, so this looks at the leader's list until the server is gone."""
+        """Remove a server from the cluster and wait until the leader's list lacks it: the reply only says that the removal has begun."""
         answer = self._answer(leader)
         if not self._lists(answer, server_id):
             return
@@ -297,14 +297,14 @@ class PodMembers:
         return Answer(leader, name, cluster_status=result.stdout)
 
     def _appctl(self, member: str, *command: str) -> ExecResult:
-        words = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', STEMS[self.database], *command]
-        return self.cluster.exec(self.namespace, member, CONTAINER, words, timeout=15)
+        arguments = ["sh", "-c", 'exec ovs-appctl -T 5 -t "$OVN_RUN_DIR/$0.ctl" "$@"', STEMS[self.database], *command]
+        return self.cluster.exec(self.namespace, member, CONTAINER, arguments, timeout=15)
 
     def _wait(self, members: t.Sequence[str], deadline: Deadline) -> None:
-        """Until one of them says something else than now."""
+        """Wait until the answer of one of them changes."""
 
         def now() -> dict[str, t.Any]:
-            return {member: read_progress(seen.answer) for member, seen in self.examine(members, deadline).items()}
+            return {member: read_progress(parsed.answer) for member, parsed in self.examine(members, deadline).items()}
 
         before = now()
         while not deadline.expired and now() == before:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What a run writes down of how new the files of all members are (R25), so that a pod that is recreated refuses an older copy of its volume.
+What a run records of how new the files of all members are (R25), so that a pod that is recreated refuses an older copy of its volume.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .._raft.record import Record
 
 
 class WitnessStore(WitnessMap):
-    """The ConfigMap of one database. `manifest` is the live one, None if there is none. Like the record it has no owner."""
+    """The ConfigMap of one database. `manifest` is the observed one, None if there is none. Like the record it has no owner."""
 
     def __init__(self, cluster: Cluster, skeleton: Object, manifest: Object | None) -> None:
         super().__init__(self._read_or_create, self._write, manifest)
         self.cluster, self.skeleton = cluster, skeleton
 
     def ensure(self, *, check_mode: bool) -> ObjectChange:
-        """The observer may write it, but not create it."""
+        """Create the ConfigMap if it is missing: the observer may write it, but not create it."""
         before = after = self._stored
         if before is None:
             after = {**self.skeleton, "data": {}}
@@ -46,8 +46,8 @@ class WitnessStore(WitnessMap):
 
     def _read_or_create(self) -> Object:
         metadata = self.skeleton["metadata"]
-        there = self.cluster.get("v1", "ConfigMap", metadata["name"], metadata["namespace"])
-        return there if there is not None else self.cluster.create({**self.skeleton, "data": {}})
+        stored = self.cluster.get("v1", "ConfigMap", metadata["name"], metadata["namespace"])
+        return stored if stored is not None else self.cluster.create({**self.skeleton, "data": {}})
 
     def _write(self, patch: Object) -> Object | None:
         metadata = self.skeleton["metadata"]
@@ -68,7 +68,7 @@ def known_members(record: Record, observations: t.Iterable[Observation]) -> set[
 def observed_witness(
     record: Record, observations: t.Iterable[Observation], remembered: t.Mapping[str, ClusterWitness]
 ) -> ClusterWitness:
-    """Return what is known now: what each launcher remembers of its own server, and what leaders know. `remembered` is by the name of the member."""
+    """Return what is known now: the witness of each launcher (`remembered`, by member), and what leaders know."""
     observations = list(observations)
     sids = known_members(record, observations)
     found = ClusterWitness(record.cid)
@@ -89,5 +89,5 @@ def observed_witness(
 
 
 def of_recorded_cluster(stored: ClusterWitness, record: Record, sids: t.Collection[str]) -> ClusterWitness:
-    """Return what is stored of members of the recorded cluster. Only who holds the Lease may drop the rest."""
+    """Return what is stored of members of the recorded cluster. Only the holder of the Lease may drop the rest."""
     return keep_members(stored if stored.cluster_id == record.cid else ClusterWitness(record.cid), sids)

@@ -43,12 +43,12 @@ def report_certificates(
     findings.warnings += section.warnings
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
-    # Where nobody was asked, nobody was meant to be: c5c3.ovn.status, or no TLS.
-    unseen = f"; {unasked_count} chassis not looked at" if chassis and unasked_count else ""
+    # Without any answer none was requested: c5c3.ovn.status, or no TLS.
+    unread = f"; {unasked_count} chassis not read" if chassis and unasked_count else ""
     if days is not None:
         whose = f"{name} at {endpoint}" if endpoint else f"chassis {name}"
         lines.append(
-            format_line("Certificates", section.state(), f"{days} days left, earliest expiry: {whose}{unseen}")
+            format_line("Certificates", section.state(), f"{days} days left, earliest expiry: {whose}{unread}")
         )
     elif asked or section.problems or section.warnings:
         lines.append(format_line("Certificates", section.state("no TLS"), ""))
@@ -58,7 +58,7 @@ def report_certificates(
 def _chassis_certificates(
     results: t.Mapping[str, Result | None], minimum: int, section: ReportFindings
 ) -> tuple[dict[str, int], int]:
-    """Days left on each machine of a chassis, and how many could not be asked. The latter is no fault of a certificate."""
+    """Return the days left of each chassis, and how many chassis were not asked, which is no problem of a certificate."""
     found: dict[str, int] = {}
     unasked_count = 0
     for name, result in results.items():
@@ -66,19 +66,19 @@ def _chassis_certificates(
             unasked_count += 1
         elif "in_service" not in result:
             cause = cause_of(result) or "the task gave no result"
-            section.warnings.append(f"The certificate of chassis {name} cannot be looked at: {cause}.")
+            section.warnings.append(f"The certificate of chassis {name} cannot be read: {cause}.")
         elif (days_left := result["days_left"]) is None:
             section.problems.append(f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it.")
         else:
             found[name] = days_left
             if days_left < 0:
                 section.problems.append(
-                    f"The certificate of chassis {name} has ended: run c5c3.ovn.hypervisors for it."
+                    f"The certificate of chassis {name} has expired: run c5c3.ovn.hypervisors for it."
                 )
             elif not result["in_service"]:
                 section.problems.append(
                     f"The certificate of chassis {name} is not valid yet, or its key is missing or another one: "
-                    "look at the clock there, then run c5c3.ovn.hypervisors for it."
+                    "check the clock there, then run c5c3.ovn.hypervisors for it."
                 )
             elif days_left < minimum:
                 section.warnings.append(

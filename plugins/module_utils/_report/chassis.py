@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The chassis in the report: who is alive, late, missing or not declared. Pure.
+The chassis in the report: which are alive, late, missing or not declared. Pure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     for name in missing:
         machine = "" if declared[name] == name else f" ({declared[name]})"
         section.problems.append(
-            f"Chassis {name}{machine} is not registered in the Southbound database: look at ovn-controller there."
+            f"Chassis {name}{machine} is not registered in the Southbound database: check ovn-controller there."
         )
     for name in late:
         section.problems.append(
@@ -88,8 +88,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
 
 
 def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
-    """The observer in the cluster counts who answered the heartbeats of others; none at all are no fault of theirs."""
-    state, message = condition.get("status"), condition.get("message") or "Nobody has looked at the chassis yet."
+    """Return the line from the condition ControllersReady: the observer in the cluster counts the chassis that answer the heartbeats of other clients."""
+    state, message = condition.get("status"), condition.get("message") or "The observer has not read the chassis yet."
     if state == "False" and condition.get("reason") != "NoChassis":
         findings.problems.append(f"The OVNCluster says of its chassis: {message}")
     details = {"True": "healthy", "False": "none" if condition.get("reason") == "NoChassis" else "problem"}
@@ -99,7 +99,7 @@ def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
 def _chassis_lines(
     declared: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str], probed: bool
 ) -> list[str]:
-    """The bad ones first; in a large installation, the rest is only counted."""
+    """Return a line per chassis, the bad ones first; beyond `_CHASSIS_LINES` the rest is only counted."""
     rows: list[tuple[int, str, str, str]] = []
     for name in {**declared, **dict.fromkeys(unexpected, "")}:
         entry = known.get(name)

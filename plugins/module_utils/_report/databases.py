@@ -21,7 +21,7 @@ from .installation import Installation
 
 
 def assess_database(installation: Installation, database: str) -> Verdict:
-    """From the answers of all members; a host that could not be asked is a silent one."""
+    """Return the verdict on the answers of all members; a host that could not be asked counts as an unresponsive member."""
     name = DATABASE_NAMES[database]
     answers: list[Answer] = []
     for member, host in installation.central.items():
@@ -62,8 +62,8 @@ def database_facts(verdict: Verdict) -> dict[str, t.Any]:
 
 
 def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Installation) -> list[str]:
-    """In words, each once: both databases run on the same hosts, so they often tell the same."""
-    told: dict[str, list[str]] = {}
+    """Return the messages of this severity (`problem` or `warning`), each once: both databases run on the same hosts and often have the same ones."""
+    titles_of: dict[str, list[str]] = {}
     unreachable = {name for name, host in installation.central.items() if host.unreachable}
     for database, verdict in verdicts.items():
         messages = [
@@ -75,16 +75,16 @@ def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation:
         if severity == "problem" and not verdict.healthy and not verdict.reasons:
             messages.append(f"the verdict is {verdict.verdict}.")
         for message in messages:
-            told.setdefault(message, []).append(TITLES[database])
-    return [f"{' and '.join(titles)}: {message}" for message, titles in told.items()]
+            titles_of.setdefault(message, []).append(TITLES[database])
+    return [f"{' and '.join(titles)}: {message}" for message, titles in titles_of.items()]
 
 
 def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
-    taking_part = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
+    connected = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
     details = [
-        # A pod is what people look for; a leader that is only heard of has an address, which begins with its name.
+        # Operators know pods. A leader that only others name has an address, which begins with the name of its pod.
         f"leader {pod_of(verdict.leader) if pods else verdict.leader}" if verdict.leader else "no leader",
-        f"{taking_part}/{declared} members",
+        f"{connected}/{declared} members",
         f"term {verdict.term}" if verdict.term is not None else "",
         f"timer {verdict.election_timer} ms" if verdict.election_timer is not None else "",
         f"cluster {verdict.cluster_id[:8]}" if verdict.cluster_id else "",
@@ -103,16 +103,16 @@ def report_addresses(installation: Installation, findings: ReportFindings, lines
         )
         lines.append(format_line("Addresses", "problem", "not asked"))
         return []
-    dead = [told for told in result["certificates"] if told["problem"]]
-    asked, seen = len(result["certificates"]), f"seen from {installation.asked_from}"
+    dead = [certificate for certificate in result["certificates"] if certificate["problem"]]
+    asked, viewpoint = len(result["certificates"]), f"seen from {installation.asked_from}"
     if dead:
-        causes = " ".join(told["problem"] for told in dead)
+        causes = " ".join(certificate["problem"] for certificate in dead)
         findings.problems.append(
-            f"{len(dead)} of {asked} addresses that clients are told do not answer, {seen}: {causes}"
+            f"{len(dead)} of {asked} addresses that clients use do not answer, {viewpoint}: {causes}"
         )
     lines.append(
         format_line(
-            "Addresses", "problem" if dead else "healthy", f"{asked - len(dead)}/{asked} answer clients, {seen}"
+            "Addresses", "problem" if dead else "healthy", f"{asked - len(dead)}/{asked} answer clients, {viewpoint}"
         )
     )
-    return [told["endpoint"] for told in dead]
+    return [certificate["endpoint"] for certificate in dead]

@@ -5,7 +5,7 @@
 
 What the parts of a report have in common: problems, warnings and lines for people.
 
-A problem means that something does not work or would not survive the next failure. A warning means that somebody should look, in time.
+A problem means that something does not work or would not survive the next failure. A warning needs the attention of an operator, in time.
 """
 
 from __future__ import annotations

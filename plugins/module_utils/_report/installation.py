@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is known of a whole installation, and what should be: what the report is made from.
+The observed and the declared state of a whole installation: the input of the report.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .findings import Result, cause_of
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """The results of a central host's questions; None: never asked. A result without its values failed, and `msg` says why.
+    """The results of the tasks on a central host; None: not run. A result without its values failed, and `msg` says why.
 
-    `contents` has the results of reading what the members of the databases hold, if that was done.
+    `contents` has the results of reading the contents of the members, if that was done.
 
     `members` is set for a Kubernetes cluster: a host with all members, so many of each database, and all northds.
     """
@@ -31,14 +31,14 @@ class Host:
 
     @property
     def unreachable(self) -> str:
-        """Why the host could not be reached, empty if it could."""
+        """Return why the host could not be reached, empty if it could."""
         first = self.northbound
         if first and first.get("timedout"):
             return f"it gave no answer within {first['timedout'].get('period', 'some')} s"
         return cause_of(first) or "no answer" if first and first.get("unreachable") else ""
 
     def northds(self, name: str) -> list[tuple[str, Result]]:
-        """Each with the name for people; one that could not be asked is empty."""
+        """Return (name, result) of each northd; the result of one that could not be asked is empty."""
         info = self.info or {}
         if self.members is None:
             return [(name, info.get("northd") or {})]
@@ -47,13 +47,13 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Installation:
-    """What is known, and what should be. `chassis` maps a system id to the machine's name; None: the inventory does not say.
+    """The observed and the declared state. `chassis` maps a system id to the machine's name; None: the inventory does not have them.
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
-    `unresponsive_clusters` are hypervisor clusters that could not tell their chassis, and why.
+    `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
-    `addresses` has what all endpoints of both databases serve to the host `asked_from`; None: nobody asked.
-    `inside_only` is for a control plane in Kubernetes whose ports nobody outside reaches: the condition ControllersReady of its OVNCluster.
+    `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; None: not asked.
+    `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
 
     central: t.Mapping[str, Host]
@@ -74,5 +74,5 @@ class Installation:
         return any(host.members is not None for host in self.central.values())
 
     def members(self, database: str) -> int:
-        """How many there should be: one on each machine."""
+        """Return how many members of the database there should be: one on each machine."""
         return sum(1 if host.members is None else host.members[database] for host in self.central.values())

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-northd in the report: exactly one works, the others wait for its lock. Pure.
+northd in the report: exactly one is active, the others wait for its lock. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .installation import Host
 
 
 def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
-    """Exactly one works, the others wait for its lock."""
+    """Add the line and the findings of northd; return the names of northds by state."""
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
     section = ReportFindings()
     for host_name, host in reached.items():
@@ -25,7 +25,7 @@ def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines
             found[state].append(name)
             if state == "paused":
                 section.problems.append(
-                    f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume lets it work again."
+                    f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume makes it active again."
                 )
             elif state == "unreachable":
                 cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
@@ -43,5 +43,5 @@ def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines
         section.problems.append("No northd is active: network changes do not reach the chassis.")
     findings.problems += section.problems
     details = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
-    lines.append(format_line("northd", section.state(), details or "nobody asked"))
+    lines.append(format_line("northd", section.state(), details or "not asked"))
     return found

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The report on a whole installation, from what its central hosts said and who answered a heartbeat. Pure.
+The report on a whole installation, from the results of its central hosts and the answers to a heartbeat. Pure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FINDING_LINES = 8  # the rest is counted; all of it is in the facts
 
 
 def build_report(installation: Installation) -> dict[str, t.Any]:
-    """The facts, and the same as lines for people."""
+    """Return the facts (see the filter verify_report), and the same as `lines` for people."""
     reached = {name: host for name, host in installation.central.items() if not host.unreachable}
     findings = ReportFindings()
     for name, host in installation.central.items():
@@ -79,7 +79,7 @@ def _listed(label: str, findings: list[str]) -> list[str]:
 
 
 def report_neutron(installation: Installation, lines: list[str]) -> dict[str, str]:
-    """What Neutron's ml2_conf.ini wants to know, by its own names."""
+    """Return the options of Neutron's ml2_conf.ini for this installation, by their names."""
     northbound, southbound = ",".join(installation.northbound_endpoints), ",".join(installation.southbound_endpoints)
     if northbound:
         lines.append(format_line("Neutron", "", f"ovn_nb_connection = {northbound}"))

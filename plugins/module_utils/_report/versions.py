@@ -32,7 +32,7 @@ def report_versions(
             _add(schemas[database], answer["schema_version"], name)
         if (
             host.members is not None
-        ):  # members in pods told their version with their answer, and the heartbeat saw the schemas
+        ):  # members in pods give their version with their answer, and the heartbeat reads the schemas
             for database in DATABASES:
                 for answer in (getattr(host, database) or {}).get("answers") or ():
                     _add(servers, parse_version(answer.get("version") or ""), answer["member"])
@@ -42,7 +42,7 @@ def report_versions(
     for what, found in named:
         if len(found) > 1:
             where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
-            section.warnings.append(f"{what} is not the same everywhere: {where}.")
+            section.warnings.append(f"{what} differs between hosts: {where}.")
     internal = str((heartbeat or {}).get("northd_version") or "")
     writer = internal.partition("-")[0]
     if writer and northd and writer not in northd:

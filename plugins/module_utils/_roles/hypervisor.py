@@ -159,7 +159,8 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
     return {
         "is_cluster": is_cluster,
         "asked": is_cluster and not first_value(given, "ovn_southbound_endpoints"),
-        **endpoints,
+        "northbound": endpoints["northbound"],
+        "southbound": endpoints["southbound"],
         "problem": _connection_problem(options, central, given["host"]) if is_cluster and options.answer else "",
     }
 

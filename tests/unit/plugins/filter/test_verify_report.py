@@ -112,7 +112,7 @@ def test_declared_members_of_a_control_plane_in_kubernetes(cluster: dict[str, t.
     [
         ({"status": "True", "reason": "AllAnswer", "message": "2 of 2 chassis answer."}, "healthy", []),
         (
-            {"status": "False", "reason": "ChassisSilent", "message": "1 of 2 chassis answer."},
+            {"status": "False", "reason": "ChassisUnresponsive", "message": "1 of 2 chassis answer."},
             "problem",
             ["The OVNCluster says of its chassis: 1 of 2 chassis answer."],
         ),

@@ -16,16 +16,16 @@ def _member(
     return Answer(f"ovn-northbound-{number}", "OVN_Northbound", server=view)
 
 
-def _silent(number: int) -> Answer:
+def _unresponsive(number: int) -> Answer:
     problem = Problem("unreachable", f"ovn-northbound-{number} is not reachable: Connection refused.")
     return Answer(f"ovn-northbound-{number}", "OVN_Northbound", problems=(problem,))
 
 
 class Say:
-    """`say.member(1, leader=True)`, `say.silent(2)`."""
+    """`say.member(1, leader=True)`, `say.unresponsive(2)`."""
 
     member = staticmethod(_member)
-    silent = staticmethod(_silent)
+    unresponsive = staticmethod(_unresponsive)
     cluster = CLUSTER
 
     def healthy(self, leader: int = 0) -> list[Answer]:

@@ -44,7 +44,10 @@ def test_a_slow_timer_gets_more_time(say: Say) -> None:
 def test_a_lost_majority_is_told_at_once(say: Say) -> None:
     one = VerdictDebouncer(3)
     judge(one, say.healthy(), 0)
-    assert judge(one, [say.member(0, leader=True), say.silent(1), say.silent(2)], 0.1) == ("no_quorum", True)
+    assert judge(one, [say.member(0, leader=True), say.unresponsive(1), say.unresponsive(2)], 0.1) == (
+        "no_quorum",
+        True,
+    )
 
 
 def test_of_two_leaders_none_is_labeled_at_first(say: Say) -> None:
@@ -55,7 +58,7 @@ def test_of_two_leaders_none_is_labeled_at_first(say: Say) -> None:
 
 def test_leading_pod(say: Say) -> None:
     assert leading_pod(assess(say.healthy(2), 3)) == "ovn-northbound-2"
-    assert leading_pod(assess([say.silent(n) for n in range(3)], 3)) is None
+    assert leading_pod(assess([say.unresponsive(n) for n in range(3)], 3)) is None
 
 
 def test_a_change_of_northd_is_waited_for() -> None:
@@ -74,13 +77,13 @@ def indexes(answers: list[Answer], samples: dict[str, list[Sample]]) -> list[int
 
 
 def test_a_member_that_was_asked_before_the_leader_does_not_lag(say: Say) -> None:
-    answers = [say.member(0, leader=True, index=500), say.member(1, index=100), say.silent(2)]
+    answers = [say.member(0, leader=True, index=500), say.member(1, index=100), say.unresponsive(2)]
     samples = {"ovn-northbound-0": [Sample(0, 90), Sample(5, 500)], "ovn-northbound-1": [Sample(5, 100)]}
     assert indexes(answers, samples) == [500, 500, None]
 
 
 def test_a_member_that_stands_still_lags_by_what_the_leader_had_before(say: Say) -> None:
-    answers = [say.member(0, leader=True, index=900), say.member(1, index=100), say.silent(2)]
+    answers = [say.member(0, leader=True, index=900), say.member(1, index=100), say.unresponsive(2)]
     samples = {
         "ovn-northbound-0": [Sample(0, 400), Sample(5, 900)],
         "ovn-northbound-1": [Sample(0, 100), Sample(5, 100)],

@@ -99,7 +99,7 @@ def test_a_patch_removes_instead_of_saying_false() -> None:
 
 def test_a_leader_without_a_majority_is_none(say: Say) -> None:
     assert leader_of(assess(say.healthy(), 3)) == "ovn-northbound-0"
-    lonely = assess([say.member(0, leader=True), say.silent(1), say.silent(2)], 3)
+    lonely = assess([say.member(0, leader=True), say.unresponsive(1), say.unresponsive(2)], 3)
     assert lonely.leader == "ovn-northbound-0"
     assert leader_of(lonely) is None
 

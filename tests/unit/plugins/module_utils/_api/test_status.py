@@ -96,33 +96,39 @@ CASES: list[tuple[str, t.Callable[[Say], list[Answer]], str, str, str]] = [
     ),
     (
         "a dead member leaves it ready and is named",
-        lambda say: [say.member(0, leader=True), say.member(1), say.silent(2)],
+        lambda say: [say.member(0, leader=True), say.member(1), say.unresponsive(2)],
         "True",
         "Degraded",
         "ovn-northbound-2 is not reachable",
     ),
     (
         "an election leaves it ready",
-        lambda say: [say.silent(0), say.member(1), say.member(2)],
+        lambda say: [say.unresponsive(0), say.member(1), say.member(2)],
         "True",
         "Degraded",
         "nobody leads",
     ),
     (
         "a leader alone is not ready",
-        lambda say: [say.member(0, leader=True), say.silent(1), say.silent(2)],
+        lambda say: [say.member(0, leader=True), say.unresponsive(1), say.unresponsive(2)],
         "False",
         "NoQuorum",
-        "1 of 3 members take part, nobody leads.",
+        "1 of 3 members take part, no member leads.",
     ),
     (
         "a follower alone is not ready",
-        lambda say: [say.silent(0), say.member(1), say.silent(2)],
+        lambda say: [say.unresponsive(0), say.member(1), say.unresponsive(2)],
         "False",
         "NoQuorum",
         "Start the missing ones",
     ),
-    ("a stopped cluster is not ready", lambda say: [say.silent(n) for n in range(3)], "False", "Unreachable", "0 of 3"),
+    (
+        "a stopped cluster is not ready",
+        lambda say: [say.unresponsive(n) for n in range(3)],
+        "False",
+        "Unreachable",
+        "0 of 3",
+    ),
     (
         "two clusters are not ready",
         lambda say: [say.member(0, True), say.member(1), say.member(2, cid="b" * 8 + say.cluster[8:])],
@@ -160,7 +166,7 @@ def test_condition(say: Say, build: t.Callable[[Say], list[Answer]], ready: str,
 
 
 def test_members_and_identity(say: Say) -> None:
-    found = status(assess([say.member(0, True), say.member(1), say.silent(2)], 3), assess(say.healthy(), 3))
+    found = status(assess([say.member(0, True), say.member(1), say.unresponsive(2)], 3), assess(say.healthy(), 3))
     assert found["northbound"] == {
         "verdict": "degraded",
         "writable": True,
@@ -190,7 +196,7 @@ def test_members_and_identity(say: Say) -> None:
 def test_the_name_of_a_cluster_survives_its_members(say: Say) -> None:
     good = assess(say.healthy(), 3)
     before = status(good, good)
-    after = status(assess([say.silent(n) for n in range(3)], 3), good, previous=before)
+    after = status(assess([say.unresponsive(n) for n in range(3)], 3), good, previous=before)
     assert after["northbound"]["clusterId"] == say.cluster
     assert after["northbound"]["leader"] == ""
 
@@ -199,9 +205,9 @@ def test_time_moves_only_with_the_status(say: Say) -> None:
     good = assess(say.healthy(), 3)
     before = status(good, good, now=THEN)
     assert status(good, good, previous=before) == before
-    degraded = status(assess([say.member(0, True), say.member(1), say.silent(2)], 3), good, previous=before)
+    degraded = status(assess([say.member(0, True), say.member(1), say.unresponsive(2)], 3), good, previous=before)
     assert {c["lastTransitionTime"] for c in degraded["conditions"]} == {THEN}
-    lost = status(assess([say.silent(n) for n in range(3)], 3), good, previous=before)
+    lost = status(assess([say.unresponsive(n) for n in range(3)], 3), good, previous=before)
     moved = {c["type"] for c in lost["conditions"] if c["lastTransitionTime"] == NOW}
     assert moved == {"Ready", "NorthboundReady"}
 
@@ -229,7 +235,7 @@ def test_warnings_are_not_told(say: Say) -> None:
     ("chassis", "expected"),
     [
         pytest.param({"count": 2, "active": 2}, ("True", "AllAnswer"), id="all answer"),
-        pytest.param({"count": 2, "active": 1}, ("False", "ChassisSilent"), id="one does not answer"),
+        pytest.param({"count": 2, "active": 1}, ("False", "ChassisUnresponsive"), id="one does not answer"),
         pytest.param({"count": 0, "active": 0}, ("False", "NoChassis"), id="there are none"),
         pytest.param(None, ("Unknown", "NotObserved"), id="nobody has looked"),
     ],
@@ -243,7 +249,7 @@ def test_chassis(say: Say, chassis: dict[str, int] | None, expected: tuple[str, 
 
 
 def test_known_chassis_stay_when_the_caller_does_not_know(say: Say) -> None:
-    good, lost = assess(say.healthy(), 3), assess([say.silent(n) for n in range(3)], 3)
+    good, lost = assess(say.healthy(), 3), assess([say.unresponsive(n) for n in range(3)], 3)
     before = status(good, good, chassis={"count": 2, "active": 2}, now=THEN)
     assert status(good, good, previous=before) == before
     after = status(good, lost, previous=before)
@@ -255,7 +261,7 @@ def test_northd(say: Say) -> None:
     unseen = status(good, good, northd=None)
     assert conditions(unseen)["NorthdReady"] == ("Unknown", "NotObserved")
     assert conditions(unseen)["Ready"] == ("Unknown", "NorthdNotReady")
-    stopped = status(assess([say.silent(n) for n in range(3)], 3), good, northd=None)
+    stopped = status(assess([say.unresponsive(n) for n in range(3)], 3), good, northd=None)
     assert conditions(stopped)["Ready"] == ("False", "NorthboundNotReady")
     active = status(good, good, northd=["northd-a"], now=THEN)
     assert conditions(active)["NorthdReady"] == ("True", "Active")
@@ -370,7 +376,7 @@ def test_pod_of(place: str, name: str) -> None:
 
 
 def test_answers_of_pods_are_never_merged(say: Say) -> None:
-    assert len(merge([say.member(0), say.silent(1), say.silent(2)])) == 3
+    assert len(merge([say.member(0), say.unresponsive(1), say.unresponsive(2)])) == 3
 
 
 OUTSIDE = "ssl:192.0.2.1:31641,ssl:192.0.2.2:30642,ssl:192.0.2.3:32101"
@@ -388,7 +394,7 @@ INSIDE = ",".join(f"ssl:ovn-northbound-{n}.ovn-northbound.x.svc.cluster.local:66
     ids=["of a node", "not all members have one", "inside, where the member is named anyway", "not told yet"],
 )
 def test_the_address_of_a_dead_member_is_named(say: Say, endpoints: str, told: str) -> None:
-    dead = assess([say.member(0, leader=True), say.member(1), say.silent(2)], 3)
+    dead = assess([say.member(0, leader=True), say.member(1), say.unresponsive(2)], 3)
     message = words(status(dead, dead, endpoints={**ENDPOINTS, "northbound": endpoints}), "NorthboundReady")
     assert ("Clients get no answer" in message) is bool(told)
     assert told in message

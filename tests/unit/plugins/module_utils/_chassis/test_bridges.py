@@ -7,8 +7,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     Bridge,
     BridgePort,
-    BridgeWish,
-    bridge_wishes,
+    DesiredBridge,
+    desired_bridges,
     plan_bridges,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_removal
@@ -20,7 +20,10 @@ def test_mappings_and_bridges_add_up() -> None:
         "bridges": [{"name": "br-ex", "datapath_type": "netdev", "ports": ["eth1"]}, {"name": "br-x", "ports": None}],
         "bridge_mappings": [{"physical_network": "p", "bridge": "br-ex", "ports": ["eth2", "eth1"]}],
     }
-    assert bridge_wishes(params) == {"br-ex": BridgeWish("netdev", ("eth1", "eth2")), "br-x": BridgeWish(None, ())}
+    assert desired_bridges(params) == {
+        "br-ex": DesiredBridge("netdev", ("eth1", "eth2")),
+        "br-x": DesiredBridge(None, ()),
+    }
 
 
 @pytest.mark.parametrize(
@@ -38,28 +41,28 @@ def test_mappings_and_bridges_add_up() -> None:
 )
 def test_bridges_that_can_never_work(bridges: list[dict[str, t.Any]], words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        bridge_wishes({"bridges": bridges})
+        desired_bridges({"bridges": bridges})
     assert words in str(caught.value)
 
 
-WISH = {"br-ex": BridgeWish(None, ("eth1",))}
+DESIRED = {"br-ex": DesiredBridge(None, ("eth1",))}
 
 
 def test_everything_is_new() -> None:
-    plan = plan_bridges(WISH, {}, {}, "netdev")
+    plan = plan_bridges(DESIRED, {}, {}, "netdev")
     assert (plan.new_bridges, plan.new_ports) == ({"br-ex": "netdev"}, {"eth1": "br-ex"})
 
 
 def test_nothing_to_do() -> None:
-    assert plan_bridges(WISH, {"br-ex": Bridge()}, {"eth1": BridgePort("br-ex")}, "netdev").empty
+    assert plan_bridges(DESIRED, {"br-ex": Bridge()}, {"eth1": BridgePort("br-ex")}, "netdev").empty
 
 
 @pytest.mark.parametrize(
-    ("stored", "wanted", "change"),
+    ("stored", "desired", "change"),
     [("", "system", {}), ("system", "system", {}), ("", "netdev", {"b": "netdev"}), ("netdev", None, {})],
 )
-def test_datapath_types(stored: str, wanted: str | None, change: dict[str, str]) -> None:
-    assert plan_bridges({"b": BridgeWish(wanted)}, {"b": Bridge(stored)}, {}, "system").datapath_types == change
+def test_datapath_types(stored: str, desired: str | None, change: dict[str, str]) -> None:
+    assert plan_bridges({"b": DesiredBridge(desired)}, {"b": Bridge(stored)}, {}, "system").datapath_types == change
 
 
 @pytest.mark.parametrize(
@@ -72,14 +75,14 @@ def test_datapath_types(stored: str, wanted: str | None, change: dict[str, str])
 )
 def test_a_port_elsewhere_is_refused(ports: dict[str, BridgePort], words: str) -> None:
     with pytest.raises(Refused) as caught:
-        plan_bridges(WISH, {"br-ex": Bridge()}, ports, "")
+        plan_bridges(DESIRED, {"br-ex": Bridge()}, ports, "")
     assert words in str(caught.value)
     assert "eth1" in str(caught.value)
 
 
 def test_a_bridge_cannot_have_the_name_of_a_port() -> None:
     with pytest.raises(Refused, match="br-ex is already a port of bridge br-other"):
-        plan_bridges(WISH, {}, {"br-ex": BridgePort("br-other")}, "")
+        plan_bridges(DESIRED, {}, {"br-ex": BridgePort("br-other")}, "")
 
 
 def test_removal_spares_what_others_made() -> None:

@@ -4,14 +4,18 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.cms_options import CmsWish, cms_wish, merge
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.cms_options import (
+    DesiredCmsOptions,
+    desired_cms_options,
+    merge,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 GW = "enable-chassis-as-gw"
 
 
 @pytest.mark.parametrize(
-    ("stored", "owned", "wish", "purge", "after", "ours"),
+    ("stored", "owned", "desired", "purge", "after", "ours"),
     [
         pytest.param(None, [], {"gateway": True}, False, GW, [GW], id="first token"),
         pytest.param("x, y", [], {"gateway": True}, False, f"x,y,{GW}", [GW], id="others keep their order"),
@@ -70,18 +74,18 @@ GW = "enable-chassis-as-gw"
     ],
 )
 def test_merge(
-    stored: str | None, owned: list[str], wish: dict[str, t.Any], purge: bool, after: str | None, ours: list[str]
+    stored: str | None, owned: list[str], desired: dict[str, t.Any], purge: bool, after: str | None, ours: list[str]
 ) -> None:
-    result, mine = merge(stored, owned, CmsWish(**wish), purge)
+    result, mine = merge(stored, owned, DesiredCmsOptions(**desired), purge)
     if result != stored or after == stored:
         assert result == after
     assert sorted(mine) == sorted(ours)
-    again = merge(result, mine, CmsWish(**wish), purge)
+    again = merge(result, mine, DesiredCmsOptions(**desired), purge)
     assert again == (result, mine)
 
 
 def test_empty_items_alone_are_no_change() -> None:
-    assert merge(",x,,", [], CmsWish(tokens=("x",)), False)[0] == ",x,,"
+    assert merge(",x,,", [], DesiredCmsOptions(tokens=("x",)), False)[0] == ",x,,"
 
 
 @pytest.mark.parametrize(
@@ -98,4 +102,4 @@ def test_empty_items_alone_are_no_change() -> None:
 )
 def test_contradictions_and_separators_are_refused(params: dict[str, t.Any]) -> None:
     with pytest.raises(InvalidInput):
-        cms_wish(params)
+        desired_cms_options(params)

@@ -4,7 +4,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import DesiredValue, encapsulations, wishes
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import (
+    DesiredValue,
+    desired_keys,
+    encapsulations,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 P = "physical_network"
@@ -52,8 +56,8 @@ P = "physical_network"
         pytest.param({"datapath_type": ""}, {"ovn-bridge-datapath-type": None}, id="no datapath type"),
     ],
 )
-def test_wishes(params: dict[str, t.Any], stored: dict[str, str | None]) -> None:
-    assert {key: wish.text for key, wish in wishes(params).items()} == stored
+def test_desired_keys(params: dict[str, t.Any], stored: dict[str, str | None]) -> None:
+    assert {key: value.text for key, value in desired_keys(params).items()} == stored
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def test_wishes(params: dict[str, t.Any], stored: dict[str, str | None]) -> None
 )
 def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        wishes(params)
+        desired_keys(params)
     assert words in str(caught.value)
 
 
@@ -99,7 +103,7 @@ def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) ->
         pytest.param({"system_id": "a"}, "a", True, id="equal"),
         pytest.param({"system_id": "a"}, "A", False, id="names have case"),
         pytest.param({"system_id": "a"}, None, False, id="missing"),
-        pytest.param({"system_id": ""}, None, True, id="absent as wanted"),
+        pytest.param({"system_id": ""}, None, True, id="absent as desired"),
         pytest.param({"system_id": ""}, "", False, id="an empty value is a value"),
         pytest.param({"remote": ["tcp:a:1", "tcp:b:1"]}, " tcp:b:1, tcp:a:1", True, id="order of remotes"),
         pytest.param({"remote": ["tcp:a:1", "tcp:b:1"]}, "tcp:a:1", False, id="one remote is missing"),
@@ -115,11 +119,11 @@ def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) ->
     ],
 )
 def test_equal_meaning_is_no_change(params: dict[str, t.Any], stored: str | None, met: bool) -> None:
-    (wish,) = wishes(params).values()
-    assert wish.matches(stored) is met
+    (value,) = desired_keys(params).values()
+    assert value.matches(stored) is met
 
 
-def test_a_wish_of_a_free_key_is_compared_as_text() -> None:
+def test_a_value_of_a_free_key_is_compared_as_text() -> None:
     assert not DesiredValue("a,b").matches("b,a")
 
 

@@ -12,9 +12,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import (
     ChassisPlan,
     ObservedChassis,
     Ssl,
+    desired_chassis,
     diff_of,
     make_plan,
-    wanted_of,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
@@ -46,7 +46,7 @@ def after(actual: t.Mapping[str, str], changes: t.Mapping[str, str | None]) -> d
             {"external_ids": {"a": "1"}},
             {"a": "1"},
             {"a": "1", KEY: record(external_ids=["a"])},
-            id="what a task names is ours, whoever wrote it first",
+            id="what a task names is ours, even if another client wrote it first",
         ),
         pytest.param({"external_ids": {"a": None}}, {"a": "1"}, {}, id="null removes a key, whoever wrote it"),
         pytest.param(
@@ -95,10 +95,10 @@ def after(actual: t.Mapping[str, str], changes: t.Mapping[str, str | None]) -> d
     ],
 )
 def test_external_ids(params: dict[str, t.Any], actual: dict[str, str], result: dict[str, str]) -> None:
-    wanted = wanted_of(params)
-    plan = make_plan(wanted, ObservedChassis(external_ids=actual))
+    desired = desired_chassis(params)
+    plan = make_plan(desired, ObservedChassis(external_ids=actual))
     assert after(actual, plan.external_ids) == result
-    assert make_plan(wanted, ObservedChassis(external_ids=result)).empty
+    assert make_plan(desired, ObservedChassis(external_ids=result)).empty
     diff = diff_of(plan, ObservedChassis(external_ids=actual))
     for side, values in (("before", actual), ("after", result)):
         shown = diff[side].get("external_ids", {})
@@ -107,7 +107,7 @@ def test_external_ids(params: dict[str, t.Any], actual: dict[str, str], result: 
 
 def test_other_config_has_its_own_record() -> None:
     actual = ObservedChassis(other_config={"x": "1"}, external_ids={KEY: record(other_config=["x"])})
-    plan = make_plan(wanted_of({"other_config": {"y": 2}, "purge": True}), actual)
+    plan = make_plan(desired_chassis({"other_config": {"y": 2}, "purge": True}), actual)
     assert plan.other_config == {"x": None, "y": "2"}
     assert parse_owned(plan.external_ids[KEY]).other_config == {"y"}
 
@@ -130,15 +130,18 @@ def test_other_config_has_its_own_record() -> None:
 )
 def test_options_that_are_refused(params: dict[str, t.Any], words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        wanted_of(params)
+        desired_chassis(params)
     assert words in str(caught.value)
 
 
 def test_an_empty_text_for_a_list_is_an_empty_list() -> None:
     params = {"remote": [""], "cms_options": [""], "encapsulation": {"type": [""], "ip": None}}
-    wanted = wanted_of(params)
-    assert {key: wish.text for key, wish in wanted.external_ids.items()} == {"ovn-remote": None, "ovn-encap-type": None}
-    assert wanted.cms.tokens == ()
+    desired = desired_chassis(params)
+    assert {key: value.text for key, value in desired.external_ids.items()} == {
+        "ovn-remote": None,
+        "ovn-encap-type": None,
+    }
+    assert desired.cms.tokens == ()
 
 
 LIVE = {"system-id": "old", "ovn-remote": "tcp:a:1"}
@@ -157,12 +160,12 @@ LIVE = {"system-id": "old", "ovn-remote": "tcp:a:1"}
     ],
 )
 def test_a_live_chassis_is_not_renamed(params: dict[str, t.Any], actual: dict[str, str], refused: bool) -> None:
-    wanted = wanted_of(params)
+    desired = desired_chassis(params)
     if refused:
         with pytest.raises(Refused, match="ovn-appctl -t ovn-controller exit"):
-            make_plan(wanted, ObservedChassis(external_ids=actual))
+            make_plan(desired, ObservedChassis(external_ids=actual))
     else:
-        make_plan(wanted, ObservedChassis(external_ids=actual))
+        make_plan(desired, ObservedChassis(external_ids=actual))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_a_live_chassis_is_not_renamed(params: dict[str, t.Any], actual: dict[st
     ],
 )
 def test_ssl(params: dict[str, t.Any], actual: Ssl | None, planned: t.Any) -> None:
-    assert make_plan(wanted_of(params), ObservedChassis(ssl=actual)).ssl == planned
+    assert make_plan(desired_chassis(params), ObservedChassis(ssl=actual)).ssl == planned
 
 
 def test_absent_takes_away_what_is_ours() -> None:
@@ -206,7 +209,7 @@ def test_the_diff_of_bridges_and_paths() -> None:
             {"name": "br-b", "datapath_type": "netdev"},
         ],
     }
-    assert diff_of(make_plan(wanted_of(params), actual), actual) == {
+    assert diff_of(make_plan(desired_chassis(params), actual), actual) == {
         "before": {"bridges": {"br-a": {"ports": [], "datapath_type": "system"}}, "ssl": {"certificate": "/old"}},
         "after": {
             "bridges": {

@@ -22,7 +22,7 @@ LEAF = decision.Leaf(
     signed_by_issuer=True,
 )
 GOOD = decision.Pair("usable", "usable", True, LEAF)
-WANTED = decision.DesiredCertificate("ovn-1", frozenset({"DNS:ovn-1", "IP:192.0.2.11"}), 30, True)
+DESIRED = decision.DesiredCertificate("ovn-1", frozenset({"DNS:ovn-1", "IP:192.0.2.11"}), 30, True)
 
 
 def with_leaf(**changes: t.Any) -> decision.Pair:
@@ -62,19 +62,19 @@ def with_leaf(**changes: t.Any) -> decision.Pair:
         pytest.param(with_leaf(not_after=NOW), ["expired"], id="ends now"),
         pytest.param(with_leaf(not_before=NOW + DAY), ["not_yet_valid"], id="begins tomorrow"),
         pytest.param(
-            with_leaf(common_name="ovn-2", not_after=NOW - DAY), ["common_name", "expired"], id="all reasons are told"
+            with_leaf(common_name="ovn-2", not_after=NOW - DAY), ["common_name", "expired"], id="all reasons are listed"
         ),
     ],
 )
 def test_reasons(pair: decision.Pair, codes: list[str]) -> None:
-    reasons = decision.reasons_for_new_pair(pair, WANTED, NOW)
+    reasons = decision.reasons_for_new_pair(pair, DESIRED, NOW)
     assert [reason.code for reason in reasons] == codes
     assert all(reason.message for reason in reasons)
 
 
 def test_a_certificate_of_the_former_ca_stays_while_the_new_one_becomes_known() -> None:
-    wanted = dataclasses.replace(WANTED, renew_on_issuer_change=False)
-    assert decision.reasons_for_new_pair(with_leaf(signed_by_issuer=False), wanted, NOW) == []
+    desired = dataclasses.replace(DESIRED, renew_on_issuer_change=False)
+    assert decision.reasons_for_new_pair(with_leaf(signed_by_issuer=False), desired, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ NEW = decision.Authority("bb" * 32, "new CA")
 
 
 @pytest.mark.parametrize(
-    ("installed", "wanted", "removal", "expected"),
+    ("installed", "desired", "removal", "expected"),
     [
         pytest.param([], [NEW], False, ([NEW], []), id="first installation"),
         pytest.param([NEW], [NEW], False, ([], []), id="nothing changes"),
@@ -108,13 +108,13 @@ NEW = decision.Authority("bb" * 32, "new CA")
 )
 def test_bundle(
     installed: list[decision.Authority],
-    wanted: list[decision.Authority],
+    desired: list[decision.Authority],
     removal: bool,
     expected: tuple[list[decision.Authority], list[decision.Authority]] | None,
 ) -> None:
     if expected is None:
         expected = ([], [installed[0]])
-    assert decision.bundle_change(installed, wanted, removal, "/ca.pem") == expected
+    assert decision.bundle_change(installed, desired, removal, "/ca.pem") == expected
 
 
 def test_another_ca_without_overlap_is_refused() -> None:

@@ -12,7 +12,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answe
 CID = "a0b739a1-2c38-479b-9e0d-605e9da30330"
 OTHER_CID = "b1c739a1-2c38-479b-9e0d-605e9da30331"
 DATABASE = "OVN_Southbound"
-SILENT = failed_answer("", DATABASE, "unreachable", "unix:/run/ovn/ovnsb_db.ctl is not reachable: Connection refused.")
+UNRESPONSIVE = failed_answer(
+    "", DATABASE, "unreachable", "unix:/run/ovn/ovnsb_db.ctl is not reachable: Connection refused."
+)
 
 
 def sid(number: int) -> str:
@@ -163,7 +165,7 @@ class Raft:
     def dead(self, *numbers: int, last: int | None = 20000) -> Raft:
         """Nobody answers there, and the leader has not heard it for a while."""
         for number in numbers:
-            self.silent(number)
+            self.unresponsive(number)
             if number != self.first:
                 self.heard(number, last=last, match=90)
         return self
@@ -176,9 +178,9 @@ class Raft:
                     line.last = last
         return self
 
-    def silent(self, number: int, code: str = "unreachable") -> Raft:
-        problem = SILENT.problems[0]._replace(code=code)
-        return self.set(number, instead=dataclasses.replace(SILENT, problems=(problem,)))
+    def unresponsive(self, number: int, code: str = "unreachable") -> Raft:
+        problem = UNRESPONSIVE.problems[0]._replace(code=code)
+        return self.set(number, instead=dataclasses.replace(UNRESPONSIVE, problems=(problem,)))
 
     def unasked(self, *numbers: int) -> Raft:
         for number in numbers:

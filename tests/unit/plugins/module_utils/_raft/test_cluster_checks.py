@@ -13,7 +13,7 @@ Build = t.Callable[[t.Any], t.Any]
 
 def test_a_lost_majority_still_serves_raw_reads(paper: t.Any) -> None:
     assert assess(paper.Raft(3).dead(2, 3).answers(), 3).raw_read_only
-    assert not assess(paper.Raft(3).silent(1).silent(2).silent(3).answers(), 3).raw_read_only
+    assert not assess(paper.Raft(3).unresponsive(1).unresponsive(2).unresponsive(3).answers(), 3).raw_read_only
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_blocked_writes(sentence: str, commits: list[tuple[int, int]], blocked: 
         ("healthy needs no second look", lambda p: p.Raft(3), False),
         ("an election may pass", lambda p: p.Raft(3).all(local=False, role="follower"), True),
         ("an old leader may pass", lambda p: p.Raft(3).set(3, role="leader", leader="self", term=6), True),
-        ("a majority that only the leader heard may pass", lambda p: p.Raft(3).silent(2).silent(3), True),
+        ("a majority that only the leader heard may pass", lambda p: p.Raft(3).unresponsive(2).unresponsive(3), True),
         ("a dead follower does not pass", lambda p: p.Raft(3).dead(3), False),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

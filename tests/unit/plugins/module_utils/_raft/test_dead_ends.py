@@ -291,7 +291,7 @@ def test_a_member_that_is_not_declared_stops_the_run_before_anybody_is_replaced(
     run = dataclasses.replace(RUN, declared={name: ADDRESSES[name] for name in ("c1",)})
     record = Record("northbound", {"c1": RECORD.members["c1"]}, 7, cid=CID)
     with pytest.raises(
-        Refused, match=r"has a silent member 2222 at ssl:192.0.2.2:6643 that the inventory does not name"
+        Refused, match=r"has a member 2222 \(unresponsive\) at ssl:192.0.2.2:6643 that the inventory does not name"
     ):
         decide([on_deleted_file("c1", record, leader=True)], run)
 

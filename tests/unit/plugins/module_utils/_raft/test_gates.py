@@ -165,7 +165,7 @@ CASES = [
         "a member that is only heard does not count as live",
         "may_stop",
         "m2",
-        lambda p: p.Raft(3).silent(3),
+        lambda p: p.Raft(3).unresponsive(3),
         "only 1 of 3",
     ),
     Case(

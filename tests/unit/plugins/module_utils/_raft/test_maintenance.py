@@ -474,7 +474,7 @@ def test_nothing_is_created_beside_a_disk_that_is_not_mounted(record: Record | N
 
 def test_nothing_is_created_before_somebody_has_looked_for_an_older_control_plane() -> None:
     run = dataclasses.replace(RUN, witnesses=None)
-    with pytest.raises(Refused, match="nobody has looked"):
+    with pytest.raises(Refused, match="no older control plane was searched for"):
         decide([Observation(n) for n in NAMES], run)
     assert planned(decide([Observation(n) for n in NAMES], dataclasses.replace(run, new_cluster=True))) == (
         "start",

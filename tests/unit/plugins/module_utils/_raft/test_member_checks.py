@@ -31,10 +31,10 @@ def test_a_closed_client_port_of_a_member_that_answers_locally_is_its_problem(pa
 
 
 def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
-    frozen = assess(paper.Raft(3).dead(3).silent(3, "timeout").answers(), 3)
+    frozen = assess(paper.Raft(3).dead(3).unresponsive(3, "timeout").answers(), 3)
     messages = " ".join(reason.message for reason in frozen.reasons)
     assert "is unresponsive: the leader heard it" in messages
-    assert "look at its log and its disk, then restart it: its file stays as it is" in messages
+    assert "check its log and its disk, then restart it: its file stays as it is" in messages
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["its status says so", "it has closed the database since"])

@@ -38,15 +38,17 @@ CASES = [
     ),
     Case(
         "a follower that died just now is degraded although the leader heard it a moment ago",
-        lambda p: p.Raft(3).silent(3),
+        lambda p: p.Raft(3).unresponsive(3),
         "degraded",
         True,
         {"unreachable"},
     ),
-    Case("a frozen follower is degraded", lambda p: p.Raft(3).silent(3, "timeout"), "degraded", True, {"timeout"}),
+    Case(
+        "a frozen follower is degraded", lambda p: p.Raft(3).unresponsive(3, "timeout"), "degraded", True, {"timeout"}
+    ),
     Case(
         "a port with a bad certificate is told as such",
-        lambda p: p.Raft(3).silent(2, "certificate"),
+        lambda p: p.Raft(3).unresponsive(2, "certificate"),
         "degraded",
         True,
         {"certificate"},
@@ -59,7 +61,7 @@ CASES = [
         {"no_quorum", "unreachable", "member_missing"},
     ),
     Case(
-        "two of three silent and not heard for one election timer is no quorum",
+        "two of three unresponsive and not heard for one election timer is no quorum",
         lambda p: p.Raft(3).dead(2, 3, last=1500),
         "no_quorum",
         False,
@@ -67,7 +69,7 @@ CASES = [
     ),
     Case(
         "two of three unreachable for us but heard by the leader this moment is degraded",
-        lambda p: p.Raft(3).silent(2).silent(3),
+        lambda p: p.Raft(3).unresponsive(2).unresponsive(3),
         "degraded",
         True,
         {"unreachable"},
@@ -137,7 +139,7 @@ CASES = [
     ),
     Case(
         "nobody answers is unreachable",
-        lambda p: p.Raft(3).silent(1).silent(2).silent(3),
+        lambda p: p.Raft(3).unresponsive(1).unresponsive(2).unresponsive(3),
         "unreachable",
         False,
         {"unreachable"},
@@ -425,23 +427,23 @@ CASES = [
         members=None,
     ),
     Case(
-        "a leader seen from outside whose others are silent is no quorum",
-        lambda p: p.Raft(3).all(local=False).silent(2).silent(3),
+        "a leader seen from outside whose others are unresponsive is no quorum",
+        lambda p: p.Raft(3).all(local=False).unresponsive(2).unresponsive(3),
         "no_quorum",
         False,
         {"no_quorum", "unreachable", "member_count"},
     ),
     Case(
-        "one silent endpoint is degraded",
-        lambda p: p.Raft(3).all(local=False).silent(3),
+        "one unresponsive endpoint is degraded",
+        lambda p: p.Raft(3).all(local=False).unresponsive(3),
         "degraded",
         True,
         {"unreachable", "member_count"},
         {"partial_view"},
     ),
     Case(
-        "a silent leader seen from outside is degraded while the others take part",
-        lambda p: p.Raft(3).all(local=False).silent(1),
+        "an unresponsive leader seen from outside is degraded while the others take part",
+        lambda p: p.Raft(3).all(local=False).unresponsive(1),
         "degraded",
         True,
         {"partial_view", "unreachable"},

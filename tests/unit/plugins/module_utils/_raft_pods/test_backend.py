@@ -238,16 +238,16 @@ def test_who_has_no_time_left_takes_no_step() -> None:
         rollout(cluster_with(), record(), 3).acquire(Round(step=RESTART))
 
 
-def test_what_is_remembered_of_a_refused_database_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_witness_of_a_refused_database_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its record is written before the next round refuses."""
     one = rollout(cluster_with(), record(), 3)
     one.deadline = Deadline(60)
-    forgotten = list[str]()
-    monkeypatch.setattr(one, "_forget_witness", lambda step: forgotten.append(step) is None)
+    deleted = list[str]()
+    monkeypatch.setattr(one, "_delete_witness", lambda step: deleted.append(step) is None)
     assert not one.acquire(Round(record(), refusal=Refused("Other members.")))
-    assert not forgotten
+    assert not deleted
     assert one.acquire(Round(step=RESTART))
-    assert forgotten == ["restart m1"]
+    assert deleted == ["restart m1"]
 
 
 # --- check mode -------------------------------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def test_a_permit_is_written_over_exactly_the_version_that_was_read() -> None:
     assert there.read() == permitted
     by_somebody = permitted.replace(revision=9)
     cluster.put({**SKELETON, "data": render_files(by_somebody, 1000)})
-    with pytest.raises(Changed, match="written by somebody else"):
+    with pytest.raises(Changed, match="written by another client"):
         there.write(permitted.replace(revision=8), 1000)
     assert there.read() == by_somebody
     with pytest.raises(Refused, match="has revision 9 of the state record, this run would write revision 8"):

@@ -111,15 +111,15 @@ def test_a_file_system_that_is_too_small_for_a_snapshot_hinders_a_start() -> Non
     assert "has 8 KiB free" in found.start_problem
 
 
-@pytest.mark.parametrize(("capture", "told"), [("leader", True), ("without-quorum", False)])
-def test_a_file_that_misses_what_its_server_has_in_memory(capture: str, told: bool) -> None:
+@pytest.mark.parametrize(("capture", "misses"), [("leader", True), ("without-quorum", False)])
+def test_a_file_that_misses_what_its_server_has_in_memory(capture: str, misses: bool) -> None:
     """A server that has given up completes no file any more: that must not keep anybody from restarting it."""
     whole = captured(capture)
     part = "@space 0\n incomplete=yes\n free=1000000*4096\n file=10000\n"
     marked = whole._replace(stdout=re.sub(r"(?ms)^@space .*?(?=^@)", "", whole.stdout).replace("@end", f"{part}@end"))
     found = parse_observation("northbound", "m1", marked, pod(), "r1", None)
     assert found is not None
-    assert ("misses what its server could not write" in found.start_problem) == told
+    assert ("misses what its server could not write" in found.start_problem) == misses
 
 
 def test_a_hanging_server_is_told() -> None:

@@ -34,13 +34,13 @@ def pod(revision: str = "r1", leaves: bool = False, crashed: int = 0) -> Object:
     }
 
 
-def told(running: bool, revision: int | None) -> t.Any:
+def parsed(running: bool, revision: int | None) -> t.Any:
     return types.SimpleNamespace(
         answer=types.SimpleNamespace(server=None, status=None), running=running, revision=revision
     )
 
 
-OLD_RECORD = told(False, 1)
+OLD_RECORD = parsed(False, 1)
 
 
 def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.JoinWait:
@@ -66,13 +66,13 @@ def wait_for(cluster: FakeCluster, again: t.Any = OLD_RECORD) -> joining.JoinWai
     ids=[
         "one of an old template that does not run",
         "one of the new template that does not run",
-        "one of an old template that is on its way out",
+        "one of an old template that is terminating",
         "one of an old template that crashed, and starts again by itself",
         "one of an old template that ends at once each time",
         "one of the new template that ends at once each time",
-        "one that ends at once each time and is on its way out",
+        "one that ends at once each time and is terminating",
         "one that never sees the record",
-        "one that never sees the record and is on its way out",
+        "one that never sees the record and is terminating",
     ],
 )
 def test_what_is_recreated(there: Object, seen: t.Any, deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_pod_that_never_started_is_deleted_as_it_was_seen(uid: str, version: s
 
 @pytest.mark.parametrize(
     ("again", "deletions"),
-    [(OLD_RECORD, 1), (told(True, 1), 0), (told(False, 2), 0), (None, 0)],
+    [(OLD_RECORD, 1), (parsed(True, 1), 0), (parsed(False, 2), 0), (None, 0)],
     ids=["it waits", "its server runs by now", "it has the record by now", "it does not answer"],
 )
 def test_a_pod_that_waits_with_an_old_record_is_asked_once_more(

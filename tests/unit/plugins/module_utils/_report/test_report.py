@@ -321,7 +321,7 @@ def test_addresses_that_do_not_answer_clients_are_named() -> None:
     change = both(put("addresses", {"certificates": [good, dead, good]}), put("asked_from", "central1"))
     report = build_report(installation(change))
     assert report["problems"] == [
-        "1 of 3 addresses that clients are told do not answer, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
+        "1 of 3 addresses that clients use do not answer, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
     ]
     assert report["addresses"] == ["ssl:192.0.2.2:6641"]
     assert "Addresses     problem     2/3 answer clients, seen from central1" in report["lines"]
@@ -340,11 +340,11 @@ WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [
         "Chassis hv2 does not answer, but is not in the inventory",
     ),
     ("a certificate that ends soon", certificate("days_left", 29), "The certificate that central3 serves"),
-    ("a northd of another version", northd("central3", "version", "25.09.0"), "northd is not the same everywhere: 25.03.0 on central1, central2; 25"),
+    ("a northd of another version", northd("central3", "version", "25.09.0"), "northd differs between hosts: 25.03.0 on central1, central2; 25"),
     (
         "another schema",
         put("central", "central3", "info", "databases", "northbound", "schema_version", "7.0.0"),
-        "The Northbound schema is not the same everywhere",
+        "The Northbound schema differs between hosts",
     ),
     ("a foreign northd", put("heartbeat", "northd_version", "24.03.1-20.33.0-76.8"), "northd 24.03.1 wrote the Southbound database"),
 ]  # fmt: skip
@@ -374,9 +374,9 @@ def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
         (pair(400), pair(-1, False), "problem     -1 days left, earliest expiry: chassis hv2", "The certificate of chassis hv2 has ended", ""),
         (pair(400), pair(400, False), "problem     361 days left, earliest", "The certificate of chassis hv2 is not valid yet, or its key", ""),
         (pair(400), pair(None, False), "problem     361 days left, earliest", "Chassis hv2 has no certificate", ""),
-        (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be looked at: library is missing."),
-        (pair(100), UNREACHABLE, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not looked at", "", ""),
-        (pair(100), None, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not looked at", "", ""),
+        (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be read: library is missing."),
+        (pair(100), UNREACHABLE, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not read", "", ""),
+        (pair(100), None, "healthy     100 days left, earliest expiry: chassis hv1; 1 chassis not read", "", ""),
         ({"skipped": True}, {"skipped": True}, "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
         (None, None, "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
     ],

@@ -25,7 +25,7 @@ _MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for ite
 
 
 class OwnedSettings(LocalDatabase):
-    """Looks at everything with our mark, and at every port of our bridges."""
+    """Reads everything with our mark, and every port of our bridges."""
 
     def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float) -> None:
         """`timeout` seconds count for each step."""
