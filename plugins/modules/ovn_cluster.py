@@ -314,7 +314,7 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             delete_data=params["delete_data"],
             check_mode=module.check_mode,
             deadline=Deadline(params["wait_timeout"]),
-            note=done.append,
+            on_change=done.append,
             break_lock=params["break_lock"],
         )
     except OvnError as e:
