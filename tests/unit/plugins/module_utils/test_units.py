@@ -30,7 +30,7 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unit", "verbs"),
+    ("desired", "unit", "verbs"),
     [
         pytest.param(STARTED, UP, [], id="runs as declared"),
         pytest.param(STARTED, FRESH, ["enable", "start"], id="a new unit"),
@@ -47,21 +47,23 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
         pytest.param(STARTED, dataclasses.replace(UP, active_state="failed", main_pid=0), ["start"], id="it failed"),
         pytest.param(STARTED, dataclasses.replace(UP, active_state="activating", main_pid=0), [], id="it is starting"),
         pytest.param(DesiredUnit(NAME, enabled=True), FRESH, ["enable"], id="only enabled"),
-        pytest.param(DesiredUnit(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="taken away"),
+        pytest.param(
+            DesiredUnit(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="disabled and stopped"
+        ),
         pytest.param(DesiredUnit(NAME, enabled=False, state="stopped"), ABSENT, [], id="was never there"),
         pytest.param(DesiredUnit(NAME, masked=True), ABSENT, ["mask"], id="masked before its package comes"),
         pytest.param(DesiredUnit(NAME, masked=True), UP, ["mask", "stop"], id="masked while it runs"),
         pytest.param(DesiredUnit(NAME, masked=True), Unit(NAME, "masked", "masked"), [], id="masked already"),
     ],
 )
-def test_commands(wanted: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
-    assert systemctl_verbs(wanted, unit) == verbs
+def test_systemctl_verbs(desired: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
+    assert systemctl_verbs(desired, unit) == verbs
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unit", "found"),
+    ("desired", "unit", "found"),
     [
-        pytest.param(DesiredUnit(NAME, masked=True), UP, [NAME], id="a database of somebody else runs"),
+        pytest.param(DesiredUnit(NAME, masked=True), UP, [NAME], id="a database of another owner runs"),
         pytest.param(STARTED, UP, [], id="a unit of ours runs"),
         pytest.param(DesiredUnit(NAME, masked=True), FRESH, [], id="it is installed, but does not run"),
         pytest.param(
@@ -72,8 +74,8 @@ def test_commands(wanted: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
         ),
     ],
 )
-def test_what_runs_although_it_has_to_be_masked(wanted: DesiredUnit, unit: Unit, found: list[str]) -> None:
-    assert running_masked([wanted], {NAME: unit}) == found
+def test_what_runs_although_it_has_to_be_masked(desired: DesiredUnit, unit: Unit, found: list[str]) -> None:
+    assert running_masked([desired], {NAME: unit}) == found
 
 
 def test_show_is_read_block_by_block() -> None:

@@ -105,21 +105,25 @@ def test_an_own_write_is_known_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "told", "stays"),
+    ("known", "received", "kept"),
     [
         (item("a", 12), item("a", 9), True),
         (item("a", 9), item("a", 12), False),
         (item("a", 12), {"metadata": {"name": "a", "resourceVersion": "9", "uid": "another"}}, False),
         ({"metadata": {"name": "a", "resourceVersion": "x"}}, item("a", 9), False),
     ],
-    ids=["older", "newer", "recreated", "versions that nobody can compare"],
+    ids=["older", "newer", "recreated", "versions that cannot be compared"],
 )
-def test_it_never_goes_back(known: dict[str, t.Any], told: dict[str, t.Any], stays: bool) -> None:
-    expected_objects = {"a": known if stays else told}
+def test_an_older_version_never_replaces_a_newer_one(
+    known: dict[str, t.Any], received: dict[str, t.Any], kept: bool
+) -> None:
+    expected_objects = {"a": known if kept else received}
     made, _changes, _troubles = mirror(StubApi([listing(5, known)], [[]]))
-    made.put(told)
+    made.put(received)
     assert made.objects == expected_objects
-    made, _changes, _troubles = mirror(StubApi([listing(5, known), None], [[{"type": "MODIFIED", "object": told}], []]))
+    made, _changes, _troubles = mirror(
+        StubApi([listing(5, known), None], [[{"type": "MODIFIED", "object": received}], []])
+    )
     assert made.objects == expected_objects
 
 

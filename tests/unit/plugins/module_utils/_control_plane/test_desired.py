@@ -1,4 +1,4 @@
-"""Options become what is wanted."""
+"""Options become what is desired."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CID = "aaaaaaaa-1111-4111-8111-111111111111"
 KIND = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}
 
 
-def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> DesiredCluster:
+def desired(existing: dict[str, t.Any] | None = None, **options: t.Any) -> DesiredCluster:
     params = {
         "name": "ovn",
         "namespace": "ovn-system",
@@ -45,7 +45,7 @@ def wanted(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Desire
 
 
 def test_a_specification_gets_name_and_namespace_of_the_options() -> None:
-    found = wanted(spec={"northbound": {"replicas": 1}}, name="blue", namespace="net")
+    found = desired(spec={"northbound": {"replicas": 1}}, name="blue", namespace="net")
     resource = found.resource()
     assert (resource["kind"], resource["metadata"]["name"], resource["metadata"]["namespace"]) == (
         "OVNCluster",
@@ -66,7 +66,7 @@ def test_a_definition_brings_its_own() -> None:
         "annotations": {"note": "x"},
         "uid": "of another",
     }
-    found = wanted(definition={**KIND, "metadata": metadata, "spec": {}})
+    found = desired(definition={**KIND, "metadata": metadata, "spec": {}})
     assert (found.name, found.namespace) == ("green", "there")
     resource = found.resource()
     assert resource["metadata"]["labels"]["team"] == "net"
@@ -76,12 +76,12 @@ def test_a_definition_brings_its_own() -> None:
 
 
 def test_a_definition_without_a_name_takes_the_option() -> None:
-    assert wanted(definition={**KIND, "spec": {}}, name="blue").name == "blue"
+    assert desired(definition={**KIND, "spec": {}}, name="blue").name == "blue"
 
 
 def test_without_either_what_is_there_counts_and_stays_untouched() -> None:
     existing = {**KIND, "metadata": {"name": "ovn"}, "spec": {"southbound": {"replicas": 5}}}
-    found = wanted(existing, images={"ovn": {"tag": "1"}, "ovs": None})
+    found = desired(existing, images={"ovn": {"tag": "1"}, "ovs": None})
     assert found.spec.southbound.replicas == 5
     assert found.raw["ovnImage"] == {"tag": "1"}
     assert "ovsImage" not in found.raw
@@ -90,14 +90,14 @@ def test_without_either_what_is_there_counts_and_stays_untouched() -> None:
 
 def test_images_win_part_by_part() -> None:
     given = {"ovnImage": {"repository": "registry.example.com/ovn", "tag": "1"}}
-    found = wanted(spec=given, images={"ovn": {"tag": "2"}, "ovs": {"tag": "3"}})
+    found = desired(spec=given, images={"ovn": {"tag": "2"}, "ovs": {"tag": "3"}})
     assert found.raw["ovnImage"] == {"repository": "registry.example.com/ovn", "tag": "2"}
     assert found.raw["ovsImage"] == {"tag": "3"}
     assert given["ovnImage"]["tag"] == "1"
 
 
 def test_options_of_a_run() -> None:
-    found = wanted(
+    found = desired(
         spec={}, bootstrap="forbid", restart=False, northbound_cluster_id=f" {CID.upper()} ", southbound_cluster_id=""
     )
     assert not found.bootstrap
@@ -106,7 +106,7 @@ def test_options_of_a_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({}, "OVNCluster ovn does not exist in namespace ovn-system"),
         ({"definition": {"apiVersion": "v1", "kind": "Pod"}}, "definition is a v1 Pod"),
@@ -118,13 +118,13 @@ def test_options_of_a_run() -> None:
         ({"spec": {}, "southbound_cluster_id": "a0b7"}, 'southbound_cluster_id is "a0b7", which is no UUID'),
     ],
 )
-def test_what_cannot_be_wanted(options: dict[str, t.Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        wanted(**options)
+def test_invalid_options(options: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        desired(**options)
 
 
 def test_only_a_missing_namespace_is_made() -> None:
-    found = wanted(spec={})
+    found = desired(spec={})
 
     def kinds(live: ObservedCluster) -> list[str]:
         return [manifest["kind"] for manifest in found.foundations(live)]
@@ -136,7 +136,7 @@ def test_only_a_missing_namespace_is_made() -> None:
 def test_definitions_that_this_user_may_not_see_are_left_alone() -> None:
     hidden = frozenset({"ovnclusters.ovn.c5c3.io"})
     names = [
-        m["metadata"]["name"] for m in wanted(spec={}).foundations(ObservedCluster("ovn", "x", {}, None, {}, hidden))
+        m["metadata"]["name"] for m in desired(spec={}).foundations(ObservedCluster("ovn", "x", {}, None, {}, hidden))
     ]
     assert "ovnclusters.ovn.c5c3.io" not in names
     assert "ovnchassis.ovn.c5c3.io" in names

@@ -46,7 +46,7 @@ def record(*states: str, cid: str | None = CID) -> Record:
     ],
     ids=[
         "nothing",
-        "claims of which no record tells: all up to the last one",
+        "claims without a record: all up to the last one",
         "pods that are there stay",
         "a first run that was cut off",
         "members that are expected and have nothing come one by one",
@@ -54,7 +54,7 @@ def record(*states: str, cid: str | None = CID) -> Record:
         "so may the last one",
         "members on their way in or out",
         "declared members with claims of an earlier installation",
-        "claims of members that nobody declares",
+        "claims of members that are not declared",
         "the claim of a member that was removed",
     ],
 )

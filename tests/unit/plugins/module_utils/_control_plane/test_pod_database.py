@@ -86,7 +86,7 @@ def test_a_follower_leads_to_the_leader() -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    "problem",
     [
         Unreachable("no route"),
         TimedOut("it hangs"),
@@ -96,8 +96,8 @@ def test_a_follower_leads_to_the_leader() -> None:
     ],
     ids=["no route", "hangs", "is gone", "no server", "says nonsense"],
 )
-def test_a_pod_that_does_not_answer_is_passed_over(trouble: t.Any) -> None:
-    cluster = cluster_with(m0=trouble, m1=status("m1", "m1"))
+def test_a_pod_that_does_not_answer_is_passed_over(problem: t.Any) -> None:
+    cluster = cluster_with(m0=problem, m1=status("m1", "m1"))
     member = database(cluster)
     assert member.examine().role == "leader"
     assert asked(cluster) == ["m0", "m1"]

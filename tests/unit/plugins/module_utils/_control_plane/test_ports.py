@@ -105,7 +105,7 @@ def members(*numbers: int | None, name: str = "ovn-northbound") -> list[Object]:
 
 
 @pytest.mark.parametrize(
-    ("live", "wanted", "words"),
+    ("live", "desired", "message"),
     [
         (members(31001, 31002), members(31001, 31002), ""),
         (members(31001, 31002), members(31003, 31002), ""),
@@ -141,13 +141,13 @@ def members(*numbers: int | None, name: str = "ovn-northbound") -> list[Object]:
         "in another port of another Service",
     ],
 )
-def test_node_ports_that_another_service_of_ours_has(live: list[Object], wanted: list[Object], words: str) -> None:
+def test_node_ports_that_another_service_of_ours_has(live: list[Object], desired: list[Object], message: str) -> None:
     """The API server would only say that a port is taken, after it has changed other Services."""
     index = {key_of(one): one for one in live}
-    if not words:
-        refuse_node_port_moves(wanted, index)
+    if not message:
+        refuse_node_port_moves(desired, index)
         return
     with pytest.raises(Refused) as refused:
-        refuse_node_port_moves(wanted, index)
-    assert words in str(refused.value)
+        refuse_node_port_moves(desired, index)
+    assert message in str(refused.value)
     assert "Nothing was changed." in str(refused.value)

@@ -51,7 +51,7 @@ def storage_class(name: str, made: str = "2026-01-01T00:00:00Z", default: str = 
     return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata}
 
 
-def wanted(declared: str | None) -> t.Any:
+def desired(declared: str | None) -> t.Any:
     storage = {"storageClass": declared} if declared else {}
     spec = parse_spec({"northbound": {"storage": storage}}, name="ovn", namespace="x")
     return types.SimpleNamespace(name="ovn", namespace="x", spec=spec)
@@ -107,7 +107,7 @@ def test_find_claims(
     if classes is None:
         cluster.always("list", Refused("forbidden", http_status=403), kind="StorageClass")
     live = ObservedCluster("ovn", "x", {}, None, index)
-    assert find_claims_to_recreate(cluster, wanted(declared), live)["northbound"] == ([there] if found else [])
+    assert find_claims_to_recreate(cluster, desired(declared), live)["northbound"] == ([there] if found else [])
 
 
 def version(there: Object, **status: str) -> Object:
@@ -155,7 +155,7 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
         cluster.before("delete", functools.partial(change, *((kind, NAME) if after is None else (after,))), kind=kind)
     done: list[t.Any] = []
     gone = delete_pending_claims(
-        cluster, wanted("new"), "northbound", [claim()], check_mode=False, on_change=done.append
+        cluster, desired("new"), "northbound", [claim()], check_mode=False, on_change=done.append
     )
     assert [call.kind for call in cluster.deleted] == deleted
     assert [(one.kind, one.action) for one in done] == [(kind, "deleted") for kind in deleted]
@@ -165,7 +165,7 @@ def test_only_what_holds_and_runs_nothing_is_deleted(
 def test_check_mode_tells_it_only() -> None:
     cluster, done = FakeCluster(claim(), pod()), list[t.Any]()
     gone = delete_pending_claims(
-        cluster, wanted("new"), "northbound", [claim()], check_mode=True, on_change=done.append
+        cluster, desired("new"), "northbound", [claim()], check_mode=True, on_change=done.append
     )
     assert ([one.kind for one in done], cluster.written, gone) == (BOTH, [], [claim()])
     assert CLAIM in claims_message(gone)

@@ -47,7 +47,7 @@ def cluster_with(there: Object | None) -> FakeCluster:
 
 
 @pytest.mark.parametrize(
-    ("there", "conflicts", "words"),
+    ("there", "conflicts", "message"),
     [
         (stateful_set(), 0, ""),
         (stateful_set(), 2, ""),
@@ -60,21 +60,21 @@ def cluster_with(there: Object | None) -> FakeCluster:
     ids=["as known", "its status moves", "always another version", "scaled", "another one", "on its way out", "gone"],
 )
 def test_only_what_is_as_known_is_taken_away(
-    there: Object | None, conflicts: int, words: str, monkeypatch: pytest.MonkeyPatch
+    there: Object | None, conflicts: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recreate_statefulset, "_PAUSE", 0)
     cluster = cluster_with(there)
     for number in range(conflicts):  # its controller has written the status
         status = {"status": {"replicas": number}}
         cluster.before("delete", lambda status=status: cluster.put({**cluster.stored(*SET), **status}))
-    assert delete_statefulset_orphan(cluster, stateful_set(), 3) == words
-    wanted = {"uid": "u", "resourceVersion": str(1 + conflicts)}
-    assert [call.body["preconditions"] for call in cluster.deleted] == ([] if words else [wanted])
+    assert delete_statefulset_orphan(cluster, stateful_set(), 3) == message
+    desired = {"uid": "u", "resourceVersion": str(1 + conflicts)}
+    assert [call.body["preconditions"] for call in cluster.deleted] == ([] if message else [desired])
     assert {call.body["propagationPolicy"] for call in cluster.written} <= {"Orphan"}
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "message"),
     [
         (None, ""),
         (InvalidInput("spec.template is wrong."), "the one that replaces it: spec.template is wrong"),
@@ -85,12 +85,12 @@ def test_only_what_is_as_known_is_taken_away(
     ],
     ids=["accepted", "wrong", "no room for one more"],
 )
-def test_what_the_api_server_would_not_accept_takes_nothing_away(error: OvnError | None, words: str) -> None:
+def test_what_the_api_server_would_not_accept_deletes_nothing(error: OvnError | None, message: str) -> None:
     cluster = FakeCluster(stateful_set())
     if error:
         cluster.before("apply", error)
     why = dry_run_create(cluster, declared(size="2Gi"))
-    assert words in why
+    assert message in why
     assert bool(why) is bool(error)
     assert [(call.verb, call.name, call.dry_run) for call in cluster.written] == [
         ("apply", "ovn-northbound-dry-run", True)
@@ -106,7 +106,7 @@ def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finalizers", "words"),
+    ("finalizers", "message"),
     [
         (["orphan"], "Its pods go on without it"),
         (["foregroundDeletion"], "together with its pods (--cascade=foreground)"),
@@ -114,13 +114,13 @@ def test_an_api_server_that_is_away_is_no_reason_to_go_on() -> None:
         ([], "It waits for its end"),
     ],
 )
-def test_why_a_deleted_one_is_still_there(finalizers: list[str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_a_deleted_one_is_still_there(finalizers: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recreate_statefulset, "_GONE_SECONDS", 0)
     there = stateful_set()
     there["metadata"]["finalizers"] = finalizers
     with pytest.raises(TimedOut) as late:
         await_gone(FakeCluster(there), there)
-    assert words in str(late.value)
+    assert message in str(late.value)
     assert ("go on" in str(late.value)) is (finalizers == ["orphan"])
 
 

@@ -126,7 +126,7 @@ def test_a_specification_that_was_edited_during_the_run_is_not_rolled_out() -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("said", "desired"),
     [
         ({"a": "standby", "b": "unreachable"}, ("False", "NorthdNotReady")),
         ({"a": "unreachable", "b": "unreachable"}, ("Unknown", "NorthdNotReady")),
@@ -136,7 +136,7 @@ def test_a_specification_that_was_edited_during_the_run_is_not_rolled_out() -> N
     ids=["one answers", "nobody answers", "no pods", "no API server"],
 )
 def test_ready_needs_a_northd_that_was_seen(
-    said: dict[str, str] | None, wanted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    said: dict[str, str] | None, desired: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who could not be asked is not who says no."""
 
@@ -146,7 +146,7 @@ def test_ready_needs_a_northd_that_was_seen(
         return {pod: {"state": state} for pod, state in said.items()}
 
     monkeypatch.setattr(status, "ask_northds", ask)
-    assert ready(write(cluster_with())) == wanted
+    assert ready(write(cluster_with())) == desired
 
 
 def test_an_observer_that_lives_knows_it_better(northds: dict[str, Object]) -> None:

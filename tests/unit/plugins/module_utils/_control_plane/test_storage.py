@@ -48,12 +48,12 @@ def test_claim_change(there: str, size: str, storage_class: str | None, patch: d
 
 
 @pytest.mark.parametrize(
-    ("size", "storage_class", "words"),
+    ("size", "storage_class", "message"),
     [("5Gi", None, "A volume does not shrink"), ("10Gi", "slow", "Data does not move to another class: declare fast")],
     ids=["smaller", "another class"],
 )
-def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, words: str) -> None:
-    with pytest.raises(Refused, match=words) as late:
+def test_what_would_need_another_volume_is_refused(size: str, storage_class: str | None, message: str) -> None:
+    with pytest.raises(Refused, match=message) as late:
         claim_change(claim("10Gi"), size, storage_class)
     assert "Nothing was changed" not in str(late.value)  # it may be told at the end of a run, too
 
@@ -61,9 +61,9 @@ def test_what_would_need_another_volume_is_refused(size: str, storage_class: str
     live = ObservedCluster("ovn", "x", {}, None, {("v1", "PersistentVolumeClaim", "x", "data-ovn-northbound-0"): there})
     storage = {"size": size, **({"storageClass": storage_class} if storage_class else {})}
     spec = parse_spec({"northbound": {"storage": storage}}, name="ovn", namespace="x")
-    wanted = types.SimpleNamespace(name="ovn", spec=spec)
-    with pytest.raises(Refused, match=rf"{words}.* Nothing was changed\.$"):
-        check_claims(t.cast(t.Any, None), t.cast(t.Any, wanted), live)
+    desired = types.SimpleNamespace(name="ovn", spec=spec)
+    with pytest.raises(Refused, match=rf"{message}.* Nothing was changed\.$"):
+        check_claims(t.cast(t.Any, None), t.cast(t.Any, desired), live)
 
 
 @pytest.mark.parametrize(("status", "bound"), [({}, False), ({"phase": "Pending"}, False), ({"phase": "Bound"}, True)])

@@ -44,7 +44,7 @@ def volume(name: str, namespace: str = "x", uid: str = "old", policy: str = "Ret
 
 
 @pytest.mark.parametrize(
-    ("one", "there", "told"),
+    ("one", "there", "found"),
     [
         (volume("data-ovn-northbound-0"), live(), True),
         (volume("data-ovn-northbound-0"), live(claim("new")), True),
@@ -59,22 +59,22 @@ def volume(name: str, namespace: str = "x", uid: str = "old", policy: str = "Ret
         "its claim is gone",
         "its claim was made again and has another volume",
         "its claim is there, and its launcher speaks for it",
-        "it goes by itself",
+        "it is deleted with its claim",
         "of another namespace",
         "of the other database",
         "of a claim with a longer name",
         "never claimed",
     ],
 )
-def test_a_volume_that_a_claim_left(one: Object, there: ObservedCluster, told: bool) -> None:
-    words = ["PersistentVolume pv-1 (Released) was that of data-ovn-northbound-0"]
-    assert witnesses.volume_witnesses([one], WANTED, there, "northbound") == words * told
+def test_a_volume_that_a_claim_left(one: Object, there: ObservedCluster, found: bool) -> None:
+    message = ["PersistentVolume pv-1 (Released) was that of data-ovn-northbound-0"]
+    assert witnesses.volume_witnesses([one], WANTED, there, "northbound") == message * found
 
 
 def test_a_claim_and_the_status_that_name_a_cluster() -> None:
     marked = live(claim(**{witnesses.CLUSTER_ID: CID}), status={"southbound": {"clusterId": CID}})
-    words = [f"PersistentVolumeClaim data-ovn-northbound-0 held a member of cluster {CID}"]
-    assert witnesses.claim_witnesses(WANTED, marked, "northbound") == words
+    message = [f"PersistentVolumeClaim data-ovn-northbound-0 held a member of cluster {CID}"]
+    assert witnesses.claim_witnesses(WANTED, marked, "northbound") == message
     assert witnesses.claim_witnesses(WANTED, live(claim()), "northbound") == []
     assert witnesses.status_witnesses(marked, "southbound") == [f"the status of OVNCluster ovn names cluster {CID}"]
     assert witnesses.status_witnesses(marked, "northbound") == []
@@ -85,7 +85,7 @@ def record(database: str = "northbound", cid: str | None = CID) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "found"),
     [
         ("old-northbound-record", record(), True),
         ("ovn-northbound-record", record(), False),
@@ -95,10 +95,10 @@ def record(database: str = "northbound", cid: str | None = CID) -> str:
     ],
     ids=["of another name", "our own", "of the other database", "without a cluster", "no record of ours"],
 )
-def test_a_record_under_another_name(name: str, text: str, told: bool) -> None:
+def test_a_record_under_another_name(name: str, text: str, found: bool) -> None:
     one = {"metadata": {"name": name}, "data": {"record.json": text}}
-    words = [f"ConfigMap {name} is a state record of cluster {CID}"] * told
-    assert witnesses.record_witnesses([one], WANTED, "northbound") == words
+    message = [f"ConfigMap {name} is a state record of cluster {CID}"] * found
+    assert witnesses.record_witnesses([one], WANTED, "northbound") == message
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_record_under_another_name(name: str, text: str, told: bool) -> None:
 )
 def test_what_was_known_of_members_whose_record_is_gone(name: str, text: str, found: bool) -> None:
     one = {"metadata": {"name": name}, "data": {"witness": text}}
-    words = [f"ConfigMap {name} names members of cluster {CID}"] * found
-    assert witnesses.map_witnesses([one], WANTED, "northbound") == words
+    message = [f"ConfigMap {name} names members of cluster {CID}"] * found
+    assert witnesses.map_witnesses([one], WANTED, "northbound") == message
 
 
 def find(fails: OvnError | None = None, databases: t.Any = ("northbound", "southbound")) -> tuple[t.Any, list[str]]:

@@ -88,7 +88,7 @@ FAILURE = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quot
 
 
 @pytest.mark.parametrize(
-    ("cluster", "words"),
+    ("cluster", "message"),
     [
         (cluster_with(deployment(1), others=[pod("ImagePullBackOff")]), "ImagePullBackOff: no such image"),
         (cluster_with(deployment(0), sets=[replica_set(10, conditions=[FAILURE])]), "waiting does not change that"),
@@ -114,7 +114,7 @@ FAILURE = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quot
     ids=["no image", "a full quota", "a full quota, told by an event"],
 )
 def test_what_does_not_come_by_itself_ends_the_wait(
-    cluster: FakeCluster, words: str, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workloads, "PATIENCE", 0)
     monkeypatch.setattr(pod_startup, "PATIENCE", 0)
@@ -123,7 +123,7 @@ def test_what_does_not_come_by_itself_ends_the_wait(
     cluster.before("delete", lambda: cluster.put(pod("ImagePullBackOff", name="b")))
     with pytest.raises(TimedOut, match="pods of Deployment ovn-northd were available, and waiting does not") as caught:
         workloads.await_workloads(cluster, t.cast(t.Any, WANTED), None, deadline)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert "run again" in str(caught.value)
     assert not deadline.expired
 
@@ -193,10 +193,10 @@ def test_what_may_come_is_waited_for_until_the_time_is_up() -> None:
 
 
 def test_an_observer_that_is_missing_is_a_warning() -> None:
-    def trouble(there: Object, seen: Object | None) -> str:
+    def problem(there: Object, seen: Object | None) -> str:
         return workloads.observer_warning(cluster_with(there), t.cast(t.Any, WANTED), seen)
 
     absent, available = (deployment(number, "ovn-observer") for number in (0, 3))
-    assert trouble(absent, available) == ""
-    assert trouble(available, None) == ""
-    assert "ovn-observer is not available, so the status of OVNCluster" in trouble(absent, None)
+    assert problem(absent, available) == ""
+    assert problem(available, None) == ""
+    assert "ovn-observer is not available, so the status of OVNCluster" in problem(absent, None)

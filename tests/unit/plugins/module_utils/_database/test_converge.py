@@ -55,14 +55,14 @@ class FakeMember:
     def write(self, operations: t.Any) -> None:
         self.writes.append(operations)
         next_trouble, self.troubles = self.troubles[:1], self.troubles[1:]
-        for trouble in next_trouble:
-            if isinstance(trouble, Conflict):
-                raise trouble
+        for problem in next_trouble:
+            if isinstance(problem, Conflict):
+                raise problem
         for mutation in operations[-1]["mutations"]:
             if mutation[:2] == ["options", "insert"]:
                 self.options.update(mutation[2][1])
-        for trouble in next_trouble:
-            raise trouble
+        for problem in next_trouble:
+            raise problem
 
     def change_timer(self, milliseconds: int) -> None:
         self.timers.append(milliseconds)
@@ -74,8 +74,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop.time, "sleep", lambda _seconds: None)
 
 
-def run(member: FakeMember, wanted: DesiredSettings, seconds: float = 5, check_mode: bool = False) -> loop.Outcome:
-    return converge(member, wanted, NB, Deadline(seconds), check_mode=check_mode)
+def run(member: FakeMember, desired: DesiredSettings, seconds: float = 5, check_mode: bool = False) -> loop.Outcome:
+    return converge(member, desired, NB, Deadline(seconds), check_mode=check_mode)
 
 
 OPTION = DesiredSettings(options={"a": "1"})
@@ -216,12 +216,12 @@ def test_a_member_that_restarts_is_waited_for() -> None:
 @pytest.mark.parametrize(("state", "changed"), [(LEADER, True), (FOLLOWER, False), (STANDALONE, True)])
 def test_check_mode_changes_nothing_and_tells_the_same(state: MemberState, changed: bool) -> None:
     member = FakeMember(state)
-    wanted = DesiredSettings(options={"a": "1"}, election_timer=4000 if state.election_timer else None)
-    foretold = run(member, wanted, check_mode=True)
+    desired = DesiredSettings(options={"a": "1"}, election_timer=4000 if state.election_timer else None)
+    foretold = run(member, desired, check_mode=True)
     assert (member.writes, member.timers) == ([], [])
     assert foretold.changed is changed
     if changed:
-        done = run(member, wanted)
+        done = run(member, desired)
         assert done.done.actions == foretold.done.actions
         assert (done.done.before, done.done.after) == (foretold.done.before, foretold.done.after)
 

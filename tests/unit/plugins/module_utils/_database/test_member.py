@@ -51,7 +51,7 @@ BOTH = (peer("cdfb", 17), peer("ee2f", 20))
 CASES = [
     ("a leader that hears both others leads", text(*BOTH), "leader", ""),
     ("a leader that hears one of two leads", text(peer("cdfb", 17), peer("ee2f", 9000)), "leader", ""),
-    ("a leader that hears nobody does not", text(peer("cdfb", 9000), peer("ee2f", 9000)), "none", "hears only 1 of 3"),
+    ("a leader that hears no other member does not", text(peer("cdfb", 9000), peer("ee2f", 9000)), "none", "hears only 1 of 3"),
     ("nor one that never heard anybody", text(peer("cdfb", None), peer("ee2f", None)), "none", "hears only 1 of 3"),
     ("nor one whose links just broke", text(*BOTH, connections="(->cdfb) (->ee2f)"), "none", "hears only 1 of 3"),
     ("5 s of silence are normal with a timer of 16 s", text(peer("cdfb", 5300), peer("ee2f", 9000), timer="16000"), "leader", ""),
@@ -61,7 +61,7 @@ CASES = [
     ("a follower with a leader follows", text(*BOTH, role="follower", leader="cdfb"), "follower", ""),
     ("a follower without a leader cannot write", text(*BOTH, role="follower", leader="unknown"), "none", "no leader"),
     ("a candidate cannot write", text(*BOTH, role="candidate", leader="unknown"), "none", "no leader"),
-    ("a leaving member cannot write", text(*BOTH, status="leaving cluster", role="follower", leader="cdfb"), "none", "leaving"),
+    ("a member that leaves cannot write", text(*BOTH, status="leaving cluster", role="follower", leader="cdfb"), "none", "leaving"),
     (
         "a member without its cluster cannot write",
         text(*BOTH, status="disconnected from the cluster (election timeout)", role="candidate", leader="unknown"),

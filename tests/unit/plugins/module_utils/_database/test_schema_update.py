@@ -15,7 +15,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update i
 
 
 @pytest.mark.parametrize(
-    ("database", "image", "words"),
+    ("database", "image", "message"),
     [
         ("7.0.0", "7.0.0", ""),
         ("7.0.0", "7.3.0", "has schema 7.0.0, its image brings 7.3.0. It goes on with the old one"),
@@ -25,10 +25,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update i
         ("7.0.0", None, ""),
     ],
 )
-def test_gap(database: str | None, image: str | None, words: str) -> None:
+def test_gap(database: str | None, image: str | None, message: str) -> None:
     found = schema_gap("northbound", Schemas(database, image))
-    assert (words in found) if words else found == ""
-    if words:
+    assert (message in found) if message else found == ""
+    if message:
         assert found.startswith("The Northbound database has schema ")
 
 

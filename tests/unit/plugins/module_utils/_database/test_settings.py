@@ -44,7 +44,7 @@ def params(**changes: t.Any) -> dict[str, t.Any]:
 
 
 ACTIONS = [
-    ("nothing wanted changes nothing", DesiredSettings(), actual(FOREIGN, a="1"), []),
+    ("an empty desired state changes nothing", DesiredSettings(), actual(FOREIGN, a="1"), []),
     ("a fresh database is left alone by the timer alone", DesiredSettings(election_timer=2000), ObservedSettings(), []),
     (
         "a fresh database gets its row with everything",
@@ -93,18 +93,18 @@ ACTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "found", "actions"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
-def test_actions(wanted: DesiredSettings, found: ObservedSettings, actions: list[str]) -> None:
-    plan = plan_rows(wanted, found, SB)
+@pytest.mark.parametrize(("desired", "found", "actions"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
+def test_actions(desired: DesiredSettings, found: ObservedSettings, actions: list[str]) -> None:
+    plan = plan_rows(desired, found, SB)
     assert plan.actions == actions
     assert bool(plan.operations) == bool(actions)
 
 
 def test_each_write_expects_what_was_compared() -> None:
-    wanted = DesiredSettings(
+    desired = DesiredSettings(
         connections={"pssl:6642:[::]": {"role": "ovn-controller"}, "pssl:1:[::]": {}}, options={"b": "2"}
     )
-    operations = plan_rows(wanted, actual(ROW, a="1", b="1"), SB).operations
+    operations = plan_rows(desired, actual(ROW, a="1", b="1"), SB).operations
     assert [(operation["op"], operation["table"]) for operation in operations] == [
         ("wait", "Connection"),
         ("update", "Connection"),
@@ -130,16 +130,16 @@ def test_a_fresh_database_is_expected_to_be_still_fresh() -> None:
 
 
 def test_diff_has_only_what_differs() -> None:
-    wanted = DesiredSettings(
+    desired = DesiredSettings(
         connections={"pssl:6642:[::]": {"role": "x", "read_only": False}}, options={"a": "1", "b": None}
     )
-    plan = plan_rows(wanted, actual(ROW, FOREIGN, a="1", b="2"), SB)
+    plan = plan_rows(desired, actual(ROW, FOREIGN, a="1", b="2"), SB)
     assert plan.before == {"connections": {"pssl:6642:[::]": {"role": ""}}, "options": {"b": "2"}}
     assert plan.after == {"connections": {"pssl:6642:[::]": {"role": "x"}}, "options": {"b": None}}
 
 
 @pytest.mark.parametrize(
-    ("current", "wanted", "steps"),
+    ("current", "desired", "steps"),
     [
         (1000, 1000, []),
         (1000, 16000, [2000, 4000, 8000, 16000]),
@@ -148,13 +148,13 @@ def test_diff_has_only_what_differs() -> None:
         (100, 600000, [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 102400, 204800, 409600, 600000]),
     ],
 )
-def test_timer_steps(current: int, wanted: int, steps: list[int]) -> None:
-    assert timer_steps(current, wanted) == steps
+def test_timer_steps(current: int, desired: int, steps: list[int]) -> None:
+    assert timer_steps(current, desired) == steps
 
 
 def test_values_are_strings_as_the_database_stores_them() -> None:
-    wanted = desired_from_params(params(options={"a": True, "b": 5, "c": None, 6: "x", "d": ""}))
-    assert wanted.options == {"a": "true", "b": "5", "c": None, "6": "x", "d": ""}
+    desired = desired_from_params(params(options={"a": True, "b": 5, "c": None, 6: "x", "d": ""}))
+    assert desired.options == {"a": "true", "b": "5", "c": None, "6": "x", "d": ""}
 
 
 def test_columns_that_are_absent_are_left_alone() -> None:
@@ -185,9 +185,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_refused(changes: dict[str, t.Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
+@pytest.mark.parametrize(("changes", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_refused(changes: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         desired_from_params(params(**changes))
 
 

@@ -32,7 +32,7 @@ REMOTE = ("ovn-remote ssl:192.0.2.11:6642", "")
 @pytest.mark.parametrize(
     ("results", "sentences"),
     [
-        pytest.param([looked("compute1"), looked("central1")], [], id="nobody knows of one"),
+        pytest.param([looked("compute1"), looked("central1")], [], id="no host has evidence"),
         pytest.param(
             [looked("compute1", REMOTE), looked("compute2")],
             ["hypervisor compute1 has ovn-remote ssl:192.0.2.11:6642"],
@@ -49,7 +49,7 @@ REMOTE = ("ovn-remote ssl:192.0.2.11:6642", "")
                 "hypervisor compute1 has ovn-remote ssl:192.0.2.11:6642",
                 "hypervisor compute2 has ovn-remote ssl:192.0.2.99:6642",
             ],
-            id="hypervisors that follow different ones are told apart",
+            id="hypervisors that follow different ones are distinguished",
         ),
         pytest.param(
             [looked("central1", ("the state record of northbound cluster 1", "northbound"))],

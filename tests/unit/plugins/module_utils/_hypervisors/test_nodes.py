@@ -47,7 +47,7 @@ def node(name: str = "n1", labels: t.Mapping[str, str] = HYPERVISOR, **annotatio
             },
             ("203.0.113.1",),
             False,
-            id="an external address where there is no internal one, kubelet silent",
+            id="an external address where there is no internal one, kubelet unresponsive",
         ),
     ],
 )
@@ -65,9 +65,9 @@ def test_select_nodes_by_both_selectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "nodes", "words"),
+    ("spec", "nodes", "message"),
     [
-        pytest.param({}, [node("a", {})], "None of the 1 nodes", id="nobody has the label"),
+        pytest.param({}, [node("a", {})], "None of the 1 nodes", id="no node has the label"),
         pytest.param({}, [], "None of the 0 nodes", id="no nodes at all"),
         pytest.param(
             {"controller": {"nodeSelector": {"a": "1"}}},
@@ -77,10 +77,10 @@ def test_select_nodes_by_both_selectors() -> None:
         ),
     ],
 )
-def test_select_nodes_refuses(spec: dict[str, t.Any], nodes: list[Node], words: str) -> None:
+def test_select_nodes_refuses(spec: dict[str, t.Any], nodes: list[Node], message: str) -> None:
     with pytest.raises(InvalidInput) as e:
         select_nodes(nodes, parse_spec(spec, name="o", namespace="n"))
-    assert words in str(e.value)
+    assert message in str(e.value)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_annotated_settings(annotations: dict[str, str], settings: dict[str, t.A
 
 
 @pytest.mark.parametrize(
-    ("annotations", "words"),
+    ("annotations", "message"),
     [
         ({"gateway": "yes"}, 'annotation ovn.c5c3.io/gateway is "yes"'),
         ({"chassis_settings": "{"}, "is no JSON"),
@@ -136,8 +136,8 @@ def test_annotated_settings(annotations: dict[str, str], settings: dict[str, t.A
         ({"bridge_mappings": "a:b:c:d"}, '"a:b:c:d" is not of the form'),
     ],
 )
-def test_unusable_annotations_name_node_and_key(annotations: dict[str, str], words: str) -> None:
+def test_unusable_annotations_name_node_and_key(annotations: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidInput) as e:
         annotated_settings(node("n7", **annotations))
     assert "Node n7: annotation ovn.c5c3.io/" in str(e.value)
-    assert words in str(e.value)
+    assert message in str(e.value)

@@ -51,7 +51,7 @@ def test_judge(ip: str, owner: str, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ips", "rows", "words"),
+    ("ips", "rows", "message"),
     [
         pytest.param(["192.0.2.1"], [], None, id="new"),
         pytest.param(["192.0.2.1"], [("n1", "192.0.2.1", "")], None, id="the same machine"),
@@ -65,11 +65,11 @@ def test_judge(ip: str, owner: str, verdict: str) -> None:
         pytest.param(["192.0.2.1"], [("old", "192.0.2.1", "")], None, id="the address of one that leaves"),
     ],
 )
-def test_clashes(ips: list[str] | None, rows: list[tuple[str, str, str]], words: str | None) -> None:
+def test_clashes(ips: list[str] | None, rows: list[tuple[str, str, str]], message: str | None) -> None:
     one = CHASSIS._replace(ips=None if ips is None else tuple(ips))
     problems = clashes([one], registry(*rows), OURS, set(), {"old"})
-    assert len(problems) == (words is not None)
-    assert words is None or words in problems[0]
+    assert len(problems) == (message is not None)
+    assert message is None or message in problems[0]
     assert clashes([one], registry(*rows), OURS, {"n1"}, {"old"}) == [], "a node that we know is not asked again"
     assert clashes([one], None, OURS, set(), set()) == []
 

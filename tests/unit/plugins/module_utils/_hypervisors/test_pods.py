@@ -86,12 +86,12 @@ def test_a_pod_that_is_replaced_does_not_hide_the_new_one() -> None:
 @pytest.mark.parametrize(
     ("status", "down", "done"),
     [
-        pytest.param({}, 0, False, id="nobody has looked yet"),
+        pytest.param({}, 0, False, id="not observed yet"),
         pytest.param(
             {"observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2},
             0,
             False,
-            id="an older version was seen",
+            id="an older version was observed",
         ),
         pytest.param(
             {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2},

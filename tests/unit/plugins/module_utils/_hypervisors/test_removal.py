@@ -68,18 +68,18 @@ class World:
             self.cluster.remove("Pod", "p")
 
     def remove(self, **more: t.Any) -> removal.ChassisRemoval:
-        wanted = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
+        desired = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
         make = t.cast("t.Any", removal.ChassisRemoval)
         one: removal.ChassisRemoval = make(
-            self.cluster, types.SimpleNamespace(**wanted), types.SimpleNamespace(**live), {"n1": "n1"}, ()
+            self.cluster, types.SimpleNamespace(**desired), types.SimpleNamespace(**live), {"n1": "n1"}, ()
         )
         one.run(self.registry(), Deadline(60), check_mode=False)
         return one
 
 
 @pytest.mark.parametrize(
-    ("row", "removed", "left", "words"),
+    ("row", "removed", "left", "message"),
     [
         pytest.param(("192.0.2.1", ""), ["n1"], {}, None, id="the noted address"),
         pytest.param(("192.0.2.9", "abc"), ["n1"], {}, None, id="it says that it is ours"),
@@ -92,13 +92,13 @@ def test_only_what_is_ours_goes(
     row: tuple[str, str],
     removed: list[str],
     left: dict[str, str],
-    words: str | None,
+    message: str | None,
 ) -> None:
     world = World(monkeypatch, ("n1", *row))
     done = world.remove()
     assert (done.removed, world.deleted, done.left) == (removed, removed, left)
-    assert len(done.warnings) == (words is not None)
-    assert words is None or words in done.warnings[0]
+    assert len(done.warnings) == (message is not None)
+    assert message is None or message in done.warnings[0]
 
 
 def test_a_pod_of_a_deleted_node_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,8 +53,10 @@ def resource(manager: str, spec: dict[str, t.Any], **entry: t.Any) -> dict[str, 
         pytest.param(
             resource("kubectl-edit", {"hostname": "x", "systemId": "y"}), {"hostname", "systemId"}, id="theirs"
         ),
-        pytest.param(resource("somebody", {"hostname": "x"}, subresource="status"), set(), id="a status says nothing"),
-        pytest.param({"metadata": {}}, set(), id="nobody"),
+        pytest.param(
+            resource("other-manager", {"hostname": "x"}, subresource="status"), set(), id="a status says nothing"
+        ),
+        pytest.param({"metadata": {}}, set(), id="no field manager"),
     ],
 )
 def test_foreign_fields(live: dict[str, t.Any], fields: set[str]) -> None:
@@ -67,7 +69,7 @@ def test_what_others_declare_becomes_settings() -> None:
         "bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex", "ports": ["eth1"]}],
         "encapsulation": {"type": "vxlan", "ip": "192.0.2.9"},
     }
-    assert declared_settings(resource("somebody", spec)) == {
+    assert declared_settings(resource("other-manager", spec)) == {
         "system_id": "c9",
         "bridge_mappings": [{"physical_network": "p", "bridge": "br-ex", "ports": ["eth1"]}],
         "encapsulation": {"type": ["vxlan"], "ip": ["192.0.2.9"]},
@@ -82,9 +84,9 @@ LAST = {"metadata": {}, "spec": {"encapsulation": {"ip": "198.51.100.7"}}}
     ("chassis", "live", "seen", "ip"),
     [
         pytest.param(CHASSIS, None, None, "192.0.2.1", id="known from the node"),
-        pytest.param(UNKNOWN, None, None, None, id="nobody knows it yet"),
+        pytest.param(UNKNOWN, None, None, None, id="it is not known yet"),
         pytest.param(UNKNOWN, None, registry(ip="198.51.100.1"), "198.51.100.1", id="known since it is registered"),
-        pytest.param(UNKNOWN, None, registry(owner="other"), None, id="a namesake does not tell it"),
+        pytest.param(UNKNOWN, None, registry(owner="other"), None, id="the row of a namesake does not count"),
         pytest.param(UNKNOWN, None, registry()._replace(owner="ours"), None, id="nor does a machine of that name"),
         pytest.param(UNKNOWN, LAST, None, "198.51.100.7", id="known from the last run"),
         pytest.param(UNKNOWN, LAST, registry(), "192.0.2.1", id="a new one since the last run"),
@@ -125,7 +127,7 @@ def test_a_resource_that_somebody_else_made_holds_no_node() -> None:
 
 def test_fields_of_others_are_not_sent() -> None:
     mappings = ({"physical_network": "p", "bridge": "br-ex"},)
-    live = resource("somebody", {"bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex"}]})
+    live = resource("other-manager", {"bridgeMappings": [{"physicalNetwork": "p", "bridge": "br-ex"}]})
     manifest = chassis_manifest(CHASSIS._replace(bridge_mappings=mappings), live, None, name="ovn", namespace="net")
     assert manifest
     assert "bridgeMappings" not in manifest["spec"]
@@ -140,11 +142,15 @@ def test_fields_of_others_are_not_sent() -> None:
             ChassisFacts(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"
         ),
         pytest.param(ChassisFacts(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
-        pytest.param(ChassisFacts(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were seen"),
+        pytest.param(ChassisFacts(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were observed"),
         pytest.param(
-            ChassisFacts(None, None, None, "no pod"), "False", "PodsNotReady", "False", id="only a missing pod was seen"
+            ChassisFacts(None, None, None, "no pod"),
+            "False",
+            "PodsNotReady",
+            "False",
+            id="only a missing pod was observed",
         ),
-        pytest.param(ChassisFacts(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was seen"),
+        pytest.param(ChassisFacts(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was observed"),
     ],
 )
 def test_conditions(seen: ChassisFacts, ready: str, reason: str, ovs: str) -> None:
@@ -181,7 +187,7 @@ def test_times_change_only_with_what_they_are_about() -> None:
         pytest.param(UNKNOWN, registry(ip="192.0.2.8"), (True, True), id="any address where only the node knows it"),
     ],
 )
-def test_seen_of(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
+def test_chassis_facts(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
     found = chassis_facts(chassis, seen, {})
     assert (found.registered, found.alive) == expected
 
@@ -219,11 +225,11 @@ def test_what_is_foreseen_takes_the_place_of_nothing_only(
 
 
 @pytest.mark.parametrize(
-    ("owner", "words"),
+    ("owner", "message"),
     [("ours", None), ("", "its row is not marked as ours yet"), ("other", "its row is of another host")],
 )
-def test_a_row_that_is_not_ours_yet(owner: str, words: str | None) -> None:
-    assert registry(owner=owner)._replace(owner="ours").registration_problem(UNKNOWN) == words
+def test_a_row_that_is_not_ours_yet(owner: str, message: str | None) -> None:
+    assert registry(owner=owner)._replace(owner="ours").registration_problem(UNKNOWN) == message
 
 
 def test_a_row_of_another_cluster_is_no_registration() -> None:

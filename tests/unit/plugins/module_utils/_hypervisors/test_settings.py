@@ -124,7 +124,7 @@ def test_an_annotation_says_more_than_the_resource() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "words"),
+    ("nodes", "message"),
     [
         pytest.param(
             [node("n1"), node("n2", "192.0.2.1")],
@@ -147,10 +147,10 @@ def test_an_annotation_says_more_than_the_resource() -> None:
         pytest.param([node("n1")._replace(addresses=())], ["Node n1 has no internal address yet"], id="no address"),
     ],
 )
-def test_problems(nodes: list[Node], words: list[str]) -> None:
+def test_problems(nodes: list[Node], message: list[str]) -> None:
     with pytest.raises(InvalidInput) as e:
         plan(*nodes)
-    for word in words:
+    for word in message:
         assert word in str(e.value)
     assert "Nothing was changed." in str(e.value)
 

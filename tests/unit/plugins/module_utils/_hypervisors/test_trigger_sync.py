@@ -40,6 +40,6 @@ def test_touched_pods(error: OvnError | None, touched: list[str]) -> None:
     if error:
         cluster.always("patch", error)
     settings = ObjectChange("ConfigMap", "ovn-chassis", "x", "changed", {"data": {}}, {"data": {DEFAULT: "new"}})
-    wanted = types.SimpleNamespace(name="ovn", namespace="x")
-    trigger_config_sync(cluster, t.cast(t.Any, wanted), [], settings)
+    desired = types.SimpleNamespace(name="ovn", namespace="x")
+    trigger_config_sync(cluster, t.cast(t.Any, desired), [], settings)
     assert [call.name for call in cluster.written] == touched

@@ -72,12 +72,12 @@ def test_a_run_is_named_by_time_and_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slept", "renewals", "lapsed"),
+    ("slept", "renewals", "expired"),
     [(0, 0, False), (89, 0, False), (91, 1, True), (3600, 1, True)],
     ids=["at once", "a moment before the end", "a moment after the end", "an hour later"],
 )
-def test_before_an_act_a_lease_that_has_lapsed_is_told(
-    slept: float, renewals: int, lapsed: bool, monkeypatch: pytest.MonkeyPatch
+def test_an_expired_lease_is_noticed_before_an_action(
+    slept: float, renewals: int, expired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [1000.0]
     monkeypatch.setattr(lease.time, "clock_gettime", lambda _clock: clock[0])
@@ -87,13 +87,13 @@ def test_before_an_act_a_lease_that_has_lapsed_is_told(
         one.check()
     one.acquire_or_renew("restart m1")
     clock[0] += slept
-    with pytest.raises(Changed, match="expired before this step: restart m1") if lapsed else contextlib.nullcontext():
+    with pytest.raises(Changed, match="expired before this step: restart m1") if expired else contextlib.nullcontext():
         one.check()
     assert holders_of(cluster) == ["me"] * (1 + renewals)
     one.check()  # it was told once
     assert not one.acquire_or_renew("restart m2")
     clock[0] += slept
-    assert one.acquire_or_renew("restart m3") is lapsed  # who takes it looks again, too
+    assert one.acquire_or_renew("restart m3") is expired  # a run that acquires it observes again, too
     one.release()
 
 

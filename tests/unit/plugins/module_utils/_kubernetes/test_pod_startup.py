@@ -130,7 +130,7 @@ CASES = [
     Case("no storage class, long before", UNMADE, [claim("ProvisioningFailed", CLASS, 99)], 655, False, CLASS, 600),
     Case("no storage class, and no new try", UNMADE, [claim("ProvisioningFailed", CLASS, 99)], 665, True, CLASS, 600),
     Case(
-        "no storage class, and nobody needs the pod",
+        "no storage class, and the pod is not needed",
         UNMADE,
         [claim("ProvisioningFailed", CLASS, 588)],
         605,

@@ -118,7 +118,7 @@ IMMUTABLE = "StatefulSet.apps is invalid: spec: Forbidden: updates to statefulse
         ),
         pytest.param(504, status("timed out", "Timeout"), TimedOut, ["etcd"], id="the server's own limit"),
         pytest.param(302, "", BadAnswer, ["redirects"], id="a login page"),
-        pytest.param(400, None, Refused, ["400"], id="no words at all"),
+        pytest.param(400, None, Refused, ["400"], id="no message at all"),
         pytest.param(418, b"\xff", Refused, ["418"], id="no text"),
     ],
 )

@@ -20,11 +20,11 @@ def stateful_set(replicas: int = 3, seen: int = 2) -> Object:
     }
 
 
-def pod(revision: str = NEW, running: bool = True, leaving: bool = False) -> Object:
+def pod(revision: str = NEW, running: bool = True, terminating: bool = False) -> Object:
     state = {"running": {}} if running else {"waiting": {"reason": "ContainerCreating"}}
     metadata = {"labels": {"controller-revision-hash": revision}}
     return {
-        "metadata": {**metadata, **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaving else {})},
+        "metadata": {**metadata, **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if terminating else {})},
         "status": {"containerStatuses": [{"name": "database", "state": state}]},
     }
 
@@ -55,7 +55,7 @@ def pods(**changed: Object) -> dict[str, Object]:
         ),
         (stateful_set(), northd(), pods(p0=pod(OLD)), True, ["A restart is due on ovn-northbound-0:"]),
         (stateful_set(), northd(), pods(p1=pod(running=False)), False, ["Pod ovn-northbound-1 does not run."]),
-        (stateful_set(), northd(), pods(p1=pod(leaving=True)), False, ["Pod ovn-northbound-1 does not run."]),
+        (stateful_set(), northd(), pods(p1=pod(terminating=True)), False, ["Pod ovn-northbound-1 does not run."]),
         (stateful_set(), northd(), {}, True, []),
         (stateful_set(1), northd(), pods(), False, ["StatefulSet ovn-northbound has 1 of 3 members."]),
         (stateful_set(seen=1), northd(), pods(), False, ["has not observed ovn-northbound"]),
@@ -77,13 +77,13 @@ def pods(**changed: Object) -> dict[str, Object]:
         "pods are away for a moment",
         "members join one by one",
         "the controller is slow",
-        "somebody took the StatefulSet away",
+        "another client deleted the StatefulSet",
         "northd is being replaced",
-        "nobody has looked at northd",
+        "northd was not observed",
         "northd is away for a moment",
         "northd gets another image, of the same specification",
-        "its controller has not looked, of the same specification",
-        "somebody took northd away",
+        "its controller has not observed it, of the same specification",
+        "another client deleted northd",
     ],
 )
 def test_left_to_do(

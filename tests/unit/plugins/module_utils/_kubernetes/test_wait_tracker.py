@@ -35,7 +35,7 @@ class World:
 
 
 @pytest.mark.parametrize(
-    ("looks", "since", "nudges"),
+    ("looks", "since", "requeues"),
     [
         ([(None, 0)], None, 0),
         ([(None, 0), (None, 1)], None, 0),
@@ -55,7 +55,7 @@ class World:
         "its controller is asked",
         "it is asked once",
         "a pod that does not run",
-        "one that is looked at late, for others did not answer",
+        "one that is observed late, because others did not answer",
         "its successor",
         "its pod went away late",
         "its pod went away late and has no successor",
@@ -63,11 +63,11 @@ class World:
         "missing again",
     ],
 )
-def test_looks(looks: list[tuple[str | None, float]], since: float | None, nudges: int) -> None:
+def test_observations(looks: list[tuple[str | None, float]], since: float | None, requeues: int) -> None:
     world = World()
     found = [world.look(uid, seconds) for uid, seconds in looks]
     assert found[-1] == since
-    assert len(world.cluster.written) == nudges
+    assert len(world.cluster.written) == requeues
 
 
 def test_the_controller_is_asked_without_touching_the_template() -> None:
