@@ -29,8 +29,8 @@ class LocalChassis(t.NamedTuple):
 def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
     """Return why `local` looks like a second machine with the same system id; None if it does not.
 
-    The same host may get a new address or a new name, but not both at once: then it cannot be told from another machine. Nodes of two Kubernetes
-    clusters may have the same name; they are told apart by their clusters.
+    The same host may get a new address or a new name, but not both at once: then it looks like another machine. Nodes of two Kubernetes
+    clusters may have the same name; their clusters distinguish them.
     """
     for other in chassis:
         addresses = other.addresses
