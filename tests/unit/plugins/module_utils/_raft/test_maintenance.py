@@ -215,7 +215,7 @@ PROGRESS: list[t.Any] = [
         [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), up("c3", EXPECTED_C3, file_class="none", file_sid=None)],
         (),
         ("stop", ("c3",)),
-        id="a member that joined and lost its file before anybody noted the join is replaced",
+        id="a member that joined and lost its file before its join was recorded is replaced",
     ),
     pytest.param(
         [up("c1", ANONYMOUS_C3), up("c2", ANONYMOUS_C3), down("c3", ANONYMOUS_C3, file_class="broken")],
