@@ -446,7 +446,7 @@ def test_a_step_on_an_accepted_lost_disk_fits_what_the_launcher_says_of_it() -> 
     assert lost("c3", file_class="disk-missing").target() == lost("c3").target()
 
 
-def test_a_member_whose_disk_was_unmounted_under_it_is_told_of_and_not_restarted() -> None:
+def test_a_member_whose_disk_was_unmounted_under_it_is_reported_and_not_restarted() -> None:
     reason = "northbound member c3: the disk that held it is not mounted."
     running = [up("c1"), up("c2"), up("c3", file_class="disk-missing", file_reason=reason)]
     assert decide(running).warnings == (f"northbound on c3 runs, but would not start again: {reason}",)
