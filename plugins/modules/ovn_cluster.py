@@ -281,8 +281,10 @@ def _place(params: dict[str, t.Any]) -> tuple[str, str]:
 
 def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
-    live = read_state(cluster, *_place(params))
-    plane = ControlPlane(cluster, desired_from_params(params, live.resource), live, check_mode=module.check_mode)
+    observed = read_state(cluster, *_place(params))
+    plane = ControlPlane(
+        cluster, desired_from_params(params, observed.resource), observed, check_mode=module.check_mode
+    )
     try:
         plane.present()
     except OvnError as e:

@@ -119,7 +119,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
-from ..module_utils._raft.lock import DEFAULT_PATH, Claim, acquire, release, renew
+from ..module_utils._raft.lock import DEFAULT_PATH, LockRequest, acquire, release, renew
 
 
 def main() -> t.NoReturn:
@@ -137,15 +137,15 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     p = module.params
-    claim = Claim(p["holder"], p["step"], p["seconds"], tuple(p["ended_runs"]), p["break"])
-    holder: str | None = claim.holder
+    request = LockRequest(p["holder"], p["step"], p["seconds"], tuple(p["ended_runs"]), p["break"])
+    holder: str | None = request.holder
     try:
         if p["state"] == "present":
-            acquire(p["path"], claim, p["wait_timeout"], module.check_mode)
+            acquire(p["path"], request, p["wait_timeout"], module.check_mode)
         elif p["state"] == "renewed":
-            renew(p["path"], claim, module.check_mode)
+            renew(p["path"], request, module.check_mode)
         else:
-            holder = release(p["path"], claim.holder, module.check_mode)
+            holder = release(p["path"], request.holder, module.check_mode)
         module.exit_json(changed=False, holder=holder)  # a lock is no part of the desired state
     except OvnError as e:
         module.fail_json(**e.as_result())

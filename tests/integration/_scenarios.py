@@ -27,16 +27,16 @@ class Backend(t.Protocol):
         """The file of a member does not start any more."""
 
     def copy(self, number: int) -> None:
-        """Somebody keeps a copy of the disk of a member."""
+        """An operator keeps a copy of the disk of a member."""
 
     def put_back(self, number: int) -> None:
         """The disk of a member is again as it was when it was copied."""
 
     def crash(self, number: int) -> None:
-        """The server of a member is killed, and whoever supervises it starts it again."""
+        """The server of a member is killed, and its supervisor starts it again."""
 
     def kick(self, number: int) -> None:
-        """Somebody removes a member from the cluster by hand."""
+        """An operator removes a member from the cluster by hand."""
 
     def change_settings(self) -> None:
         """The declaration asks for other settings of all servers."""

@@ -106,7 +106,7 @@ def test_a_bad_copy_is_refused_and_left_as_it_is(
         ),
     ],
 )
-def test_a_disk_that_takes_nothing_is_told_and_the_copy_stays(
+def test_a_disk_that_accepts_no_writes_is_reported_and_the_copy_stays(
     mount: str, cause: str, step: str, copy: pathlib.Path, run_module: t.Any
 ) -> None:
     before = _state(copy.parent)

@@ -204,7 +204,7 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
 
 
 @pytest.mark.parametrize(("args", "words"), REFUSED, ids=[words for _args, words in REFUSED])
-def test_bad_input_is_told_and_nothing_is_written(
+def test_bad_input_is_reported_and_nothing_is_written(
     vswitch: Vswitch, chassis: Chassis, args: dict[str, t.Any], words: str
 ) -> None:
     before = vswitch.dump()
@@ -226,7 +226,7 @@ def test_a_missing_device_is_taken_when_allowed(vswitch: Vswitch, chassis: Chass
     assert not told["changed"]
 
 
-def test_a_bridge_that_the_host_cannot_have_is_told(vswitch: Vswitch, chassis: Chassis) -> None:
+def test_a_bridge_that_the_host_cannot_have_is_reported(vswitch: Vswitch, chassis: Chassis) -> None:
     vswitch.start_vswitchd()
     ran = chassis({"bridges": [{"name": "br-ex", "datapath_type": "system"}], "wait_for": "applied"}, may_fail=True)
     assert 'br-ex: the bridge was not created with datapath type "system"' in ran["msg"]

@@ -150,7 +150,7 @@ def test_tunnels_end_where_the_address_is(agent: Agent, southbound: RaftCluster,
     until(lambda: vswitch.external_ids["ovn-encap-ip"].startswith("198.51.100.2"), "an address")
 
 
-def test_a_missing_port_is_told_and_taken_when_it_appears(agent: Agent, southbound: RaftCluster) -> None:
+def test_a_missing_port_is_reported_and_taken_when_it_appears(agent: Agent, southbound: RaftCluster) -> None:
     agent.vswitch.start_vswitchd()
     agent.write(default(southbound, bridge_mappings=[{"physical_network": "p", "bridge": "br-ex", "ports": ["eth7"]}]))
     agent.start()
@@ -169,7 +169,7 @@ def test_a_missing_port_is_told_and_taken_when_it_appears(agent: Agent, southbou
         ('{"bridge_mappings": [{"physical_network": "p", "bridge": "a-name-that-is-too-long"}]}', "at most 15"),
     ],
 )
-def test_unusable_settings_are_told(agent: Agent, southbound: RaftCluster, content: str, words: str) -> None:
+def test_unusable_settings_are_reported(agent: Agent, southbound: RaftCluster, content: str, words: str) -> None:
     agent.write(default(southbound))
     (agent.settings / NODE).write_text(content)
     agent.start()

@@ -200,7 +200,7 @@ def test_a_member_that_joined_before_its_run_was_killed_is_confirmed_and_not_rem
     assert ran["northbound"]["verdict"] == "healthy"
 
 
-def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
+def test_restarts_that_are_due_are_reported_until_they_are_done(plane: ControlPlane, kubelet: Kubelet) -> None:
     options: dict[str, t.Any] = {"wait": False, "wait_timeout": 120}
 
     def spec(**more: t.Any) -> dict[str, t.Any]:
@@ -234,7 +234,7 @@ def test_restarts_that_are_due_are_told_until_they_are_done(plane: ControlPlane,
     assert done["cluster"]["status"]["observedGeneration"] == 2
 
 
-def test_the_status_is_told_although_northd_does_not_come(
+def test_the_status_is_reported_although_northd_does_not_come(
     plane: ControlPlane, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: t.Any) -> t.NoReturn:

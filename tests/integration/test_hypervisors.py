@@ -220,7 +220,7 @@ def event(hypervisors: Hypervisors, kind: str, name: str, reason: str, message: 
     hypervisors.server.request("POST", f"/api/v1/namespaces/{hypervisors.namespace}/events", content)
 
 
-def test_the_time_is_kept_and_the_cause_is_told(hypervisors: Hypervisors) -> None:
+def test_the_time_is_kept_and_the_cause_is_reported(hypervisors: Hypervisors) -> None:
     """Nobody runs the pods here. One of them says what a pod without its image says, and so does its kubelet."""
     hypervisors.node("worker-1", "192.0.2.21")
     hypervisors()

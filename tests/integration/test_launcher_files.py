@@ -62,7 +62,7 @@ def test_a_torn_tail_is_left_to_the_server(cluster: Cluster) -> None:
     first.up()
 
 
-def test_a_member_without_log_entries_is_told_from_a_dead_join(cluster: Cluster) -> None:
+def test_a_member_without_log_entries_is_no_dead_join(cluster: Cluster) -> None:
     """Right after a compaction the file is one snapshot; a cut-off join can leave just that, without the joiner in it."""
     members = cluster.complete()
     third = members[2]
@@ -116,7 +116,7 @@ def test_an_ordinary_failure_keeps_the_code_of_the_server(cluster: Cluster) -> N
     assert "failed to lock" in second.stderr
 
 
-def test_a_killed_server_is_told_as_such(cluster: Cluster) -> None:
+def test_a_killed_server_is_reported_as_such(cluster: Cluster) -> None:
     """Not with what was noticed about the file before."""
     members = cluster.complete()
     third = members[2]

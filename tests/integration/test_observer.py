@@ -360,7 +360,7 @@ def test_the_observer_may_write_the_witness_and_no_record(world: World) -> None:
         api.get(witness.replace("-witness", "-other"))
 
 
-def test_members_that_hold_different_data_are_told(world: World) -> None:
+def test_members_that_hold_different_data_are_reported(world: World) -> None:
     cluster = world.clusters["northbound"]
     world.observe(OVN_COMPARE_SECONDS="2")
     settled(world)
@@ -422,7 +422,7 @@ def test_a_stopped_cluster_is_not_ready(world: World) -> None:
     until(lambda: world.condition("ControllersReady")["status"] == "Unknown", "nobody to know about chassis")
 
 
-def test_a_frozen_member_is_told_of(world: World) -> None:
+def test_a_frozen_member_is_reported(world: World) -> None:
     world.observe()
     settled(world)
     frozen = world.clusters["northbound"].followers[0]
@@ -563,7 +563,7 @@ def workload(world: World, kind: str, name: str, replicas: int, **status: t.Any)
     world.api.request("PATCH", f"{place}/{name}/status", {"status": whole})
 
 
-def test_who_is_due_for_a_restart_is_told_until_nobody_is(world: World) -> None:
+def test_due_restarts_are_reported_until_none_is_due(world: World) -> None:
     """A run left them to later. Pods of a real name: those of the members are named after their addresses here."""
     world.observe()
     settled(world)

@@ -337,7 +337,7 @@ def test_an_underlay_that_is_not_wanted_any_more_is_given_back(underlay: Node) -
     assert list(node.databases.glob("underlay-*")) == []
 
 
-def test_a_missing_interface_is_told_and_awaited(node: Node) -> None:
+def test_a_missing_interface_is_reported_and_awaited(node: Node) -> None:
     node.variables.update(OVS_UNDERLAY_BRIDGE="br-phy", OVS_UNDERLAY_INTERFACE="eth9")
     node.start("database", "vswitchd")
     node.until_ready("database")

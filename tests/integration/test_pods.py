@@ -143,7 +143,7 @@ def test_a_launcher_that_refuses_is_not_waited_for(world: World, monkeypatch: py
         world.members.execute(Step("start", ("m1",), "start"), record, Deadline(20))
 
 
-def test_a_member_that_cannot_join_is_told(world: World) -> None:
+def test_a_member_that_cannot_join_is_reported(world: World) -> None:
     world.converge()
     assert world.record is not None
     for member in world.launchers[1:]:

@@ -28,7 +28,7 @@ def reasons(result: Ran, code: str) -> list[str]:
     return [reason["message"] for reason in result["reasons"] if reason["code"] == code]
 
 
-def test_members_with_different_data_look_healthy_and_are_told_by_their_contents(
+def test_members_with_different_data_look_healthy_and_are_found_by_their_contents(
     raft_cluster: MakeCluster, run_module: RunModule
 ) -> None:
     cluster = raft_cluster(3)

@@ -254,7 +254,7 @@ def test_a_ghost_is_found(raft_cluster: t.Any, status: t.Any) -> None:
     assert victim.server_id in {member["server_id"] for member in result["members"]}
 
 
-def test_a_zombie_is_told(raft_cluster: t.Any, status: t.Any) -> None:
+def test_a_zombie_is_reported(raft_cluster: t.Any, status: t.Any) -> None:
     cluster = raft_cluster(3)
     zombie = cluster.followers[0]
     server_id = zombie.server_id
@@ -282,7 +282,7 @@ def test_a_joiner_makes_it_forming(raft_cluster: t.Any, status: t.Any) -> None:
     assert (result["verdict"], result["writable"]) == ("forming", False)
 
 
-def test_a_member_that_joined_under_a_wrong_name_is_told(raft_cluster: t.Any, status: t.Any) -> None:
+def test_a_member_that_joined_under_a_wrong_name_is_reported(raft_cluster: t.Any, status: t.Any) -> None:
     cluster = raft_cluster(2)
     wrong = cluster.new_member()
     wrong.join([cluster.members[0].address], cluster.cluster_id, name="OVN_Northbund")
@@ -350,14 +350,14 @@ def test_a_port_that_never_answers_costs_one_timeout(scheme: str, run_module: t.
     ],
     ids=lambda answer: repr(answer[:60]),
 )
-def test_a_port_that_speaks_something_else_is_told(answer: bytes, run_module: t.Any) -> None:
+def test_a_port_that_speaks_something_else_is_reported(answer: bytes, run_module: t.Any) -> None:
     with listener(answer) as place:
         result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [f"tcp:{place}"], "timeout": 1})
     assert result["verdict"] == "unreachable"
     assert problems(result) & {"refused", "timeout", "bad_answer", "unreachable", "no_database"}
 
 
-def test_a_control_socket_that_is_a_plain_file_is_told(run_module: t.Any, short_dir: pathlib.Path) -> None:
+def test_a_control_socket_that_is_a_plain_file_is_reported(run_module: t.Any, short_dir: pathlib.Path) -> None:
     file = short_dir / "db.ctl"
     file.write_text("")
     result = run_module("ovn_raft_status", {"database": "northbound", "control_sockets": [str(file)]})
@@ -379,7 +379,9 @@ def standalone_server(short_dir: pathlib.Path, schema: str) -> t.Iterator[tuple[
         server.kill()
 
 
-def test_another_database_at_the_endpoint_is_told(daemons: None, run_module: t.Any, short_dir: pathlib.Path) -> None:
+def test_another_database_at_the_endpoint_is_reported(
+    daemons: None, run_module: t.Any, short_dir: pathlib.Path
+) -> None:
     with standalone_server(short_dir, "/usr/share/openvswitch/vswitch.ovsschema") as (endpoint, control):
         result = run_module("ovn_raft_status", {"database": "northbound", "endpoints": [endpoint]})
         assert result["verdict"] == "unreachable"
@@ -402,7 +404,7 @@ def test_a_standalone_database_is_no_cluster(daemons: None, run_module: t.Any, s
 # --- TLS --------------------------------------------------------------------------------------------------------------
 
 
-def test_certificate_trouble_is_told_as_such(raft_cluster: t.Any, status: t.Any, make_pki: t.Any) -> None:
+def test_certificate_trouble_is_reported_as_such(raft_cluster: t.Any, status: t.Any, make_pki: t.Any) -> None:
     pki, stranger = make_pki("ca"), make_pki("stranger")
     cluster = raft_cluster(1, tls=pki)
     good = pki.issue("good").options()
@@ -421,7 +423,7 @@ def test_certificate_trouble_is_told_as_such(raft_cluster: t.Any, status: t.Any,
         assert problems(result) == {"certificate"}, f"{sentence}: {messages(result)}"
 
 
-def test_a_server_with_an_expired_certificate_is_told(raft_cluster: t.Any, status: t.Any, pki: t.Any) -> None:
+def test_a_server_with_an_expired_certificate_is_reported(raft_cluster: t.Any, status: t.Any, pki: t.Any) -> None:
     cluster = raft_cluster(0, tls=pki)
     member = cluster.new_member()
     member.tls = pki.issue("old", days=-1)

@@ -115,15 +115,15 @@ def test_of_runs_at_once_exactly_one_gets_the_lock(run_module: RunModule, path: 
 
 class TestRenewal:
     def test_an_expired_lock_that_nobody_acquired_is_renewed(self, run_module: RunModule, path: pathlib.Path) -> None:
-        locks.acquire(str(path), locks.Claim("first", seconds=0), 0)
+        locks.acquire(str(path), locks.LockRequest("first", seconds=0), 0)
         run_module("ovn_run_lock", lock(path, "first", state="renewed", step="installing"))
         assert run_module("ovn_run_lock", lock(path, "second"), may_fail=True)["held_by"]["step"] == "installing"
 
     def test_a_lock_that_another_run_acquired_and_released_is_lost(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        locks.acquire(str(path), locks.Claim("slow", seconds=0), 0)
-        locks.acquire(str(path), locks.Claim("quick"), 0)
+        locks.acquire(str(path), locks.LockRequest("slow", seconds=0), 0)
+        locks.acquire(str(path), locks.LockRequest("quick"), 0)
         held = run_module("ovn_run_lock", lock(path, "slow", state="renewed"), may_fail=True)
         assert held.failed
         assert '"quick"' in held["msg"]
@@ -136,7 +136,7 @@ class TestRenewal:
     def test_a_lock_that_went_with_a_restart_of_the_host_is_lost(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        locks.acquire(str(path), locks.Claim("first"), 0)
+        locks.acquire(str(path), locks.LockRequest("first"), 0)
         path.unlink()
         assert run_module("ovn_run_lock", lock(path, "first", state="renewed"), may_fail=True).failed
 
@@ -145,19 +145,19 @@ class TestWaiting:
     def test_a_dead_run_elsewhere_is_waited_for_until_its_lock_expires(
         self, run_module: RunModule, path: pathlib.Path
     ) -> None:
-        locks.acquire(str(path), locks.Claim("killed elsewhere", seconds=3), 0)
+        locks.acquire(str(path), locks.LockRequest("killed elsewhere", seconds=3), 0)
         ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30))
         assert ran["holder"] == "next"
         assert 1.5 < ran.seconds < within(8)
 
     def test_an_ended_run_is_not_waited_for(self, run_module: RunModule, path: pathlib.Path) -> None:
-        locks.acquire(str(path), locks.Claim("killed here"), 0)
+        locks.acquire(str(path), locks.LockRequest("killed here"), 0)
         ran = run_module("ovn_run_lock", lock(path, "next", wait_timeout=30, ended_runs=["killed here", "other"]))
         assert ran["holder"] == "next"
         assert ran.seconds < within(5)
 
     def test_a_run_that_releases_its_lock_lets_the_next_one_in(self, run_module: RunModule, path: pathlib.Path) -> None:
-        locks.acquire(str(path), locks.Claim("first"), 0)
+        locks.acquire(str(path), locks.LockRequest("first"), 0)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60))
             time.sleep(1.5)
@@ -166,7 +166,7 @@ class TestWaiting:
             assert second.result(20)["holder"] == "second"
 
     def test_waiting_ends_with_the_time_limit(self, run_module: RunModule, path: pathlib.Path) -> None:
-        locks.acquire(str(path), locks.Claim("first"), 0)
+        locks.acquire(str(path), locks.LockRequest("first"), 0)
         ran = run_module("ovn_run_lock", lock(path, "second", wait_timeout=1), may_fail=True)
         assert ran.failed
         assert "waited 1 s" in ran["msg"]
@@ -174,7 +174,7 @@ class TestWaiting:
 
     def test_a_module_whose_run_was_killed_stops_waiting(self, path: pathlib.Path, collection_path: str) -> None:
         """Nobody would release the lock that it acquires: SSH closes the pipe, the module itself gets no signal."""
-        run = locks.Claim("first")
+        run = locks.LockRequest("first")
         locks.acquire(str(path), run, 0)
         module = subprocess.Popen(
             [sys.executable, "-m", f"{COLLECTION}.modules.ovn_run_lock"],
@@ -199,7 +199,7 @@ class TestActing:
     def test_who_does_not_hold_the_lock_does_not_act(self, path: pathlib.Path) -> None:
         with pytest.raises(Refused, match="is gone"):
             locks.require_lock(str(path), "first")
-        locks.acquire(str(path), locks.Claim("second", "joining"), 0)
+        locks.acquire(str(path), locks.LockRequest("second", "joining"), 0)
         with pytest.raises(Refused, match='"second", step "joining"'), locks.acting(str(path), "first"):
             pytest.fail("acted without the lock")
         locks.require_lock(str(path), "second")
@@ -223,13 +223,13 @@ class TestActing:
             "lock": str(path),
             "lock_holder": "first",
         }
-        locks.acquire(str(path), locks.Claim("second"), 0)
+        locks.acquire(str(path), locks.LockRequest("second"), 0)
         ran = run_module("ovn_raft_member", step, may_fail=True)
         assert ran.failed
         assert 'held by another run, "second"' in ran["msg"]
 
     def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
-        locks.acquire(str(path), locks.Claim("first", seconds=0.1), 0)
+        locks.acquire(str(path), locks.LockRequest("first", seconds=0.1), 0)
         time.sleep(0.3)
         with pytest.raises(Refused, match="expired"):
             locks.require_lock(str(path), "first")
@@ -245,7 +245,7 @@ class TestActing:
     def test_nobody_acquires_the_lock_before_an_act_is_over(
         self, run_module: RunModule, path: pathlib.Path, collection_path: str, claim: dict[str, t.Any]
     ) -> None:
-        locks.acquire(str(path), locks.Claim("first", "restarting", 300 if claim else 3), 0)
+        locks.acquire(str(path), locks.LockRequest("first", "restarting", 300 if claim else 3), 0)
         act = start_act(path, "first", 60, collection_path)
         if not claim:
             time.sleep(3)
@@ -265,14 +265,14 @@ class TestActing:
     ) -> None:
         """Workers of a killed run may still start their module when the next run has the lock."""
         for number in range(8):
-            locks.acquire(str(path), locks.Claim(f"run {number}"), 0)
+            locks.acquire(str(path), locks.LockRequest(f"run {number}"), 0)
             late = subprocess.Popen(
                 [sys.executable, "-c", ACT, str(path), f"run {number - 1}", "0"],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": collection_path},
             )
-            locks.acquire(str(path), locks.Claim(f"run {number}, too", ended_runs=(f"run {number}",)), 0)
+            locks.acquire(str(path), locks.LockRequest(f"run {number}, too", ended_runs=(f"run {number}",)), 0)
             locks.release(str(path), f"run {number}, too")
             assert late.wait(20) == 1
 

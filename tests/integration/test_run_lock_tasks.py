@@ -107,7 +107,7 @@ def runs(short_dir: pathlib.Path, collection_path: str) -> t.Iterator[Runs]:
 
 def test_runs_that_got_a_part_of_the_hosts_each_work_one_after_the_other(runs: Runs) -> None:
     runs.go.touch()
-    locks.acquire(runs.path("c3"), locks.Claim("somebody on another machine"), 0)
+    locks.acquire(runs.path("c3"), locks.LockRequest("somebody on another machine"), 0)
     first = runs.start("first", "c1,c2,c3")
     until(
         lambda: locks.read_lock(runs.path("c2")) and "Acquire the lock host by host" in runs.log("first"),

@@ -130,7 +130,7 @@ def test_a_follower_is_good_enough(installation: Installation, run_module: RunMo
     assert run_module("ovn_sync", {**installation.options, "northbound": endpoints})["northd_alive"]
 
 
-def test_a_paused_northd_is_told(installation: Installation, run_module: RunModule) -> None:
+def test_a_paused_northd_is_reported(installation: Installation, run_module: RunModule) -> None:
     installation.northd("pause")
     ran = run_module("ovn_sync", {**installation.options, "timeout": 3})
     assert not ran["northd_alive"]
@@ -206,7 +206,7 @@ def test_nobody_there(run_module: RunModule) -> None:
     assert "/nowhere/db.sock is not reachable" in ran["msg"]
 
 
-def test_a_fresh_database_is_told(raft_cluster: MakeCluster, run_module: RunModule) -> None:
+def test_a_fresh_database_is_reported(raft_cluster: MakeCluster, run_module: RunModule) -> None:
     northbound, southbound = raft_cluster(1, "northbound"), raft_cluster(1, "southbound")
     endpoints = {"northbound": northbound.sockets, "southbound": southbound.sockets}
     ran = run_module("ovn_sync", {**endpoints, "timeout": 5}, may_fail=True)

@@ -60,10 +60,10 @@ class SimulatedBackend:
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
         self._outdated = False
         self._version = self.world.map_version[self.database]
-        return self.look()
+        return self.observe_members()
 
-    def look(self) -> dict[str, Observation]:
-        """Who could not be examined is missing. On machines, an unreachable host fails the task for all of them."""
+    def observe_members(self) -> dict[str, Observation]:
+        """Return the observations; a member that could not be examined is missing. On machines, an unreachable host fails the task for all of them."""
         found: dict[str, Observation] = {}
         for name in self.hosts:
             host = self.world.hosts[name]

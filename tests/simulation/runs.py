@@ -146,7 +146,7 @@ class SimulatedRun:
             self._apply_objects(plans)
         for database, backend in self.backends.items():
             converge(backend, plans[database], clock=lambda: self.world.now)
-            missing = incomplete(plans[database], backend.look())
+            missing = incomplete(plans[database], backend.observe_members())
             if missing:
                 raise TimedOut(" ".join(missing))  # R34
             self.point("after one database")

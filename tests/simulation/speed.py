@@ -66,6 +66,6 @@ def _cases() -> list[_Case]:
         for event in happened:
             play(world, event)
         run = SimulatedRun(world)
-        seen = run.backends["northbound"].look()
+        seen = run.backends["northbound"].observe_members()
         cases.append(_Case(run.plan_of("northbound"), seen, {name: o.as_dict() for name, o in seen.items()}))
     return cases

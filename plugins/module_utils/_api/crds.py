@@ -64,15 +64,15 @@ def custom_resource_definitions() -> list[Object]:
     ]
 
 
-def check_revision(live: t.Mapping[str, t.Any] | None) -> None:
+def check_revision(observed: t.Mapping[str, t.Any] | None) -> None:
     """Refuse to go on with an older schema than the one in the cluster: our objects would lose its fields."""
-    if live is None:
+    if observed is None:
         return
-    annotations = live["metadata"].get("annotations") or {}
+    annotations = observed["metadata"].get("annotations") or {}
     revision = str(annotations.get(REVISION_ANNOTATION, "0"))
     if not revision.isdecimal() or int(revision) > REVISION:
         raise Refused(
-            f"CustomResourceDefinition {live['metadata']['name']} has schema revision {revision}, this version of the collection knows {REVISION}: "
+            f"CustomResourceDefinition {observed['metadata']['name']} has schema revision {revision}, this version of the collection knows {REVISION}: "
             "it was written by a newer version. Update the collection c5c3.ovn; nothing was changed."
         )
 

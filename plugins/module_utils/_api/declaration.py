@@ -52,12 +52,12 @@ def declare(schema: Schema, read: Reader | None = None, *, required: bool = Fals
 
 
 def part(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Metadata:
-    """A group of fields. If it is not given, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
+    """Return the metadata of a group of fields. If it is not given, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
     return {**declare(schema_of(kind, description, *rules, given=given), reader(kind)), "absent": {}}
 
 
 def optional_part(kind: type[FieldsClass], description: str, *rules: Schema) -> Metadata:
-    """A group of fields; None if it is not given."""
+    """Return the metadata of a group of fields; the attribute is None if it is not given."""
     return declare(schema_of(kind, description, *rules), reader(kind))
 
 
@@ -81,12 +81,12 @@ def read(kind: type[D], value: t.Mapping[str, t.Any], path: str, **others: t.Any
 
 
 def reader(kind: type[FieldsClass]) -> Reader:
-    """For a field that holds one object of the class."""
+    """Return the reader for a field that holds one object of the class."""
     return functools.partial(read, kind)
 
 
 def list_reader(kind: type[FieldsClass]) -> Reader:
-    """For a field that holds a list of objects of the class."""
+    """Return the reader for a field that holds a list of objects of the class."""
     return lambda values, path: tuple(read(kind, value, f"{path}[{index}]") for index, value in enumerate(values))
 
 

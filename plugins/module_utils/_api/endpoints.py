@@ -67,7 +67,7 @@ def outside_endpoints(
 
 
 def _by_usefulness(nodes: t.Iterable[Object]) -> list[Object]:
-    """Ready nodes first; among them the oldest first, so that a new node does not change the addresses that clients have."""
+    """Return ready nodes first; among them the oldest first, so that a new node does not change the addresses that clients have."""
 
     def key(node: Object) -> tuple[bool, str, str]:
         return not _is_ready(node), str(node["metadata"].get("creationTimestamp") or ""), node["metadata"]["name"]

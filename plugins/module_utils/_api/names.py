@@ -49,7 +49,7 @@ def metadata(name: str, namespace: str, instance: str, component: Component | No
 
 
 def owner_reference(owner: Object) -> Object:
-    """Reference to the OVNCluster `owner`, as the API server gives it back (with its uid)."""
+    """Return the reference to the OVNCluster `owner`, which has its uid from the API server."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -61,12 +61,12 @@ def owner_reference(owner: Object) -> Object:
 
 
 def database_name(name: str, database: Database) -> str:
-    """StatefulSet, headless Service, ServiceAccount, PodDisruptionBudget and NetworkPolicy of one database."""
+    """Return the name of StatefulSet, headless Service, ServiceAccount, PodDisruptionBudget and NetworkPolicy of one database."""
     return f"{name}-{database}"
 
 
 def member_name(name: str, database: Database, index: int) -> str:
-    """Pod, Service and member id in the record."""
+    """Return the name of pod and Service, and the member id in the record."""
     return f"{name}-{database}-{index}"
 
 

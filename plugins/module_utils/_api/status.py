@@ -222,7 +222,7 @@ def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
 
 
 def _ready(findings: t.Sequence[_Finding]) -> _Finding:
-    """Databases and northd: the control plane. Chassis come and go, they have a condition of their own."""
+    """Return the condition of the control plane: databases and northd. Chassis come and go, they have a condition of their own."""
     missing = [f for f in findings if f.kind in _CONTROL_PLANE and f.status != "True"]
     if missing:
         first = min(missing, key=lambda f: f.status != "False")

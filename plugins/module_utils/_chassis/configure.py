@@ -188,7 +188,7 @@ def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str
 
 
 def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPlan) -> None:
-    """Only a local database is of this host."""
+    """Raise `Refused` for new ports without a device on this host, which only a local database belongs to."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return
     next_step = "Correct the name, or set allow_missing_ports: true if the device is created later."

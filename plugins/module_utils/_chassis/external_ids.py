@@ -66,7 +66,7 @@ def _as_set(text: str) -> t.Hashable:
 
 
 def _as_addresses(text: str) -> t.Hashable:
-    """Order matters: without ovn-encap-ip-default the first address is the default."""
+    """Return the addresses in order: without ovn-encap-ip-default the first address is the default."""
     return tuple(address_or_text(item) for item in items_of(text))
 
 

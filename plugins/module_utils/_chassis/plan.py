@@ -93,7 +93,7 @@ def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
 
 
 def _with_empty_lists(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Ansible makes `[""]` of an empty text where a list is due; both mean the empty list."""
+    """Return the options with `[]` for `[""]`, which Ansible makes of an empty text for a list."""
     return {
         option: _with_empty_lists(value) if isinstance(value, dict) else [] if value == [""] else value
         for option, value in params.items()
@@ -167,7 +167,7 @@ def put_record(changes: dict[str, str | None], actual: ObservedChassis, owned: o
 
 
 def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None]) -> None:
-    """A live chassis that is renamed leaves its old row behind, which holds its tunnel addresses; ovn-controller 24.03.7 and later then crashes."""
+    """Raise `Refused` for a live chassis: renamed, it leaves its old row with its tunnel addresses, and ovn-controller 24.03.7 and later crashes."""
     old = actual.external_ids.get(external_ids.SYSTEM_ID)
     if old is None or external_ids.SYSTEM_ID not in changes or external_ids.REMOTE not in actual.external_ids:
         return

@@ -29,8 +29,8 @@ class LocalChassis(t.NamedTuple):
 def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
     """Return why `local` looks like a second machine with the same system id; None if it does not.
 
-    The same host may get a new address or a new name, but not both at once: then it cannot be told from another machine. Nodes of two Kubernetes
-    clusters may have the same name; they are told apart by their clusters.
+    The same host may get a new address or a new name, but not both at once: then it looks like another machine. Nodes of two Kubernetes
+    clusters may have the same name; their clusters distinguish them.
     """
     for other in chassis:
         addresses = other.addresses
@@ -67,9 +67,9 @@ def address_conflict(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> st
 
 
 def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:
-    """Return why `row`, which has our name, belongs to another host; None if it is ours.
+    """Return why `row`, which has the name of `local`, belongs to another host; None if it is the row of `local`.
 
-    A mark of ownership decides first. Without one, the same host name or a common tunnel address proves that it is this host.
+    A mark of ownership decides first. Without one, the same host name or a common tunnel address proves that it is the same host.
     """
     if row.owner and row.owner != local.owner:
         owner = f'Kubernetes cluster "{row.owner}"'
@@ -79,7 +79,7 @@ def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:
         owner = f"host {row.hostname or '(no name)'} with address {', '.join(sorted(row.addresses)) or '(none)'}"
     return (
         f'Chassis "{row.name}" of the Southbound database belongs to {owner}; '
-        f"its rows may only be deleted for host {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
+        f"this task may only delete the rows of host {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
         f"Correct system_id, or if that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
     )
 

@@ -24,7 +24,7 @@ SCRIPT = r"""#!/bin/sh
 #   OVS_SCHEMA               default: /usr/share/openvswitch/vswitch.ovsschema
 #   OVS_DATAPATH             system or netdev
 #   OVS_UNDERLAY_BRIDGE, OVS_UNDERLAY_INTERFACE   optional, together: the bridge gets the interface with its addresses and routes
-#   OVS_UNDERLAY_TRIES       how often, every 5 s, to look for an address of the interface after a boot (12) before those of the last one count
+#   OVS_UNDERLAY_TRIES       how often, every 5 s, to check for an address of the interface after a boot (12) before those of the last one count
 #   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows until br-int has flows again (20)
 #   OVN_RUNDIR               sockets of ovn-controller; the agent makes the file `settled` there
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together
@@ -199,7 +199,7 @@ restore() {
 }
 
 # The interface shows its addresses at the first start, after a reboot of the node, and after an orderly end of ovs-vswitchd; else the
-# file tells them, for ovs-vswitchd may have been killed and the device of the bridge be lost.
+# file has them, for ovs-vswitchd may have been killed and the device of the bridge be lost.
 take_underlay() {
     file=$kept/underlay-$bridge
     [ -e "/sys/class/net/$interface" ] || { say "underlay: this node has no interface $interface"; return 1; }

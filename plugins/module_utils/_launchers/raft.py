@@ -48,7 +48,7 @@ _HEAD = r"""#!/bin/sh
 #
 # The witness remembers what servers are known to have had, one a line; higher numbers count, `OVN_RECORD_DIR/witness` is read as well, never written:
 #   server SID INDEX DISK             this member: highest index committed and on its disk, identity of the file system or -
-#   committed SID TERM INDEX          this member: the last entry seen to be committed and on its disk; its index may be lower than the one above
+#   committed SID TERM INDEX          this member: the last entry known to be committed and on its disk; its index may be lower than the one above
 #   stopped SID TERM INDEX DIGEST     only after a clean stop: its last entry, SHA-1 of the last 4096 bytes of the file
 #   peer SID4 INDEX                   another member, by the first four digits of its sid
 # A file that has less than its server is known to have had is an old copy: it never starts, the run is asked. Terms count first, as in elections:
@@ -86,7 +86,7 @@ settings() {
         fail "$who: cannot create $OVN_RUN_DIR and $OVN_STATE_DIR."
 }
 
-# The lines of one file of the record, in $value. Only the shell itself works here: this is looked at every few seconds.
+# The lines of one file of the record, in $value. Only the shell itself works here: this is read every few seconds.
 load() {
     value=''
     [ -r "$OVN_RECORD_DIR/$1" ] || return 0
@@ -509,7 +509,7 @@ stop() {
     return 1
 }
 
-# The launcher waits for the run, and looked at the record lately; or the server answers. Role, quorum and peers are no reason to kill a member.
+# The launcher waits for the run, and has read the record lately; or the server answers. Role, quorum and peers are no reason to kill a member.
 alive() {
     now=''
     [ ! -r "$OVN_STATE_DIR/state" ] || read -r now <"$OVN_STATE_DIR/state"

@@ -16,7 +16,7 @@ from .context import ManifestContext
 
 
 def accounts(context: ManifestContext) -> list[Object]:
-    """ServiceAccounts, Roles and RoleBindings."""
+    """Return the ServiceAccounts, Roles and RoleBindings of the pods."""
     names: dict[Component, str] = {database: database_name(context.name, database) for database in DATABASES}
     names["northd"], names["observer"] = northd_name(context.name), observer_name(context.name)
     result = [

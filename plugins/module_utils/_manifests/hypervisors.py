@@ -35,7 +35,7 @@ def hypervisor_manifests(
     settings: dict[str, str],
     archive: bytes,
 ) -> list[Object]:
-    """`settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None connects without TLS.
+    """Return the DaemonSets and ConfigMaps. `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
 
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
     """
@@ -52,7 +52,7 @@ def hypervisor_manifests(
 
 
 def settings_manifest(files: dict[str, str], *, name: str, namespace: str) -> Object:
-    """The ConfigMap that the agents of all nodes read."""
+    """Return the ConfigMap that the agents of all nodes read."""
     return _config_map(SETTINGS, namespace, name, files)
 
 

@@ -92,7 +92,7 @@ def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
 
 
 def _status(context: ManifestContext, mounts: list[Object]) -> Object:
-    """Only northd's control socket tells whether it is active. An image without Python costs the label, not northd."""
+    """Return the container that labels the active pod: northd's control socket alone shows that. Without Python in the image only the label is missing."""
     script = (
         "trap 'exit 0' TERM; "
         f"if command -v python3 >/dev/null; then exec python3 -I {pods.SCRIPTS}/{pods.ARCHIVE} northd; fi; "

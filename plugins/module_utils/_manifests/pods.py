@@ -118,7 +118,7 @@ def tls_files(enabled: bool) -> TlsFiles:
 
 
 def api_access() -> tuple[Object, Object]:
-    """What Kubernetes mounts into every container of a pod, for one of them alone: the token of its account and the CA of the API server."""
+    """Return volume and mount of the token of the account and the CA of the API server, for one container; Kubernetes would mount them into all."""
     sources = [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -130,7 +130,7 @@ def api_access() -> tuple[Object, Object]:
 
 
 def apart(labels: Object, *, required: bool) -> Object:
-    """Anti-affinity: two pods with these labels on one node never, or only if there is no other."""
+    """Return the anti-affinity: two pods with these labels on one node never, or only if there is no other node."""
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     if required:
         return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -142,7 +142,7 @@ def apart(labels: Object, *, required: bool) -> Object:
 
 
 def spread(labels: Object) -> list[Object]:
-    """Over the zones, if there are any and as far as it goes."""
+    """Return the constraints that spread the pods over the zones, as far as possible."""
     return [
         {
             "maxSkew": 1,

@@ -43,7 +43,7 @@ def flows(context: ManifestContext) -> list[Flow]:
         table.append(Flow(database, database, (ports.client, ports.raft)))
         table += [Flow(component, database, (ports.client,)) for component in ("northd", "observer")]
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
-        # through a port of a node looks as if it came from there. Certificates tell who may.
+        # through a port of a node looks as if it came from there. Certificates decide which clients may connect.
         table.append(Flow("anywhere", database, (ports.client,)))
     for component in _PODS:
         table.append(Flow(component, "anywhere", _DNS, ("UDP", "TCP")))

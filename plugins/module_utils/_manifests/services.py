@@ -14,7 +14,7 @@ from .context import ManifestContext
 
 
 def services(context: ManifestContext, database: Database) -> list[Object]:
-    """The names of the pods, one Service for each member, and one in front of all."""
+    """Return the headless Service for the names of the pods, one Service for each member, and one in front of all."""
     members = [_member(context, database, index) for index in range(context.members(database))]
     return [_headless(context, database), *members, _in_front(context, database)]
 
@@ -37,7 +37,7 @@ def _headless(context: ManifestContext, database: Database) -> Object:
 
 
 def _member(context: ManifestContext, database: Database, index: int) -> Object:
-    """Never with the raft port: a raft address has to be local to its member."""
+    """Return the Service of a member, never with the Raft port: a Raft address has to be local to its member."""
     service, name = context.spec.database(database).service, member_name(context.name, database, index)
     port = _port("client", PORTS[database].client)
     if index < len(service.node_ports):
@@ -58,7 +58,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
 
 
 def _in_front(context: ManifestContext, database: Database) -> Object:
-    """For clients in this Kubernetes cluster that are configured with one name. It leads to members that are ready."""
+    """Return the Service for clients in this Kubernetes cluster that are configured with one name. It leads to ready members."""
     service = context.spec.neutron_integration.service(database)
     return context.manifest(
         "v1",

@@ -127,6 +127,6 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         # Never about leader, quorum or peers: a restart mends none of them and can cost the member.
         livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
         readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
-        # Hands the leadership over. A hook that fails would only be told as an event that misleads.
+        # Transfers the leadership. A hook that fails would only cause a misleading event.
         lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"sh {launcher} stop || true"]}}},
     )

@@ -75,7 +75,7 @@ class ClusterChecks(VerdictFindings):
         return False
 
     def _stale_leaders(self) -> None:
-        """An old leader does not know yet that it was replaced; it steps down within two or three election timers."""
+        """Report leaders of older terms: one does not know yet that it was replaced, and steps down within two or three election timers."""
         self.transient = True
         leader, *others = self.view.claims
         for answer in others:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Members are asked one after the other, while the database moves on: an index that was read later is larger, and nobody lags. Pure.
+Members are asked one after the other, while the database moves on: an index that was read later is larger, which is no lag. Pure.
 """
 
 from __future__ import annotations

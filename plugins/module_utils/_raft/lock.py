@@ -54,7 +54,7 @@ class Lock:
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
+class LockRequest:
     """What a run requests. `ended_runs` are holders whose process is known to have ended; `break_lock` breaks the lock of a live one, too."""
 
     holder: str
@@ -128,11 +128,11 @@ def read_lock(path: str) -> Lock | None:
         return None
 
 
-def acquire(path: str, claim: Claim, wait_timeout: float, check_mode: bool = False) -> None:
+def acquire(path: str, request: LockRequest, wait_timeout: float, check_mode: bool = False) -> None:
     """Acquire the lock, or extend it if the run holds it. `Refused` carries `held_by` if another run holds it longer than `wait_timeout` seconds."""
     deadline = Deadline(wait_timeout)
     while True:
-        lock, acting = _try(path, claim, check_mode)
+        lock, acting = _try(path, request, check_mode)
         if lock is None:
             return
         if deadline.expired and not (acting and deadline.elapsed < _ACT_SECONDS):
@@ -142,18 +142,18 @@ def acquire(path: str, claim: Claim, wait_timeout: float, check_mode: bool = Fal
         time.sleep(min(_POLL_SECONDS, max(0.05, lock.seconds_left)) if not acting else 0.1)
 
 
-def _try(path: str, claim: Claim, check_mode: bool) -> tuple[Lock | None, bool]:
+def _try(path: str, request: LockRequest, check_mode: bool) -> tuple[Lock | None, bool]:
     """Return None if the lock is acquired, else its holder and whether that still acts."""
     if check_mode:
         current = read_lock(path)
-        return (current if claim.yields_to(current) else None), False
+        return (current if request.yields_to(current) else None), False
     with _opened(path) as file:
         current = _parse(file.read())
-        if claim.yields_to(current):
+        if request.yields_to(current):
             return current, False
-        if (current is None or current.holder != claim.holder) and _is_acting(path):
+        if (current is None or current.holder != request.holder) and _is_acting(path):
             return current or Lock("a run that has released its lock", "", _now(), _boot()), True
-        _write(file, Lock(claim.holder, claim.step, _now() + claim.seconds, _boot()))
+        _write(file, Lock(request.holder, request.step, _now() + request.seconds, _boot()))
     return None, False
 
 
@@ -178,15 +178,15 @@ def _has_caller_ended() -> bool:
     return any(event & (select.POLLERR | select.POLLHUP) for _fd, event in poll.poll(0))
 
 
-def renew(path: str, claim: Claim, check_mode: bool = False) -> None:
+def renew(path: str, request: LockRequest, check_mode: bool = False) -> None:
     """Extend the lock if this run still holds it, also an expired one that no other run has acquired meanwhile; else `Refused`."""
     if check_mode:
         return
     with _opened(path) as file:
         current = _parse(file.read())
-        if current is None or current.holder != claim.holder:
+        if current is None or current.holder != request.holder:
             raise Refused(_lost_message(path, current))
-        _write(file, Lock(claim.holder, claim.step, _now() + claim.seconds, _boot()))
+        _write(file, Lock(request.holder, request.step, _now() + request.seconds, _boot()))
 
 
 def release(path: str, holder: str, check_mode: bool = False) -> str | None:

@@ -101,7 +101,7 @@ class Maintenance:
                 )
 
     def _compare_with_witnesses(self) -> Step | None:
-        """R25: the leader's log holds every entry that a member of today is known to have committed, else writes were lost.
+        """Raise `Refused` if writes were lost: the leader's log must have every entry that a current member is known to have committed (R25).
 
         Observations are not made at one moment, so a witness may be ahead of the leader's answer; not of the one a round later.
         """

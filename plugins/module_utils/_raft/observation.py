@@ -70,7 +70,7 @@ class Observation:
 
     @property
     def is_lost(self) -> bool:
-        """The disk no longer holds this member. A server may still run on a deleted file; it is lost with the next restart."""
+        """Return whether the disk no longer has this member's data. A server may still run on a deleted file; it is lost with the next restart."""
         return self.file_class in LOST
 
     @functools.cached_property
@@ -105,7 +105,7 @@ class Observation:
 
     @functools.cached_property
     def recorded(self) -> Record | None:
-        """This host's copy of the state record, None if it has none; `InvalidInput` if it cannot be read."""
+        """Return this host's copy of the state record, None if it has none; `InvalidInput` if it cannot be read."""
         return parse_record(self.record) if self.record else None
 
     def target(self) -> dict[str, t.Any]:

@@ -42,7 +42,7 @@ from .step import (
 def plan_round(
     run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
 ) -> Round:
-    """The next round; `Refused` if a rule forbids to go on. `observations` lacks the members that could not be examined.
+    """Return the next round; `Refused` if a rule forbids to go on. `observations` lacks the members that could not be examined.
 
     Called by `rounds.next_round`, which knows what rounds before have shown; by itself it plans from one observation.
     """

@@ -219,7 +219,7 @@ def refuse_incomplete(files: t.Mapping[str, str], record: Record) -> None:
 
 
 def render_files(record: Record, election_timer: int) -> dict[str, str]:
-    """The record as files: `record.json` for us, one file per key for the launcher (which has no JSON parser), as a mounted ConfigMap has them."""
+    """Return the record as files: `record.json` for us, one file per key for the launcher (which has no JSON parser), as a mounted ConfigMap has them."""
     members = "".join(f"{name} {m.state} {m.sid or '-'} {m.address}\n" for name, m in record.members.items())
     return {
         "record.json": json.dumps(record.as_dict(), indent=2, sort_keys=True) + "\n",

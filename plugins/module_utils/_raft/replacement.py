@@ -121,7 +121,7 @@ class Replacement:
         return self.cluster.record.members[o.member]
 
     def _give_up_file(self, o: Observation, member: Member) -> Step | None:
-        """A file that never starts. The launcher moves it aside once the record names its server id."""
+        """Return the step that gives up a file that never starts: the launcher moves it aside once the record names its server id."""
         if self.cluster.leader is None:
             raise AssertionError("only asked for when there is a leader")
         is_copy = o.file_sid in self.cluster.sids_of_others(o)

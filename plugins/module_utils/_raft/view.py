@@ -63,7 +63,7 @@ class View:
 
     @functools.cached_property
     def unresponsive(self) -> list[Answer]:
-        """Did not answer, or is not a Raft server of this database."""
+        """Return the places that did not answer, or are no Raft server of this database."""
         return [answer for answer in self.answers if not (answer.is_responding and clustered(answer))]
 
     @functools.cached_property
@@ -116,7 +116,7 @@ class View:
 
     @functools.cached_property
     def configuration(self) -> ClusterStatus | None:
-        """The status whose list of servers counts: the leader's; without one the latest of any member."""
+        """Return the status whose list of servers counts: the leader's; without one the latest of any member."""
         if self.leader is not None:
             return self.leader.status
         known = [answer.status for answer in self.members if answer.status is not None]
@@ -132,7 +132,7 @@ class View:
 
     @property
     def freshness(self) -> int:
-        """A last message younger than this many milliseconds shows that a member is alive."""
+        """Return the maximum age in milliseconds of a last message that shows that a member is alive."""
         return freshness(self.election_timer)
 
     def find_answer(self, server: ListedServer) -> Answer | None:

@@ -17,6 +17,7 @@ from .installation import Host, Installation
 def report_certificates(
     installation: Installation, reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
+    """Add the line and the findings of the certificates; return the days left of the one that expires first, and those of each chassis."""
     section = ReportFindings()
     minimum = installation.certificate_days
     served: list[tuple[int, str, str]] = []

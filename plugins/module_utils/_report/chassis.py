@@ -17,6 +17,7 @@ _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
 def report_chassis(installation: Installation, findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
+    """Add the lines and the findings of the chassis; return their names by state, and their rows as `details`."""
     heartbeat = installation.heartbeat or {}
     expected = installation.chassis
     local = [entry for entry in heartbeat.get("chassis") or [] if not entry["remote"]]

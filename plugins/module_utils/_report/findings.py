@@ -31,6 +31,6 @@ def format_line(label: str, state: str, details: str, width: int = 13) -> str:
 
 
 def cause_of(result: Result | None) -> str:
-    """The cause that a failed result gives, in one line."""
+    """Return the cause of a failed result in one line, empty without one."""
     text = " ".join(str((result or {}).get("msg") or "").split())
     return text.removeprefix("Task failed: ").removesuffix(".")

@@ -15,6 +15,7 @@ from .installation import Installation
 
 
 def report_heartbeat(installation: Installation, findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
+    """Add the line and the problems of the heartbeat; return its number and its times in milliseconds."""
     heartbeat = installation.heartbeat
     if not heartbeat or "nb_cfg" not in heartbeat:
         if installation.inside_only is not None:

@@ -19,6 +19,7 @@ from .installation import Host
 def report_versions(
     reached: t.Mapping[str, Host], heartbeat: Result | None, findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
+    """Add the line and the warnings of the versions; return the versions of daemons and schemas."""
     section = ReportFindings()
     northd: dict[str, list[str]] = {}
     servers: dict[str, list[str]] = {}

@@ -224,7 +224,7 @@ def test_a_number_that_grows_is_no_news(say: Say) -> None:
     assert status(behind(90), good, previous=before) == before
 
 
-def test_warnings_are_not_told(say: Say) -> None:
+def test_warnings_are_not_reported(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
     assert [reason.code for reason in verdict.reasons] == ["partial_view"]
     found = status(verdict, verdict)
@@ -352,7 +352,7 @@ def test_schema(say: Say) -> None:
         assert status(good, good, previous=old, schemas=unknown) == old
 
 
-def test_a_silent_pod_is_told_of_once() -> None:
+def test_an_unresponsive_pod_is_listed_once() -> None:
     """From a control socket: the leader's list has addresses, those who were asked have names."""
     listed = {"member": "ssl:ovn-southbound-1.ovn-southbound.ns.svc.cluster.local:6644", "reachable": False}
     asked = {"member": "ovn-southbound-1", "reachable": False}

@@ -44,7 +44,7 @@ class Stored:
 
     @text.setter
     def text(self, text: str | None) -> None:
-        """As somebody else writes it."""
+        """As another client writes it."""
         if text is None:
             self.cluster.remove("ConfigMap", WITNESS[2])
         else:

@@ -14,7 +14,7 @@ def chassis(name: str, **columns: t.Any) -> types.SimpleNamespace:
     return row(name=name, **{"hostname": "", "external_ids": {}, "other_config": {}, "transport_zones": [], **columns})
 
 
-def test_what_is_told_of_a_chassis() -> None:
+def test_the_facts_of_a_chassis() -> None:
     config = {
         "ovn-bridge-mappings": "p1:br-a, p2:br-b,broken,half:",
         "ovn-cms-options": "x,enable-chassis-as-gw,availability-zones=b:a,availability-zones=c:a",
@@ -60,7 +60,7 @@ def test_who_is_current() -> None:
     assert told == {"ahead": True, "even": True, "behind": False}
 
 
-def test_old_versions_told_it_in_external_ids() -> None:
+def test_old_versions_have_it_in_external_ids() -> None:
     tables = {"Chassis": [chassis("c", external_ids={"ovn-cms-options": "enable-chassis-as-gw"})]}
     (only,) = list_chassis(lambda table: tables.get(table, []))
     assert only["gateway"]

@@ -48,7 +48,7 @@ def after(actual: t.Mapping[str, str], changes: t.Mapping[str, str | None]) -> d
             {"a": "1", KEY: record(external_ids=["a"])},
             id="what a task names is ours, even if another client wrote it first",
         ),
-        pytest.param({"external_ids": {"a": None}}, {"a": "1"}, {}, id="null removes a key, whoever wrote it"),
+        pytest.param({"external_ids": {"a": None}}, {"a": "1"}, {}, id="null removes a key, also of another client"),
         pytest.param(
             {"external_ids": {"a": ""}},
             {"a": "1"},

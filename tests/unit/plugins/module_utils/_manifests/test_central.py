@@ -188,7 +188,7 @@ def test_probes_of_a_member(central: Central, name: str) -> None:
     assert container["lifecycle"]["preStop"]["exec"]["command"][-1] == "sh /scripts/ovn-raft-launcher stop || true"
 
 
-def test_what_a_member_is_told(central: Central) -> None:
+def test_the_environment_of_a_member(central: Central) -> None:
     container = central().pod("StatefulSet", "prod-southbound")["containers"][0]
     told = environment(container)
     assert told["OVN_MEMBER"] is None  # of the pod itself
@@ -286,7 +286,7 @@ def test_members_are_exposed_one_by_one_and_never_for_raft(central: Central) -> 
         assert (port["port"], "nodePort" in port) == (6642, False)
 
 
-def test_neutron_gets_the_names_that_it_is_told(central: Central) -> None:
+def test_neutron_gets_the_names_that_are_given(central: Central) -> None:
     raw = {"neutronIntegration": {"sbConnection": {"service": {"name": "southbound", "port": 16642}}}}
     spec = central(raw).named("Service", "southbound")["spec"]
     (port,) = spec["ports"]

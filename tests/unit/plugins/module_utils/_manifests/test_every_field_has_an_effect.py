@@ -177,7 +177,7 @@ CHASSIS_CHANGED: dict[str, t.Any] = {
 
 
 def settings_of_node(chassis: dict[str, t.Any]) -> str:
-    """What a node is told if somebody else than we wrote this into its OVNChassis."""
+    """The settings of a node if another client wrote this into its OVNChassis."""
     manager = {"manager": "kubectl", "fieldsV1": {"f:spec": {f"f:{field}": {} for field in chassis}}}
     declared = declared_settings({"metadata": {"name": "worker", "managedFields": [manager]}, "spec": chassis})
     spec = parse_spec({}, name="ovn", namespace="net")

@@ -70,7 +70,7 @@ def forged(*extensions: tuple[x509.ExtensionType, bool], subject: str = "ovn-1")
         pytest.param("nonsense", "cannot be read", id="no request at all"),
     ],
 )
-def test_a_request_beyond_the_declaration_is_told(pem: str, problem: str) -> None:
+def test_a_request_beyond_the_declaration_is_reported(pem: str, problem: str) -> None:
     problems = certificates.request_problems(pem, "ovn-1", ["DNS:ovn-1", "IP:192.0.2.11"])
     assert any(problem in one for one in problems), problems
 

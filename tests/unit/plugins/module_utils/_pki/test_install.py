@@ -157,7 +157,7 @@ def test_a_cut_between_the_two_renames_is_repaired(request_: install.Request, mo
     assert install.plan(request_, NOW).reasons == []
 
 
-def test_a_cut_before_the_daemons_are_told_is_repaired(
+def test_an_interruption_before_the_daemons_reload_is_repaired(
     request_: install.Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed = CA.sign(first_call(request_))

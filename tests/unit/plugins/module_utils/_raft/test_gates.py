@@ -40,7 +40,7 @@ CASES = [
         "another cluster answers",
     ),
     Case(
-        "a live member follows somebody else",
+        "a live member follows another leader",
         "one_leader",
         None,
         lambda p: p.Raft(3).set(3, leader="0002"),

@@ -69,7 +69,7 @@ def test_a_server_that_does_not_answer_loads_its_file_or_hangs(
     ("content", "file_class"),
     [(None, "none"), (b"", "empty"), (b"OVSDB JSON 1 2\n{}", "standalone"), (b"OVSDB CLUSTER 1 2\n{}", "unexamined")],
 )
-def test_without_launcher_only_the_kind_of_the_file_is_told(
+def test_without_launcher_only_the_kind_of_the_file_is_known(
     tmp_path: pathlib.Path, content: bytes | None, file_class: str
 ) -> None:
     if content is not None:

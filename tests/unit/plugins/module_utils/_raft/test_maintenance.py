@@ -215,7 +215,7 @@ PROGRESS: list[t.Any] = [
         [up("c1", EXPECTED_C3), up("c2", EXPECTED_C3), up("c3", EXPECTED_C3, file_class="none", file_sid=None)],
         (),
         ("stop", ("c3",)),
-        id="a member that joined and lost its file before anybody noted the join is replaced",
+        id="a member that joined and lost its file before its join was recorded is replaced",
     ),
     pytest.param(
         [up("c1", ANONYMOUS_C3), up("c2", ANONYMOUS_C3), down("c3", ANONYMOUS_C3, file_class="broken")],
@@ -446,7 +446,7 @@ def test_a_step_on_an_accepted_lost_disk_fits_what_the_launcher_says_of_it() -> 
     assert lost("c3", file_class="disk-missing").target() == lost("c3").target()
 
 
-def test_a_member_whose_disk_was_unmounted_under_it_is_told_of_and_not_restarted() -> None:
+def test_a_member_whose_disk_was_unmounted_under_it_is_reported_and_not_restarted() -> None:
     reason = "northbound member c3: the disk that held it is not mounted."
     running = [up("c1"), up("c2"), up("c3", file_class="disk-missing", file_reason=reason)]
     assert decide(running).warnings == (f"northbound on c3 runs, but would not start again: {reason}",)

@@ -11,7 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answe
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
 
-def test_a_joiner_under_a_wrong_name_is_told(paper: t.Any) -> None:
+def test_a_joiner_under_a_wrong_name_is_reported(paper: t.Any) -> None:
     wrong = Answer("m3", paper.database, other_databases={"OVN_Sothbound": paper.cid})
     raft = paper.Raft(3).set(3, instead=wrong)
     reasons = {reason.code: reason for reason in assess(raft.answers(), 3).reasons}
@@ -30,7 +30,7 @@ def test_a_closed_client_port_of_a_member_that_answers_locally_is_its_problem(pa
     assert len(verdict.members) == 3
 
 
-def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
+def test_who_is_unresponsive_is_reported_with_the_next_step(paper: t.Any) -> None:
     frozen = assess(paper.Raft(3).dead(3).unresponsive(3, "timeout").answers(), 3)
     messages = " ".join(reason.message for reason in frozen.reasons)
     assert "is unresponsive: the leader heard it" in messages
@@ -38,7 +38,7 @@ def test_who_is_unresponsive_is_told_with_the_next_step(paper: t.Any) -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["its status says so", "it has closed the database since"])
-def test_of_a_member_that_could_not_write_the_next_step_is_told(closed: bool, paper: t.Any) -> None:
+def test_of_a_member_that_could_not_write_the_next_step_is_reported(closed: bool, paper: t.Any) -> None:
     answers = paper.Raft(3).set(3, status="failed", connected=False).answers()
     if closed:
         problem = Problem("no_database", "It has none.")

@@ -154,7 +154,7 @@ REFUSED: list[t.Any] = [
         [down("c1", PERMIT, file_class="none", file_cid=None, file_sid=None), down("c2", PERMIT), blank("c3", PERMIT)],
         RUN,
         "only c1 was allowed",
-        id="somebody else created",
+        id="another member created",
     ),
     pytest.param(
         [blank("c1", PERMIT), blank("c2", PERMIT)],

@@ -169,7 +169,7 @@ class Backend:
         self.calls.append("write")
         if self.changed == "write":
             self.changed = ""
-            raise Changed("somebody else wrote it")
+            raise Changed("another client wrote it")
         self.record = record
 
     def execute(self, step: Step, record: Record) -> None:
@@ -182,7 +182,7 @@ ROUND = ["observe", "report", "acquire"]
 @pytest.mark.parametrize(
     ("changed", "calls"),
     [("", [*ROUND, *ROUND, "write", "observe"]), ("write", [*ROUND, *ROUND, "write", *ROUND, "write", "observe"])],
-    ids=["nobody else acts", "somebody else writes the record first"],
+    ids=["no other client writes", "another client writes the record first"],
 )
 def test_what_was_observed_before_the_lock_was_acquired_is_observed_again(changed: str, calls: list[str]) -> None:
     backend = Backend(changed)

@@ -70,14 +70,14 @@ def test_everybody_answers() -> None:
     assert (asked.members, asked.cluster_id) == (3, CID)
 
 
-def test_a_pod_that_does_not_run_is_told_in_the_words_of_kubernetes() -> None:
+def test_a_pod_that_does_not_run_is_reported_with_the_message_of_kubernetes() -> None:
     asked = ask(cluster_with(dict(zip(NAMES, ("leader", "follower", None)))))
     assert asked.answers[2].problems[0].message == (
         "Pod ovn-southbound-2 does not run. Kubernetes says: Container database of pod ovn-southbound-2 waits (ImagePullBackOff: no such image)."
     )
 
 
-def test_a_pod_that_does_not_answer_is_told() -> None:
+def test_a_pod_that_does_not_answer_is_reported() -> None:
     asked = ask(cluster_with(dict.fromkeys(NAMES, "leader"), hangs=NAMES[1]))
     assert [answer.is_responding for answer in asked.answers] == [True, False, True]
     assert asked.answers[1].problems[0] == ("timeout", "Cannot exec in ovn-southbound-1: no answer within 3 s.")
@@ -118,7 +118,7 @@ def test_who_may_not_list_nodes_asks_every_pod() -> None:
     assert all(answer.is_responding for answer in ask(cluster).answers)
 
 
-def test_a_pod_that_does_not_exist_is_told_with_the_events_of_its_owner() -> None:
+def test_a_pod_that_does_not_exist_is_reported_with_the_events_of_its_owner() -> None:
     about = {"kind": "StatefulSet", "name": "ovn-southbound"}
     event = {
         "apiVersion": "v1",

@@ -122,7 +122,7 @@ def test_a_file_that_misses_what_its_server_has_in_memory(capture: str, misses: 
     assert ("misses what its server could not write" in found.start_problem) == misses
 
 
-def test_a_hanging_server_is_told() -> None:
+def test_a_hanging_server_is_reported() -> None:
     assert "does not answer since 90" in parse_examination("northbound", "m1", captured("hanging")).problem
 
 
@@ -180,7 +180,7 @@ def test_why_a_member_says_nothing(capture: str, codes: list[str], words: str) -
     assert words in "".join(problem.message for problem in problems)
 
 
-def test_a_server_without_the_cluster_is_told_so() -> None:
+def test_a_server_without_the_cluster_is_reported() -> None:
     said = ExecResult(
         0, "@status 2\n \n", '@status\n"cluster/status" is not a valid command\novs-appctl: server error\n'
     )

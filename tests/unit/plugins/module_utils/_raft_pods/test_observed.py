@@ -111,7 +111,7 @@ class World:
         wait: bool = True,
         changes: bool = False,
     ) -> None:
-        """`changes`: whether somebody writes the pod whenever it is about to be deleted."""
+        """`changes`: whether another client writes the pod whenever it is about to be deleted."""
         self.cluster, self.serving, self.listed = FakeCluster(STATEFUL_SET, *([there] if there else [])), serving, there
         if changes:
             self.cluster.always("delete", self.touch)
@@ -261,8 +261,8 @@ def test_a_pod_is_recreated_once_and_its_successor_is_waited_for(monkeypatch: py
         "has no pod",
         "has no pod, and the others serve",
         "is being made, and nobody waits",
-        "is hopeless for an hour, and the others serve",
-        "was hopeless before the run",
+        "is unrecoverable for an hour, and the others serve",
+        "was unrecoverable before the run",
     ],
 )
 def test_how_long_a_pod_is_waited_for(

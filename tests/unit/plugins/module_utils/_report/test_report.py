@@ -327,7 +327,7 @@ def test_addresses_that_do_not_answer_clients_are_named() -> None:
     assert "Addresses     problem     2/3 answer clients, seen from central1" in report["lines"]
 
 
-def test_addresses_that_could_not_be_asked_are_told() -> None:
+def test_addresses_that_could_not_be_asked_are_reported() -> None:
     report = build_report(installation(put("addresses", {"msg": "no such file."})))
     assert report["problems"] == ["The addresses of the databases cannot be connected to: no such file."]
 
@@ -478,7 +478,7 @@ def in_kubernetes(**northds: t.Any) -> dict[str, t.Any]:
 
 
 class TestKubernetes:
-    def test_pods_are_told_like_hosts(self) -> None:
+    def test_pods_are_reported_like_hosts(self) -> None:
         report = in_kubernetes(pod1={"state": "standby"}, pod2={"state": "active"})
         assert report["problems"] == []
         assert report["lines"][1].startswith("Northbound    healthy     leader central2, 3/3 members")
