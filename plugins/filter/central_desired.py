@@ -45,7 +45,7 @@ _value:
     C(databases), for each one its name C(database), C(record), C(environment_file), C(database_file) (paths), C(environment) (of the launcher),
     C(revision) (digest of that environment), C(timers) (C(election_timer) and C(inactivity_probe) in milliseconds, C(reason) text), C(connections) and
     C(options) (as M(c5c3.ovn.ovn_database) takes them). C(raft_addresses) (database to member to endpoint). C(northd) with C(command) (text) and
-    C(revision) (its digest). C(wait_timeout) and C(lock_seconds) (seconds).
+    C(revision) (its digest). C(wait_timeout), C(lock_seconds) and C(stop_seconds) (seconds).
   type: dict
 """
 

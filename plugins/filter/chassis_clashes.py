@@ -42,7 +42,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import encapsulation_ips_of
+from ..module_utils._inventory import encapsulation_ip_of
 from ..module_utils._roles.variables import backend_of
 
 
@@ -56,7 +56,8 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
             continue
         name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
         owners.setdefault(f"system id {name}", []).append(host)
-        for address in encapsulation_ips_of(variables):
+        addresses = variables.get("ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host, variables)
+        for address in addresses if isinstance(addresses, list) else [addresses]:
             owners.setdefault(f"encapsulation address {address}", []).append(host)
     return [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
 

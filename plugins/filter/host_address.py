@@ -15,10 +15,8 @@ options:
     description: C(hostvars), or any mapping of host names to variables.
     type: dict
     required: true
-  host:
-    description: The host, usually C(inventory_hostname). Positional.
-    type: str
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory.host
 author:
   - C5C3 contributors (@c5c3)
 """

@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 _ADDRESSES = ("ovn_address", "ansible_host")
-_ENCAPSULATION_ADDRESSES = ("ovn_encapsulation_ip", *_ADDRESSES)
+_ENCAPSULATION_ADDRESSES = ("ovn_encapsulation_ip",)
 
 
 def address_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
@@ -20,8 +20,7 @@ def address_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
     return str(next((variables[name] for name in _ADDRESSES if variables.get(name)), host)).strip("[]")
 
 
-def encapsulation_ips_of(variables: t.Mapping[str, t.Any]) -> list[str]:
-    """Return the tunnel addresses that the inventory gives a chassis, none if it gives none (its name then counts)."""
-    names = ("ovn_hypervisor_encapsulation_ip", *_ENCAPSULATION_ADDRESSES)
-    value = next((variables[name] for name in names if variables.get(name)), None)
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+def encapsulation_ip_of(host: str, variables: t.Mapping[str, t.Any]) -> t.Any:
+    """Return where the tunnels of a chassis end: `ovn_encapsulation_ip`, one address or a list, else the address of the host."""
+    given = next((variables[name] for name in _ENCAPSULATION_ADDRESSES if variables.get(name)), None)
+    return given or address_of(host, variables)

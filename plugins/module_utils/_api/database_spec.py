@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._database.settings import TIMER_MAXIMUM, TIMER_MINIMUM
-from .._databases import TITLES, Database
+from .._databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLES, Database
 from .._kubernetes.quantity import PATTERN
 from . import pod_fields
 from .declaration import Metadata, declare, part
@@ -103,7 +103,7 @@ class DatabaseSpec:
                 "Time without a sign of the leader after which a member starts an election, in milliseconds.",
                 TIMER_MINIMUM,
                 TIMER_MAXIMUM,
-                default=5000,
+                default=DEFAULT_ELECTION_TIMER,
             )
         )
     )
@@ -113,7 +113,7 @@ class DatabaseSpec:
                 "Time without a sign of a client before it is probed, in milliseconds; 0 for never.",
                 0,
                 2**31 - 1,
-                default=30000,
+                default=DEFAULT_INACTIVITY_PROBE,
             )
         )
     )

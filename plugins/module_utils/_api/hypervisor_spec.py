@@ -19,10 +19,17 @@ from .pod_fields import Resources, StringMap
 
 
 @dataclass(frozen=True)
-class Controller:
+class DaemonSetPods:
     node_selector: StringMap = field(metadata=pod_fields.node_selector("are hypervisors", default={HYPERVISOR: ""}))
-    resources: Resources = field(metadata=pod_fields.resources("ovn-controller"))
+    resources: Resources
     tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods"))
+
+
+@dataclass(frozen=True)
+class Controller(DaemonSetPods):
+    """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
+
+    resources: Resources = field(metadata=pod_fields.resources("ovn-controller"))
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,9 @@ class Underlay:
 
 
 @dataclass(frozen=True)
-class OpenVSwitch(Controller):
+class OpenVSwitch(DaemonSetPods):
+    """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
+
     resources: Resources = field(metadata=pod_fields.resources("Open vSwitch"))
     datapath_type: t.Literal["system", "netdev"] = field(
         metadata=declare(

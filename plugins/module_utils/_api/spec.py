@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._databases import PORTS, TITLES, Database
+from .._northd.command_line import DEFAULT_THREADS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
@@ -38,7 +39,7 @@ class OvsImage(Image):
 @dataclass(frozen=True)
 class NorthdSpec:
     replicas: int = field(metadata=declare(number("Number of pods.", 1, 9, default=3)))
-    threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=1)))
+    threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=DEFAULT_THREADS)))
     resources: Resources = field(metadata=pod_fields.resources("northd"))
 
 

@@ -15,6 +15,7 @@ import typing as t
 from .._api.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
+from .._chassis.options import CHASSIS_OPTIONS
 from .._chassis.plan import desired_chassis
 from .._errors import InvalidInput, OvnError
 from .nodes import Node, annotated_settings, matches
@@ -63,10 +64,18 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
             }
             for m in spec.bridge_mappings
         ],
-        "datapath_type": spec.ovs.datapath_type,
+        **_declared_options(spec),
         "external_ids": {_CLEAR: _CLEAR_AFTER},
         "gateway": False,
     }
+
+
+def _declared_options(spec: ClusterSpec) -> Settings:
+    """Return the fields of `spec.controller` and `spec.ovs` that are options of ovn_chassis, as far as they have a value."""
+    values = [
+        (option, getattr(group, option, None)) for group in (spec.controller, spec.ovs) for option in CHASSIS_OPTIONS
+    ]
+    return {option: value for option, value in values if value is not None}
 
 
 def plan_chassis(

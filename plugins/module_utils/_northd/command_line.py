@@ -13,6 +13,8 @@ import typing as t
 
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
+DEFAULT_THREADS = 1  # of the OVNCluster and of the role; roles/ovn_central has it in defaults and argument_specs once more, for people
+
 
 @dataclasses.dataclass(frozen=True)
 class NorthdSettings:
@@ -23,7 +25,7 @@ class NorthdSettings:
     northbound: t.Sequence[str]
     southbound: t.Sequence[str]
     log_file: str = ""
-    threads: int = 1
+    threads: int = DEFAULT_THREADS
     tls: TlsFiles = NO_TLS
 
 

@@ -18,6 +18,8 @@ from .parse import ClusterStatus, ListedServer
 from .view import MAXIMUM_LAG, View, build_view, majority
 
 Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "may_add"]
+# Before a server is stopped, `step_gates.py` also looks at the disks of the others.
+OF_STOPS: frozenset[Name] = frozenset({"may_stop"})
 
 # Number of the last samples that are checked for uncommitted entries.
 _COMMIT_SAMPLES = 3
@@ -48,7 +50,7 @@ class _Observed(t.Protocol):
 
 
 def gate(
-    name: str,
+    name: Name,
     samples: t.Sequence[t.Sequence[Answer]],
     member: str | None = None,
     cluster_id: str | None = None,
@@ -71,7 +73,7 @@ def gate(
     return GateResult(True)
 
 
-def gate_reason(name: str, observations: t.Sequence[_Observed], member: str | None) -> str:
+def gate_reason(name: Name, observations: t.Sequence[_Observed], member: str | None) -> str:
     """Return why the gate is closed by the observations of one round, empty if it is open."""
     recorded = {o.record["cid"] for o in observations if o.record and o.record.get("cid")}
     if len(recorded) > 1:
@@ -89,8 +91,8 @@ class _Gates:
         if cluster_id is not None and self.now.cluster_id != cluster_id:
             raise _Closed(f"no member answers for the recorded cluster {cluster_id}")
 
-    def check(self, name: str, member: str | None) -> None:
-        checks: dict[str, t.Callable[[], None]] = {
+    def check(self, name: Name, member: str | None) -> None:
+        checks: dict[Name, t.Callable[[], None]] = {
             "one_leader": self.one_leader,
             "quiet": self.quiet,
             "caught_up": lambda: self.caught_up(self._listed(member)),

@@ -12,13 +12,14 @@ import dataclasses
 import typing as t
 
 from .._errors import Refused
+from .gates import Name
 from .observation import DISK_MISSING, Observation
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
 # Files that the launcher never starts and never moves aside: the operator has to decide.
 UNUSABLE = frozenset({"standalone", "foreign-cid", "retired-cid", "foreign-name", "foreign-sid", "foreign-address"})
-Gate = t.Callable[[str, t.Sequence[Observation], "str | None"], str]
+Gate = t.Callable[[Name, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
 
 

@@ -9,6 +9,7 @@ What every step of a recorded cluster has to pass before it is taken: its gate, 
 from __future__ import annotations
 
 from .._errors import Refused
+from .gates import OF_STOPS, Name
 from .observation import DISK_MISSING, Observation
 from .recorded_cluster import RecordedCluster, describe_lost
 from .step import Gate, Step
@@ -24,10 +25,10 @@ class StepGates:
     def __init__(self, cluster: RecordedCluster, gate: Gate) -> None:
         self.cluster, self.gate = cluster, gate
 
-    def gated(self, gate: str, member: str | None, step: Step) -> Step:
+    def gated(self, gate: Name, member: str | None, step: Step) -> Step:
         """Return the step if its gate is open now, else a wait that says why."""
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
-        if gate == "may_stop" and not reason:
+        if gate in OF_STOPS and not reason:
             reason = self._disks_full(member)
         return Step("wait", step.members, f"{step.reason}: {reason}{self._disks_missing()}") if reason else step
 

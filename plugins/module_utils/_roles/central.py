@@ -15,14 +15,15 @@ import typing as t
 
 from ansible.module_utils.common.dict_transformations import dict_merge
 
-from .._databases import DATABASES, PORTS, STEMS, Database
+from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._errors import InvalidInput
 from .._launchers.raft import SCRIPT
-from .._northd.command_line import NorthdSettings, northd_command
+from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, northd_command
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
+from .._stop_budget import STOP_SECONDS
 from .options import read_options
 
 PREFIX = "ovn_central_"
@@ -32,8 +33,6 @@ _RUN, _STATE, _LOGS = "/run/ovn", "/run/c5c3-ovn", "/var/log/ovn"
 _LOG_NAMES = {"northbound": "ovsdb-server-nb", "southbound": "ovsdb-server-sb"}
 # The launcher reads them before it creates a database, never again: a change makes no restart due.
 _READ_AT_CREATION = ("OVN_CLIENT_ENDPOINTS",)
-# Seconds that the lock of a run outlasts its longest step by: it is renewed before each one.
-_LOCK_RESERVE = 60
 # A leader has to be older than two election timers before a member is added, removed or restarted; the rest is for the step itself, in seconds.
 _WAITED_TIMERS, _WAIT_RESERVE = 3, 10
 
@@ -45,15 +44,15 @@ class CentralMachineOptions:
     members: list[str]
     tls: bool = True
     southbound_rbac: bool = True
-    election_timer: int = 5000
-    inactivity_probe: int = 30000
+    election_timer: int = DEFAULT_ELECTION_TIMER
+    inactivity_probe: int = DEFAULT_INACTIVITY_PROBE
     timers_by_size: bool = True
     wait_timeout: int = 120
     listen_address: str = "[::]"
     northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    northd_threads: int = 1
+    northd_threads: int = DEFAULT_THREADS
     backlog_threshold: str = ""
     log_level: str = "info"
     database_directory: str = "/var/lib/ovn"
@@ -78,9 +77,9 @@ class CentralClusterOptions:
 
     members: list[str]
     tls: bool = True
-    election_timer: int = 5000
-    inactivity_probe: int = 30000
-    northd_threads: int = 1
+    election_timer: int = DEFAULT_ELECTION_TIMER
+    inactivity_probe: int = DEFAULT_INACTIVITY_PROBE
+    northd_threads: int = DEFAULT_THREADS
     spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -150,7 +149,9 @@ def desired_state(
         "raft_addresses": raft,
         "northd": {"command": northd, "revision": hashlib.sha1(northd.encode()).hexdigest()},
         "wait_timeout": wait_timeout,
-        "lock_seconds": wait_timeout + _LOCK_RESERVE,
+        # The lock is renewed before each step, and the longest step stops a member and waits for it.
+        "lock_seconds": wait_timeout + STOP_SECONDS,
+        "stop_seconds": STOP_SECONDS,
     }
 
 

@@ -61,7 +61,7 @@ class IneffectiveOptions:
     gateway: bool = False
     encapsulation_type: t.Any = _DEFAULT_ENCAPSULATION
     system_id: str = ""
-    encapsulation_ip: str = ""
+    encapsulation_ip: t.Any = ""  # an address or a list
     named: list[str] = dataclasses.field(default_factory=list)
 
 

@@ -7,9 +7,9 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_clashes
+from ansible_collections.c5c3.ovn.plugins.filter.encapsulation_ip import encapsulation_ip
 from ansible_collections.c5c3.ovn.plugins.filter.endpoints import endpoints
 from ansible_collections.c5c3.ovn.plugins.filter.host_address import host_address
-from ansible_collections.c5c3.ovn.plugins.module_utils._inventory import encapsulation_ips_of
 
 
 @pytest.mark.parametrize(
@@ -30,20 +30,24 @@ def test_certificates_and_endpoints_name_the_same_address(variables: dict[str, t
 
 
 @pytest.mark.parametrize(
-    ("variables", "expected"),
+    ("variables", "expected", "clash"),
     [
-        pytest.param({}, [], id="none"),
+        pytest.param({}, "db1", False, id="its name"),
+        pytest.param({"ansible_host": "[2001:db8::1]"}, "2001:db8::1", True, id="where Ansible connects"),
         pytest.param(
-            {"ovn_encapsulation_ip": "", "ovn_address": "192.0.2.1"}, ["192.0.2.1"], id="an empty one is none"
+            {"ovn_encapsulation_ip": "", "ovn_address": "192.0.2.1"}, "192.0.2.1", True, id="an empty one is none"
         ),
-        pytest.param({"ovn_encapsulation_ip": ["192.0.2.1", "192.0.2.2"]}, ["192.0.2.1", "192.0.2.2"], id="several"),
         pytest.param(
-            {"ovn_hypervisor_encapsulation_ip": "192.0.2.3", "ovn_encapsulation_ip": "192.0.2.1"},
-            ["192.0.2.3"],
-            id="the role's own variable",
+            {"ovn_encapsulation_ip": ["192.0.2.1", "192.0.2.2"]}, ["192.0.2.1", "192.0.2.2"], True, id="several"
         ),
     ],
 )
-def test_encapsulation_addresses(variables: dict[str, t.Any], expected: list[str]) -> None:
-    assert encapsulation_ips_of(variables) == expected
-    assert bool(chassis_clashes({"a": variables, "b": variables}, ["a", "b"])) is bool(expected)
+def test_tunnels_end_where_the_inventory_says(variables: dict[str, t.Any], expected: t.Any, clash: bool) -> None:
+    assert encapsulation_ip({"db1": variables}, "db1") == expected
+    assert bool(chassis_clashes({"a": variables, "b": variables}, ["a", "b"])) is clash
+
+
+def test_the_option_of_the_role_counts_more_in_a_clash() -> None:
+    own = {"ovn_hypervisor_encapsulation_ip": "192.0.2.3", "ovn_encapsulation_ip": "192.0.2.1"}
+    assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.1"}}, ["a", "b"]) == []
+    assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.3"}}, ["a", "b"]) != []

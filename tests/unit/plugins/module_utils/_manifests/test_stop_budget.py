@@ -7,6 +7,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central as role
 from ansible_collections.c5c3.ovn.plugins.module_utils._stop_budget import STOP_SECONDS
 
 Central = t.Callable[..., t.Any]
@@ -21,9 +22,17 @@ def spent() -> int:
 
 
 def test_the_unit_of_a_machine_outlasts_the_launchers_stop() -> None:
-    (limit,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(), re.MULTILINE)
-    assert int(limit) == STOP_SECONDS
-    assert int(limit) > spent()
+    options = role.CentralMachineOptions.from_options({"members": ["c1"]})
+    desired = role.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
+    assert "\nTimeoutStopSec={{ _ovn_central_desired.stop_seconds }}\n" in UNIT.read_text()
+    assert desired["stop_seconds"] == STOP_SECONDS > spent()
+
+
+def test_the_lock_of_a_run_outlasts_a_restart() -> None:
+    """The step stops a member, then waits until it serves; nothing renews the lock meanwhile."""
+    options = role.CentralMachineOptions.from_options({"members": ["c1"], "wait_timeout": 500})
+    desired = role.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
+    assert desired["lock_seconds"] >= desired["stop_seconds"] + desired["wait_timeout"] >= 500 + STOP_SECONDS
 
 
 def test_a_pod_outlasts_the_launchers_stop(central: Central) -> None:
