@@ -25,7 +25,7 @@ def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines
             found[state].append(name)
             if state == "paused":
                 section.problems.append(
-                    f"northd on {name} is paused: ovn-appctl -t /run/ovn/ovn-northd.ctl resume makes it active again."
+                    f"northd on {name} is paused. Resume it with ovn-appctl -t /run/ovn/ovn-northd.ctl resume."
                 )
             elif state == "unreachable":
                 cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
