@@ -42,7 +42,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import encapsulation_ip_of
+from ..module_utils._inventory import encapsulation_ip_of, system_id_of
 from ..module_utils._roles.variables import backend_of
 
 
@@ -54,8 +54,7 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
             continue
         if backend_of(variables) == "kubernetes":  # a whole cluster: the nodes have the names and addresses
             continue
-        name = variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host
-        owners.setdefault(f"system id {name}", []).append(host)
+        owners.setdefault(f"system id {system_id_of(host, variables)}", []).append(host)
         addresses = variables.get("ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host, variables)
         for address in addresses if isinstance(addresses, list) else [addresses]:
             owners.setdefault(f"encapsulation address {address}", []).append(host)

@@ -82,15 +82,12 @@ _value:
 import typing as t
 
 from ..module_utils._databases import DATABASES
+from ..module_utils._inventory import system_id_of
 from ..module_utils._report.databases import contents_results
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.variables import Variables, backend_of
 from ..plugin_utils._filters import as_filter
-
-
-def _system_id(name: str, variables: Variables) -> str:
-    return str(variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or name)
 
 
 def _members(variables: Variables) -> dict[str, int] | None:
@@ -145,7 +142,7 @@ def verify_report(
         if variables.get("ovn_hypervisor_state") not in ("absent", "gone")
     ]
     clusters = cluster_chassis or {}
-    expected = {_system_id(name, variables): name for name, variables in present if name not in clusters}
+    expected = {system_id_of(name, variables): name for name, variables in present if name not in clusters}
     places = {system_id: {"": name} for system_id, name in expected.items()}
     for name, result in clusters.items():
         for resource in result.get("resources") or ():

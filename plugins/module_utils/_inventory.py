@@ -20,6 +20,11 @@ def address_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
     return str(next((variables[name] for name in _ADDRESSES if variables.get(name)), host)).strip("[]")
 
 
+def system_id_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
+    """Return the name of a machine's chassis: the option of the role, else `ovn_system_id`, else the name of the host."""
+    return str(variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host)
+
+
 def encapsulation_ip_of(host: str, variables: t.Mapping[str, t.Any]) -> t.Any:
     """Return where the tunnels of a chassis end: `ovn_encapsulation_ip`, one address or a list, else the address of the host."""
     given = next((variables[name] for name in _ENCAPSULATION_ADDRESSES if variables.get(name)), None)
