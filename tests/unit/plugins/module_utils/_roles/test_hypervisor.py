@@ -204,9 +204,19 @@ def test_a_control_plane_in_kubernetes(options: dict[str, t.Any], asked: bool, s
             ["ovn_central_service_type", "same ovn_kubeconfig and ovn_context", "ssl:is:1 and ssl:in:1."],
         ),
         ({"answer": INSIDE, "backend": "kubernetes", "kubeconfig": "/k", "context": ""}, []),
+        ({"answer": INSIDE, "kubeconfig": "/k", "context": ""}, ["inside its cluster"]),
         ({"answer": INSIDE, "backend": "kubernetes", "kubeconfig": "/k", "context": "other"}, ["inside its cluster"]),
     ],
-    ids=["outside", "none", "no address", "machine", "another cluster", "the same cluster", "another context"],
+    ids=[
+        "outside",
+        "none",
+        "no address",
+        "machine",
+        "another cluster",
+        "the same cluster",
+        "a machine that manages it",
+        "another context",
+    ],
 )
 def test_why_nobody_can_connect(options: dict[str, t.Any], words: list[str]) -> None:
     problem = find_control_plane(HOSTS, {**OF_CLUSTER, **options})["problem"]
@@ -274,5 +284,6 @@ def test_declared_endpoints_need_no_address() -> None:
     declared = {"ovn_southbound_endpoints": ["ssl:192.0.2.1:6642"], "ovn_northbound_endpoints": ["ssl:192.0.2.1:6641"]}
     found = find_control_plane({"c1": Undefined()}, {**given, **declared})
     assert (found["is_cluster"], found["asked"], found["southbound"]) == (False, False, [])
-    with pytest.raises(AssertionError, match="address was asked for"):
-        find_control_plane({"c1": Undefined()}, given)
+    for few in ({}, {"ovn_southbound_endpoints": ["ssl:192.0.2.1:6642"]}):
+        with pytest.raises(AssertionError, match="address was asked for"):
+            find_control_plane({"c1": Undefined()}, {**given, **few})
