@@ -9,10 +9,10 @@ How long the stop of a database member may take, in seconds. The launcher uses i
 from __future__ import annotations
 
 # The server hands its leadership over and ends; longer than milliseconds only while it converts or writes a snapshot.
-EXIT_SECONDS = 20
+HANDOVER_SECONDS = 20
 # After that: the server has got a signal and may still be busy.
-END_SECONDS = 35
+AFTER_SIGNAL_SECONDS = 35
 # Reading the end of the file and recording it, and starting the processes that do this.
 RECORD_SECONDS = 5
 # systemd and the kubelet kill what still runs after this.
-STOP_SECONDS = EXIT_SECONDS + END_SECONDS + RECORD_SECONDS
+STOP_SECONDS = HANDOVER_SECONDS + AFTER_SIGNAL_SECONDS + RECORD_SECONDS

@@ -25,7 +25,10 @@ CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "o
 
 
 def labels(name: str, component: Component | None = None) -> dict[str, str]:
-    """Return the labels of every object of the cluster `name`; without a component for what belongs to all of it."""
+    """Return the labels of every object of the cluster `name`; without a component for what belongs to all of it.
+
+    Pod templates have them, too: another label restarts all members and all pods of hypervisors. Objects are also known as ours by them.
+    """
     common = {
         "app.kubernetes.io/name": "ovn",
         "app.kubernetes.io/instance": name,

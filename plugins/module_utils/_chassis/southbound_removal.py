@@ -32,7 +32,11 @@ from .southbound_rows import (
 )
 
 _DATABASE = DATABASE_NAMES["southbound"]
-_COLUMNS: Columns = {**IDENTITY, "Chassis": ["_uuid", *IDENTITY["Chassis"]], "Chassis_Private": ["name"]}
+_COLUMNS: Columns = {
+    **{table: [column] for table, column in NAME_COLUMNS.items()},
+    **IDENTITY,
+    "Chassis": ["_uuid", *IDENTITY["Chassis"]],
+}
 
 if t.TYPE_CHECKING:
     Rows = dict[str, list[dict[str, t.Any]]]  # table: decoded rows
@@ -129,7 +133,7 @@ def _refuse_foreign(local: LocalChassis, rows: Rows) -> None:
 def _names(rows: Rows) -> dict[str, list[str]]:
     """Return the rows for people: chassis names, and encapsulations as `geneve 192.0.2.1`."""
     found = {
-        table: sorted(f"{row['type']} {row['ip']}" if table == "Encap" else row["name"] for row in rows[table])
-        for table in NAME_COLUMNS
+        table: sorted(f"{row['type']} {row['ip']}" if table == "Encap" else row[column] for row in rows[table])
+        for table, column in NAME_COLUMNS.items()
     }
     return {table: names for table, names in found.items() if names}

@@ -11,7 +11,7 @@ Its text is composed of three parts, and stays one script.
 
 from __future__ import annotations
 
-from .._stop_budget import END_SECONDS, EXIT_SECONDS
+from .._stop_budget import AFTER_SIGNAL_SECONDS, HANDOVER_SECONDS
 from .raft_file import FILE
 from .raft_witness import WITNESS
 
@@ -437,7 +437,7 @@ leave_gently() {
     stopping=yes
     [ -n "$server" ] && [ -z "$asked" ] || return 0
     asked=yes
-    ovs-appctl -T @EXIT@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
+    ovs-appctl -T @HANDOVER@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
 }
 
 # The highest index that this member is known to have had.
@@ -498,14 +498,14 @@ server_lives() { [ -n "$pid" ] && tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null
 stop() {
     pid=$(cat "$pid_file" 2>/dev/null)
     server_lives || return 0
-    ovs-appctl -T @EXIT@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$pid" 2>/dev/null
+    ovs-appctl -T @HANDOVER@ -t "$ctl" exit >/dev/null 2>&1 || kill -TERM "$pid" 2>/dev/null
     tries=0
-    while [ "$tries" -lt @END@0 ]; do
+    while [ "$tries" -lt @AFTER_SIGNAL@0 ]; do
         server_lives || return 0
         tries=$((tries + 1))
         sleep 0.1
     done
-    say "$who: ovsdb-server $pid still runs @END@ s after exit. Look at $ctl and at the disk."
+    say "$who: ovsdb-server $pid still runs @AFTER_SIGNAL@ s after exit. Look at $ctl and at the disk."
     return 1
 }
 
@@ -566,4 +566,8 @@ state)
 esac
 """
 
-SCRIPT = (_HEAD + FILE + WITNESS + _DECISION).replace("@EXIT@", str(EXIT_SECONDS)).replace("@END@", str(END_SECONDS))
+SCRIPT = (
+    (_HEAD + FILE + WITNESS + _DECISION)
+    .replace("@HANDOVER@", str(HANDOVER_SECONDS))
+    .replace("@AFTER_SIGNAL@", str(AFTER_SIGNAL_SECONDS))
+)

@@ -13,7 +13,7 @@ import typing as t
 from .._databases import OVSDB_ELECTION_TIMER
 from .answer import Answer, host_of
 from .contents import compare
-from .findings import Health, VerdictFindings
+from .findings import Health, VerdictFindings, list_names
 from .parse import ListedServer
 from .view import connected, joined, majority
 
@@ -44,7 +44,7 @@ class ClusterChecks(VerdictFindings):
         view = self.view
         expected = view.expected_cluster_id
         if view.foreign:
-            sides = "; ".join(f"{cid}: {_names(answers)}" for cid, answers in view.cluster_ids.items())
+            sides = "; ".join(f"{cid}: {list_names(answers)}" for cid, answers in view.cluster_ids.items())
             self.problem(
                 "two_clusters",
                 None,
@@ -55,7 +55,7 @@ class ClusterChecks(VerdictFindings):
             self.problem(
                 "foreign_cluster",
                 None,
-                f"{_names(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
+                f"{list_names(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
                 "A second cluster was created, or the expected id is out of date.",
             )
             return True
@@ -69,7 +69,9 @@ class ClusterChecks(VerdictFindings):
         for term, answers in by_term.items():
             if len({answer.server_id for answer in answers}) > 1:
                 self.problem(
-                    "two_leaders", None, f"{_names(answers)} all lead in term {term}: their member lists have diverged."
+                    "two_leaders",
+                    None,
+                    f"{list_names(answers)} all lead in term {term}: their member lists have diverged.",
                 )
                 return True
         return False
@@ -181,7 +183,7 @@ class ClusterChecks(VerdictFindings):
             self.problem(
                 "partial_view",
                 None,
-                f"{_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Its list alone shows what is missing: ask it.",
+                f"{list_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Its list alone shows what is missing: ask it.",
             )
             return "degraded", True
         if len(taking_part) >= majority(total):
@@ -189,7 +191,7 @@ class ClusterChecks(VerdictFindings):
                 self.problem(
                     "partial_view",
                     None,
-                    f"{_names(taking_part)} take part, but the leader is not among them: ask all members.",
+                    f"{list_names(taking_part)} take part, but the leader is not among them: ask all members.",
                 )
                 return "degraded", True
             self.transient = True
@@ -277,11 +279,3 @@ class ClusterChecks(VerdictFindings):
 def _some(names: t.Sequence[str]) -> str:
     more = len(names) - _TABLES_NAMED
     return f"{', '.join(names[:_TABLES_NAMED])}{f' and {more} more tables' if more > 0 else ''}"
-
-
-def _names(answers: t.Sequence[Answer]) -> str:
-    return ", ".join(answer.member for answer in answers) or "no member"
-
-
-def _with_name(member: str, message: str) -> str:
-    return message if member in message else f"{member}: {message}"

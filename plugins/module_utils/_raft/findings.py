@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .answer import Answer
 from .view import View
 
 Health = t.Literal["healthy", "degraded", "no_quorum", "split", "diverged", "forming", "unreachable"]
@@ -23,6 +24,11 @@ class Reason(t.NamedTuple):
 
     def as_dict(self) -> dict[str, t.Any]:
         return self._asdict()
+
+
+def list_names(answers: t.Sequence[Answer]) -> str:
+    """Return the names of members for a sentence."""
+    return ", ".join(answer.member for answer in answers) or "no member"
 
 
 class VerdictFindings:

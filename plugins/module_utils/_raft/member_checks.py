@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer, host_of
-from .findings import VerdictFindings
+from .findings import VerdictFindings, list_names
 from .parse import ListedServer
 from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
@@ -264,7 +264,7 @@ class MemberChecks(VerdictFindings):
         view = self.view
         ids = duplicates(answer.server_id for answer in view.responding if answer.server_id)
         for server_id in sorted(ids):
-            names = _names([answer for answer in view.responding if answer.server_id == server_id])
+            names = list_names([answer for answer in view.responding if answer.server_id == server_id])
             self.problem(
                 "duplicate_server_id",
                 None,
@@ -289,7 +289,7 @@ class MemberChecks(VerdictFindings):
                 self.warning(
                     "version",
                     None,
-                    f"Open vSwitch {number} on {_names(answers)} has known faults unless backported: {'; '.join(known)}.",
+                    f"Open vSwitch {number} on {list_names(answers)} has known faults unless backported: {'; '.join(known)}.",
                 )
 
     # --- what is returned of each member ------------------------------------------------------------------------------
@@ -354,10 +354,6 @@ class MemberChecks(VerdictFindings):
             "certificate_days": answer.certificate_days if answer else None,
             "problems": [problem.message for problem in answer.problems] if answer else [],
         }
-
-
-def _names(answers: t.Sequence[Answer]) -> str:
-    return ", ".join(answer.member for answer in answers) or "no member"
 
 
 def _with_name(member: str, message: str) -> str:
