@@ -183,7 +183,7 @@ class ClusterChecks(VerdictFindings):
             self.problem(
                 "partial_view",
                 None,
-                f"{list_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Its list alone shows what is missing: ask it.",
+                f"{list_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Only its list shows what is missing: ask it.",
             )
             return "degraded", True
         if len(taking_part) >= majority(total):
