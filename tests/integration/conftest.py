@@ -23,6 +23,7 @@ import typing as t
 
 import pytest
 from _pki import Pki, TlsPaths
+from _processor_time import ProcessorTime
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -48,6 +49,7 @@ _LONGEST = ("test_sandbox", "test_mixed", "test_ping_role", "test_machines")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessorTime())
     config.addinivalue_line(
         "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
     )

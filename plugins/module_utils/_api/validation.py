@@ -95,7 +95,7 @@ def _list(schema: Schema, value: list[t.Any], path: str) -> list[t.Any]:
             identity = [item.get(key) for key in keys] if keys else item
             if identity in seen:
                 names = ", ".join(str(part) for part in identity) if keys else str(item)
-                raise InvalidInput(f"{path}[{index}] has {names} a second time. Remove one of the two.")
+                raise InvalidInput(f"{path}[{index}] repeats {names}. Remove one of the two.")
             seen.append(identity)
     return result
 

@@ -82,7 +82,7 @@ class ChassisRemoval:
                 "the next run deletes the row."
             )
         self.removed = sorted(rows - self.reappeared)
-        self._warn_of_kept_rows(gone, registry)
+        self._keep_doubtful_rows(gone, registry)
 
     def _read_registry(self) -> Registry:
         return read_registry(self.desired.asked, self.desired.tls, Deadline(30))
@@ -97,7 +97,7 @@ class ChassisRemoval:
                 found.add(name)
         return found
 
-    def _warn_of_kept_rows(self, gone: t.Mapping[str, str], registry: Registry) -> None:
+    def _keep_doubtful_rows(self, gone: t.Mapping[str, str], registry: Registry) -> None:
         for node, name in sorted(gone.items()):
             row = registry.chassis.get(name)
             # A system id that a remaining node has now is that node's.

@@ -123,7 +123,7 @@ REFUSED = [
     (
         "a physical network twice",
         {"bridgeMappings": [{"physicalNetwork": "a", "bridge": "x"}, {"physicalNetwork": "a", "bridge": "y"}]},
-        r"^spec\.bridgeMappings\[1\] names a a second time",
+        r"^spec\.bridgeMappings\[1\] repeats a\.",
     ),
     (
         "a device on two bridges",

@@ -106,7 +106,7 @@ CASES: list[tuple[str, t.Callable[[Say], list[Answer]], str, str, str]] = [
         lambda say: [say.unresponsive(0), say.member(1), say.member(2)],
         "True",
         "Degraded",
-        "nobody leads",
+        "no member leads",
     ),
     (
         "a leader alone is not ready",

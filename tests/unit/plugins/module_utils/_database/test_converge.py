@@ -105,7 +105,7 @@ def test_a_follower_only_waits() -> None:
     outcome = run(member, OPTION)
     assert not outcome.changed
     assert member.writes == []
-    assert outcome.actual.options == {"a": "1"}
+    assert outcome.observed.options == {"a": "1"}
 
 
 def test_a_follower_that_waits_in_vain_names_what_is_missing() -> None:

@@ -218,7 +218,7 @@ def test_a_file_of_which_only_a_leader_can_tell_keeps_the_others_from_nothing(
 def test_a_wait_for_a_leader_names_the_file_that_needs_one() -> None:
     waiting = [up("c1", leader=False, connected=False), up("c2", leader=False, connected=False)]
     reason = step(decide([*waiting, down("c3", file_sid=NEW, file_class="foreign-sid")]))[2]
-    assert reason == "wait for northbound to elect a leader, which alone can tell whose file c3 has"
+    assert reason == "wait for northbound to elect a leader, which alone knows whose file c3 has"
 
 
 def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:

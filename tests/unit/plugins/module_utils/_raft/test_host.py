@@ -95,8 +95,8 @@ def test_check_mode_sees_that_a_restart_is_due_though_it_wrote_no_settings(
     ("told", "words"),
     [
         ((137, "", "Killed"), "(code 137): Killed"),
-        ((127, "", ""), "(code 127): it said nothing"),
-        ((0, "class=mem", ""), "(code 0): it said nothing"),
+        ((127, "", ""), "(code 127): it printed nothing"),
+        ((0, "class=mem", ""), "(code 0): it printed nothing"),
     ],
 )
 def test_a_launcher_that_fails_says_nothing_about_the_file(

@@ -371,7 +371,7 @@ def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
         (pair(30), pair(400), "healthy     30 days left, earliest expiry: chassis hv1", "", ""),
         (pair(400), pair(400), "healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641", "", ""),
         (pair(400), pair(29), "warning     29 days left, earliest expiry: chassis hv2", "", "The certificate of chassis hv2 ends in 29 days"),
-        (pair(400), pair(-1, False), "problem     -1 days left, earliest expiry: chassis hv2", "The certificate of chassis hv2 has ended", ""),
+        (pair(400), pair(-1, False), "problem     -1 days left, earliest expiry: chassis hv2", "The certificate of chassis hv2 has expired", ""),
         (pair(400), pair(400, False), "problem     361 days left, earliest", "The certificate of chassis hv2 is not valid yet, or its key", ""),
         (pair(400), pair(None, False), "problem     361 days left, earliest", "Chassis hv2 has no certificate", ""),
         (pair(400), {"msg": "library is missing."}, "warning     361 days", "", "The certificate of chassis hv2 cannot be read: library is missing."),
