@@ -17,7 +17,7 @@ from .._api.names import Object
 from .pods import TLS, TLS_FILES
 
 if t.TYPE_CHECKING:
-    from .._api.hypervisor_spec import Controller
+    from .._api.hypervisor_spec import DaemonSetPods
     from .._api.pod_fields import Image
     from .._api.spec import ClusterSpec
 
@@ -120,7 +120,7 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
     }
 
 
-def _pod(settings: Controller, volumes: list[Object], containers: list[Object]) -> Object:
+def _pod(settings: DaemonSetPods, volumes: list[Object], containers: list[Object]) -> Object:
     return {
         # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
         "hostNetwork": True,
