@@ -279,7 +279,7 @@ def daemons(session: nox.Session, *sets: str) -> None:
 
 
 def api_server(session: nox.Session) -> None:
-    """kube-apiserver, etcd and kubectl in the cache of the test bed; without them, the rest is tested, and a line says so.
+    """kube-apiserver and etcd in the cache of the test bed; without them, the rest is tested, and a line says so.
 
     With C5C3_OVN_REQUIRE_ALL=1 (continuous integration) it is an error.
     """

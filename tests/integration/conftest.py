@@ -22,8 +22,9 @@ import time
 import typing as t
 
 import pytest
+from _module_server import PACKAGE, Done, ModuleServers
 from _pki import Pki, TlsPaths
-from _processor_time import ProcessorTime
+from _processor_time import ProcessorTime, counters
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -429,8 +430,16 @@ class RunModule(t.Protocol):
     ) -> Ran: ...
 
 
+@pytest.fixture(scope="session")
+def module_servers(collection_path: str) -> t.Iterator[ModuleServers]:
+    servers = ModuleServers(collection_path)
+    counters.append(servers.processor_seconds)
+    yield servers
+    servers.close()
+
+
 @pytest.fixture
-def run_module(collection_path: str) -> RunModule:
+def run_module(module_servers: ModuleServers, collection_path: str) -> RunModule:
     """`run_module("ovn_raft_status", {...})`: the module in a process of its own with its arguments on standard input.
 
     The test fails when the module fails, unless `may_fail`; a traceback or anything else than one JSON result fails it always.
@@ -454,18 +463,22 @@ def run_module(collection_path: str) -> RunModule:
             "_ansible_remote_tmp": tempfile.gettempdir(),
         }
         started = time.monotonic()
-        process = subprocess.run(
-            [*prefix, sys.executable, "-m", f"ansible_collections.c5c3.ovn.plugins.modules.{name}"],
-            input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join([collection_path, *filter(None, [os.environ.get("PYTHONPATH")])]),
-            },
-        )
+        process: Done | subprocess.CompletedProcess[str]
+        if prefix:
+            process = subprocess.run(
+                [*prefix, sys.executable, "-m", f"{PACKAGE}.{name}"],
+                input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                check=False,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join([collection_path, *filter(None, [os.environ.get("PYTHONPATH")])]),
+                },
+            )
+        else:
+            process = module_servers.run(name, arguments, timeout)
         seconds = time.monotonic() - started
         try:
             result = json.loads(process.stdout)
