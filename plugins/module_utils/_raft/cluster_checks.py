@@ -20,15 +20,18 @@ from .view import connected, joined, majority
 _TABLES_NAMED = 8
 
 
-class ClusterChecks(VerdictFindings):
+class ClusterChecks:
     """The checks that decide the health of the cluster: which members answer, and which of them leads."""
 
-    def _state(self) -> tuple[Health, bool]:
+    def __init__(self, findings: VerdictFindings) -> None:
+        self.findings, self.view = findings, findings.view
+
+    def state(self) -> tuple[Health, bool]:
         """Return the health and whether the cluster is writable. `healthy` here means: leader and majority are as they should be."""
         view = self.view
         if not view.responding:
             if not view.unresponsive:
-                self.problem("unreachable", None, "No member was asked.")
+                self.findings.problem("unreachable", None, "No member was asked.")
             return "unreachable", False
         if self._two_clusters() or self._two_leaders():
             return "split", False
@@ -45,14 +48,14 @@ class ClusterChecks(VerdictFindings):
         expected = view.expected_cluster_id
         if view.foreign:
             sides = "; ".join(f"{cid}: {list_names(answers)}" for cid, answers in view.cluster_ids.items())
-            self.problem(
+            self.findings.problem(
                 "two_clusters",
                 None,
                 f"Members answer for different clusters ({sides}). Change nothing, back up each side, decide which one stays.",
             )
             return True
         if expected and view.cluster_id and view.cluster_id != expected:
-            self.problem(
+            self.findings.problem(
                 "foreign_cluster",
                 None,
                 f"{list_names(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
@@ -68,7 +71,7 @@ class ClusterChecks(VerdictFindings):
                 by_term.setdefault(answer.status.term, []).append(answer)
         for term, answers in by_term.items():
             if len({answer.server_id for answer in answers}) > 1:
-                self.problem(
+                self.findings.problem(
                     "two_leaders",
                     None,
                     f"{list_names(answers)} all lead in term {term}: their member lists have diverged.",
@@ -78,14 +81,14 @@ class ClusterChecks(VerdictFindings):
 
     def _stale_leaders(self) -> None:
         """Report leaders of older terms: one does not know yet that it was replaced, and steps down within two or three election timers."""
-        self.transient = True
+        self.findings.transient = True
         leader, *others = self.view.claims
         for answer in others:
             if leader.status is not None and answer.status is not None:
                 claim = f"still calls itself leader of term {answer.status.term}; {leader.member} leads term {leader.status.term}"
             else:
                 claim = f"and {leader.member} both call themselves leader; without the terms it is unknown which is the old one"
-            self.problem("stale_leader", answer.member, f"{answer.member} {claim}. Ask again in a moment.")
+            self.findings.problem("stale_leader", answer.member, f"{answer.member} {claim}. Ask again in a moment.")
 
     def _led(self, leader: Answer) -> tuple[Health, bool]:
         if leader.status is None:
@@ -95,7 +98,7 @@ class ClusterChecks(VerdictFindings):
         supporting = [server for server in listed if self._supports(server)]
         if len(supporting) < needed:
             missing = ", ".join(self.view.name(server) for server in listed if server not in supporting)
-            self.problem(
+            self.findings.problem(
                 "no_quorum",
                 leader.member,
                 f"{leader.member} still calls itself leader, but hears {len(supporting)} of {len(listed)} members, {needed} are needed. "
@@ -103,7 +106,7 @@ class ClusterChecks(VerdictFindings):
             )
             return "no_quorum", False
         # Members that did not answer count for one election timer only: take another sample if they are needed.
-        self.transient |= sum(1 for server in supporting if self.view.find_answer(server)) < needed and bool(
+        self.findings.transient |= sum(1 for server in supporting if self.view.find_answer(server)) < needed and bool(
             self.view.unresponsive
         )
         if self._blocked():
@@ -132,22 +135,22 @@ class ClusterChecks(VerdictFindings):
 
     def _blocked(self) -> bool:
         """Return whether the same entries stay uncommitted in all samples: disks of a majority are full, or it hangs."""
-        samples = [view.leader.status if view.leader else None for view in [*self.earlier, self.view]]
+        samples = [view.leader.status if view.leader else None for view in [*self.findings.earlier, self.view]]
         known = [status for status in samples if status is not None]
         status = known[-1]
         if not status.not_committed:
             return False
-        self.transient = True
+        self.findings.transient = True
         commits = {sample.log_next - sample.not_committed for sample in known}
         if len(known) >= 3 and len(commits) == 1 and all(sample.not_committed for sample in known):
-            self.problem(
+            self.findings.problem(
                 "writes_blocked",
                 None,
                 f"{status.not_committed} log entries stay uncommitted although a majority is connected. "
                 "Check for full disks on the members, and compact before any restart.",
             )
             return True
-        self.warning("uncommitted", None, f"{status.not_committed} log entries are not committed yet.")
+        self.findings.warning("uncommitted", None, f"{status.not_committed} log entries are not committed yet.")
         return False
 
     def _led_without_list(self, leader: Answer) -> tuple[Health, bool]:
@@ -156,20 +159,20 @@ class ClusterChecks(VerdictFindings):
         taking_part = [answer for answer in view.members if connected(answer)]
         total = self._size()
         if len(taking_part) < majority(total):
-            self.problem(
+            self.findings.problem(
                 "no_quorum",
                 None,
                 f"{leader.member} calls itself leader, but only {len(taking_part)} of {total} members say that they take part. "
                 "Its own word is no proof; ask the others, or its control socket.",
             )
             return "no_quorum", False
-        self.warning(
+        self.findings.warning(
             "partial_view",
             None,
             f"The member list of {leader.member} is unknown (only a control socket shows it): ghosts and one-way connections cannot be detected.",
         )
-        if self.expected is None:
-            self.warning(
+        if self.findings.expected is None:
+            self.findings.warning(
                 "size_unknown", None, "How many members the cluster should have is not known: set expected_members."
             )
         return "healthy", True
@@ -178,9 +181,9 @@ class ClusterChecks(VerdictFindings):
         view = self.view
         taking_part = [answer for answer in view.members if connected(answer)]
         total = self._size()
-        heard_leader = self._leader_heard_by_members()
+        heard_leader = self.leader_heard_by_members()
         if heard_leader is not None:
-            self.problem(
+            self.findings.problem(
                 "partial_view",
                 None,
                 f"{list_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Only its list shows what is missing: ask it.",
@@ -188,27 +191,29 @@ class ClusterChecks(VerdictFindings):
             return "degraded", True
         if len(taking_part) >= majority(total):
             if all(answer.status is None for answer in taking_part) and len(view.responding) < total:
-                self.problem(
+                self.findings.problem(
                     "partial_view",
                     None,
                     f"{list_names(taking_part)} take part, but the leader is not among them: ask all members.",
                 )
                 return "degraded", True
-            self.transient = True
+            self.findings.transient = True
             timer = view.election_timer or OVSDB_ELECTION_TIMER
-            growing = self.expected is not None and self.expected > total
+            growing = self.findings.expected is not None and self.findings.expected > total
             more = (
-                f" {self.expected - total} declared members have not joined yet." if self.expected and growing else ""
+                f" {self.findings.expected - total} declared members have not joined yet."
+                if self.findings.expected and growing
+                else ""
             )
-            self.problem(
+            self.findings.problem(
                 "no_leader",
                 None,
                 f"{len(taking_part)} of {total} members take part, but none leads.{more} An election may be under way: "
                 f"ask again in {3 * timer / 1000:g} s.",
             )
             return "forming" if growing and len(taking_part) == total else "no_quorum", False
-        self.transient = any(joined(answer) for answer in view.responding) and total == len(view.members)
-        self.problem(
+        self.findings.transient = any(joined(answer) for answer in view.responding) and total == len(view.members)
+        self.findings.problem(
             "no_quorum",
             None,
             f"{len(taking_part)} of {total} members take part, {majority(total)} are needed. "
@@ -216,7 +221,7 @@ class ClusterChecks(VerdictFindings):
         )
         return "no_quorum", False
 
-    def _leader_heard_by_members(self) -> str | None:
+    def leader_heard_by_members(self) -> str | None:
         """Return the address of a leader that did not answer here, but that a member has heard within one election timer; None without one."""
         view = self.view
         if view.leader is not None:
@@ -240,16 +245,18 @@ class ClusterChecks(VerdictFindings):
         view = self.view
         if view.listed:
             return len(view.listed)
-        return max(self.expected or 0, len(view.answers) if self.expected is None else len(view.members))
+        return max(
+            self.findings.expected or 0, len(view.answers) if self.findings.expected is None else len(view.members)
+        )
 
-    def _diverged(self) -> bool:
+    def diverged(self) -> bool:
         """Return whether members hold different data at the same log index, as far as that was read. No status of OVSDB shows it."""
         view = self.view
         read = {answer.member: answer.contents for answer in view.members if answer.contents is not None}
         found = compare(read, view.leader.member if view.leader else None)
         for difference in found.differences:
             one, *others = difference.groups
-            self.problem(
+            self.findings.problem(
                 "diverged",
                 ", ".join(name for group in others for name in group),
                 f"Members hold different data at log index {difference.log_index}: {', '.join(one)} {'differ' if len(one) > 1 else 'differs'} from "
@@ -259,16 +266,16 @@ class ClusterChecks(VerdictFindings):
         unread = [f"{member}: {cause}" for member, cause in found.unread.items()]
         apart = [f"{member} was read at log index {index}" for member, index in found.apart.items()]
         if unread or apart:
-            self.warning(
+            self.findings.warning(
                 "not_compared",
                 None,
                 f"Not all members could be compared by what they hold: {'; '.join([*unread, *apart])}. Run it again when the database is written to less.",
             )
         return bool(found.differences)
 
-    def _lower_health(self) -> Health:
+    def lower_health(self) -> Health:
         """Return the health that the problems leave. A cluster that only waits for joiners is forming."""
-        codes = {reason.code for reason in self.reasons if reason.severity == "problem"}
+        codes = {reason.code for reason in self.findings.reasons if reason.severity == "problem"}
         if not codes:
             return "healthy"
         if "joining" in codes and codes <= {"joining", "member_count"}:

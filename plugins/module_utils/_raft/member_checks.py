@@ -17,10 +17,13 @@ from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
 
 
-class MemberChecks(VerdictFindings):
+class MemberChecks:
     """The checks of each member and of the configuration, and the part of the result about each member."""
 
-    def _ghosts(self) -> list[ListedServer]:
+    def __init__(self, findings: VerdictFindings) -> None:
+        self.findings, self.view = findings, findings.view
+
+    def ghosts(self) -> list[ListedServer]:
         """Return the listed servers without a member: unheard, and not just down, since another member has the address or all declared members are known."""
         view = self.view
         if view.leader is None or view.leader.status is None:
@@ -29,14 +32,14 @@ class MemberChecks(VerdictFindings):
         addresses = duplicates(server.address for server in view.listed)
         taken = {answer.status.address for answer in view.responding if answer.status is not None}
         complete = (
-            self.expected is not None
+            self.findings.expected is not None
             and not view.unresponsive
-            and len(view.listed) - len(unclaimed) >= self.expected
+            and len(view.listed) - len(unclaimed) >= self.findings.expected
             and all(view.find_answer(server) for server in view.listed if server not in unclaimed)
         )
         return [server for server in unclaimed if server.address in addresses or server.address in taken or complete]
 
-    def _ghost(self, server: ListedServer) -> dict[str, t.Any]:
+    def describe_ghost(self, server: ListedServer) -> dict[str, t.Any]:
         return {
             "server_id": server.sid,
             "address": server.address,
@@ -44,11 +47,11 @@ class MemberChecks(VerdictFindings):
             "last_message": server.last_message,
         }
 
-    def _unresponsive_members(self) -> None:
+    def check_unresponsive(self) -> None:
         for answer in self.view.unresponsive:
             renamed = [name for name, cid in answer.other_databases.items() if cid and cid == self.view.cluster_id]
             if renamed:
-                self.problem(
+                self.findings.problem(
                     "wrong_name",
                     answer.member,
                     f'{answer.member} joined this cluster under the database name "{renamed[0]}" instead of {answer.database}. '
@@ -57,7 +60,7 @@ class MemberChecks(VerdictFindings):
                 continue
             if answer.is_responding:
                 model = answer.server.model if answer.server else "unknown"
-                self.problem(
+                self.findings.problem(
                     "not_clustered",
                     answer.member,
                     f"{answer.member} serves {answer.database} as {model}, not as a member of a cluster.",
@@ -66,9 +69,9 @@ class MemberChecks(VerdictFindings):
                 message = _with_name(answer.member, problem.message)
                 if problem.code == "timeout":
                     message += f" If {answer.member} stays unresponsive, check its log and its disk, then restart it: its file stays as it is."
-                self.problem(problem.code, answer.member, message)
+                self.findings.problem(problem.code, answer.member, message)
             if not answer.problems and not answer.is_responding:
-                self.problem(
+                self.findings.problem(
                     "unreachable",
                     answer.member,
                     f"{answer.member} is unresponsive. Check that its host and its server run.",
@@ -76,13 +79,13 @@ class MemberChecks(VerdictFindings):
         for answer in self.view.responding:
             for problem in answer.problems:
                 # It did answer elsewhere; what stays unknown is reported, and a closed client port is a problem of its own.
-                self.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
+                self.findings.problem(problem.code, answer.member, _with_name(answer.member, problem.message))
 
-    def _each_member(self, ghosts: list[ListedServer]) -> None:
+    def check_each(self, ghosts: list[ListedServer]) -> None:
         view = self.view
         for answer in view.joining:
             if view.cluster_id and answer.cluster_id and answer.cluster_id != view.cluster_id:
-                self.problem(
+                self.findings.problem(
                     "foreign_cluster",
                     answer.member,
                     f"{answer.member} tries to join cluster {answer.cluster_id}, this one is {view.cluster_id}. It will never succeed: "
@@ -92,7 +95,7 @@ class MemberChecks(VerdictFindings):
                 remotes = (
                     f" through {', '.join(answer.status.remotes)}" if answer.status and answer.status.remotes else ""
                 )
-                self.problem("joining", answer.member, f"{answer.member} is joining the cluster{remotes}.")
+                self.findings.problem("joining", answer.member, f"{answer.member} is joining the cluster{remotes}.")
         for answer in view.members:
             self._member(answer)
         for server in view.listed:
@@ -105,7 +108,7 @@ class MemberChecks(VerdictFindings):
             ):
                 continue
             age = "never" if server.last_message is None else f"{server.last_message / 1000:g} s ago"
-            self.problem(
+            self.findings.problem(
                 "member_missing",
                 server.address,
                 f"{server.address} ({server.sid}) is unresponsive: the leader heard it {age}. Start it, or replace it if its disk is lost.",
@@ -116,7 +119,7 @@ class MemberChecks(VerdictFindings):
         entry = view.entry(answer)
         name = answer.member
         if status is not None and status.status == "leaving cluster":
-            self.problem("leaving", name, f"{name} is leaving the cluster.")
+            self.findings.problem("leaving", name, f"{name} is leaving the cluster.")
         elif not connected(answer):
             state = status.status if status else "not connected"
             message = f"{name} does not take part in the cluster (status: {state})."
@@ -127,9 +130,9 @@ class MemberChecks(VerdictFindings):
                     " Its server has closed the database: after it left the cluster, or some time after it could not write its file. "
                     "Check the space on its disk, then run c5c3.ovn.central."
                 )
-            self.problem("disconnected", name, message)
+            self.findings.problem("disconnected", name, message)
         if view.leader is not None and view.leader.status is not None and entry is None:
-            self.problem(
+            self.findings.problem(
                 "not_listed",
                 name,
                 f"{name} ({(answer.server_id or '')[:4]}) is not in the leader's list: it was removed while it was down. "
@@ -140,14 +143,14 @@ class MemberChecks(VerdictFindings):
         )
         if is_comparable and entry is not None and not view.is_heard(entry):
             age = "never" if entry.last_message is None else f"{entry.last_message / 1000:g} s ago"
-            self.problem(
+            self.findings.problem(
                 "unheard",
                 name,
                 f"{name} is unresponsive to the leader, which heard it {age}. Check the Raft port between them: firewall, certificates, routes.",
             )
         self._lag(answer, entry)
         if status is not None and status.unknown_lines:
-            self.warning(
+            self.findings.warning(
                 "unknown_status",
                 name,
                 f'{name} prints a status line that is not known here: "{status.unknown_lines[0][:100]}".',
@@ -156,7 +159,7 @@ class MemberChecks(VerdictFindings):
     def _lag(self, answer: Answer, entry: ListedServer | None) -> None:
         lag = self._lag_of(answer, entry)
         if lag is not None and lag > MAXIMUM_LAG:
-            self.problem(
+            self.findings.problem(
                 "lagging",
                 answer.member,
                 f"{answer.member} is {lag} log entries behind the leader. Check for a full disk or a slow network before anything is restarted.",
@@ -180,28 +183,36 @@ class MemberChecks(VerdictFindings):
 
     # --- the configuration and what surrounds it ----------------------------------------------------------------------
 
-    def _configuration(self, ghosts: list[ListedServer]) -> None:
+    def check_configuration(self, ghosts: list[ListedServer]) -> None:
         view = self.view
         for server in ghosts:
-            self.problem(
+            self.findings.problem(
                 "ghost",
                 server.address,
                 f"{server.sid} at {server.address} is in the member list, but no member has that id: it counts against the quorum. Remove it by its id.",
             )
         leader = view.leader
         if leader is None or leader.status is None:
-            if leader is not None and self.expected is not None and len(view.members) != self.expected:
-                self.problem("member_count", None, f"{len(view.members)} members answer, expected are {self.expected}.")
+            if (
+                leader is not None
+                and self.findings.expected is not None
+                and len(view.members) != self.findings.expected
+            ):
+                self.findings.problem(
+                    "member_count", None, f"{len(view.members)} members answer, expected are {self.findings.expected}."
+                )
             return
         status = leader.status
         ghostly = {server.address for server in ghosts}
         for address in sorted(duplicates(server.address for server in status.servers) - ghostly):
-            self.problem("duplicate_address", address, f"{address} is listed more than once.")
+            self.findings.problem("duplicate_address", address, f"{address} is listed more than once.")
         size = len(status.servers)
-        if self.expected is not None and size != self.expected:
-            self.problem("member_count", None, f"The cluster has {size} members, expected are {self.expected}.")
+        if self.findings.expected is not None and size != self.findings.expected:
+            self.findings.problem(
+                "member_count", None, f"The cluster has {size} members, expected are {self.findings.expected}."
+            )
         elif size % 2 == 0:
-            self.warning(
+            self.findings.warning(
                 "even_members", None, f"{size} members stand no more failures than {size - 1}: use an odd number."
             )
         self._changes(leader)
@@ -211,7 +222,7 @@ class MemberChecks(VerdictFindings):
             incoming, outgoing = status.linked(server.sid)
             if incoming != outgoing and (view.find_answer(server) is not None or not view.unresponsive):
                 way = "from" if outgoing else "to"
-                self.warning(
+                self.findings.warning(
                     "one_way",
                     view.name(server),
                     f"Raft between {leader.member} and {view.name(server)} has no connection {way} {view.name(server)}. "
@@ -223,7 +234,7 @@ class MemberChecks(VerdictFindings):
             if view.find_answer(server) is None and view.is_heard(server) and server not in ghosts
         ]
         if unasked and not self.view.unresponsive:
-            self.warning(
+            self.findings.warning(
                 "partial_view",
                 None,
                 f"Not asked: {', '.join(unasked)}. The leader {leader.member} hears them; that is all that is known.",
@@ -235,17 +246,17 @@ class MemberChecks(VerdictFindings):
             raise AssertionError("a leader is one because of its status")
         for change in status.changes:
             if change.kind == "adding":
-                self.problem("joining", change.address, f"{change.address} is being added ({change.phase}).")
+                self.findings.problem("joining", change.address, f"{change.address} is being added ({change.phase}).")
             else:
-                self.problem("leaving", change.address, f"{change.address} is being removed.")
+                self.findings.problem("leaving", change.address, f"{change.address} is being removed.")
         for server in status.servers:
             if server.phase:
                 code = "leaving" if server.phase == "removing" else "joining"
-                self.problem(
+                self.findings.problem(
                     code, self.view.name(server), f"{self.view.name(server)} is not a full member yet ({server.phase})."
                 )
         if status.election_timer_target is not None:
-            self.warning(
+            self.findings.warning(
                 "election_timer_changing",
                 None,
                 f"The election timer is changing from {status.election_timer} to {status.election_timer_target} ms.",
@@ -254,26 +265,26 @@ class MemberChecks(VerdictFindings):
         for member, timer in others:
             if timer == status.election_timer:
                 continue
-            self.problem(
+            self.findings.problem(
                 "election_timer_differs",
                 member,
                 f"{member} uses an election timer of {timer} ms, the leader {status.election_timer} ms.",
             )
 
-    def _surroundings(self) -> None:
+    def check_surroundings(self) -> None:
         view = self.view
         ids = duplicates(answer.server_id for answer in view.responding if answer.server_id)
         for server_id in sorted(ids):
             names = list_names([answer for answer in view.responding if answer.server_id == server_id])
-            self.problem(
+            self.findings.problem(
                 "duplicate_server_id",
                 None,
                 f"{names} run with the same server id {server_id[:4]}: one has a copy of the other's file. Stop it.",
             )
         for answer in view.answers:
             days = answer.certificate_days
-            if days is not None and days < self.certificate_days:
-                self.warning(
+            if days is not None and days < self.findings.certificate_days:
+                self.findings.warning(
                     "certificate_expires",
                     answer.member,
                     f"The certificate that {answer.member} serves expires in {days:g} days.",
@@ -286,7 +297,7 @@ class MemberChecks(VerdictFindings):
             known = faults(version)
             if known:
                 number = ".".join(map(str, version))
-                self.warning(
+                self.findings.warning(
                     "version",
                     None,
                     f"Open vSwitch {number} on {list_names(answers)} has known faults unless backported: {'; '.join(known)}.",
@@ -294,7 +305,7 @@ class MemberChecks(VerdictFindings):
 
     # --- what is returned of each member ------------------------------------------------------------------------------
 
-    def _members(self, ghosts: list[ListedServer]) -> t.Iterator[dict[str, t.Any]]:
+    def describe_all(self, ghosts: list[ListedServer]) -> t.Iterator[dict[str, t.Any]]:
         view = self.view
         reported: list[Answer] = []
         for server in view.listed:

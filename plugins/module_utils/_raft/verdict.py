@@ -23,7 +23,7 @@ import typing as t
 
 from .answer import Answer
 from .cluster_checks import ClusterChecks
-from .findings import Health, Reason
+from .findings import Health, Reason, VerdictFindings
 from .member_checks import MemberChecks
 from .view import build_view
 
@@ -80,37 +80,31 @@ def assess(
 ) -> Verdict:
     """Return the verdict on one sample. `earlier` samples, a moment apart, distinguish blocked writes from a busy database."""
     view = build_view(answers, expected_cluster_id)
-    return _Assessment(
+    findings = VerdictFindings(
         view, expected_members, [build_view(sample, expected_cluster_id) for sample in earlier], certificate_days
-    ).verdict()
-
-
-class _Assessment(ClusterChecks, MemberChecks):
-    """All checks in their order, and the verdict that they result in."""
-
-    def verdict(self) -> Verdict:
-        view = self.view
-        health, writable = self._state()
-        ghosts = self._ghosts()
-        self._unresponsive_members()
-        self._each_member(ghosts)
-        self._configuration(ghosts)
-        self._surroundings()
-        if health == "healthy":
-            health = self._lower_health()
-        if self._diverged() and health not in ("split", "no_quorum"):
-            health = "diverged"
-        leader = view.leader
-        return Verdict(
-            verdict=health,
-            writable=writable,
-            reasons=tuple(dict.fromkeys(self.reasons)),
-            cluster_id=view.cluster_id,
-            leader=leader.member if leader else self._leader_heard_by_members(),
-            term=max((a.status.term for a in view.members if a.status), default=None),
-            election_timer=view.election_timer,
-            members=tuple(self._members(ghosts)),
-            ghosts=tuple(self._ghost(server) for server in ghosts),
-            raw_read_only=health == "no_quorum" and bool(view.members),
-            transient=self.transient,
-        )
+    )
+    cluster, members = ClusterChecks(findings), MemberChecks(findings)
+    health, writable = cluster.state()
+    ghosts = members.ghosts()
+    members.check_unresponsive()
+    members.check_each(ghosts)
+    members.check_configuration(ghosts)
+    members.check_surroundings()
+    if health == "healthy":
+        health = cluster.lower_health()
+    if cluster.diverged() and health not in ("split", "no_quorum"):
+        health = "diverged"
+    leader = view.leader
+    return Verdict(
+        verdict=health,
+        writable=writable,
+        reasons=tuple(dict.fromkeys(findings.reasons)),
+        cluster_id=view.cluster_id,
+        leader=leader.member if leader else cluster.leader_heard_by_members(),
+        term=max((a.status.term for a in view.members if a.status), default=None),
+        election_timer=view.election_timer,
+        members=tuple(members.describe_all(ghosts)),
+        ghosts=tuple(members.describe_ghost(server) for server in ghosts),
+        raw_read_only=health == "no_quorum" and bool(view.members),
+        transient=findings.transient,
+    )
