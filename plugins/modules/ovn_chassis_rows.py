@@ -113,10 +113,10 @@ from ..module_utils._ovsdb.tls_files import TlsFiles
 def members_of(params: dict[str, t.Any]) -> Members:
     """Return how the Southbound database is reached: by commands in its pods, or through sockets."""
     if params["cluster"]:
-        from ..module_utils._control_plane.southbound_pods import SouthboundPods
+        from ..module_utils._control_plane.database_pods import DatabasePods
         from ..module_utils._kubernetes.client import Cluster
 
-        return SouthboundPods(Cluster(params), params["namespace"], params["cluster"])
+        return DatabasePods(Cluster(params), params["namespace"], params["cluster"], "southbound")
     return ListeningMembers(parse_endpoints(params["southbound"]), TlsFiles())
 
 

@@ -15,7 +15,7 @@ from conftest import MakeCluster, RaftCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import comes_back, delete_rows
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.southbound_pods import SouthboundPods
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 
@@ -152,7 +152,7 @@ def test_in_pods_any_member_does(raft_cluster: MakeCluster) -> None:
     cluster = raft_cluster(3, "southbound")
     southbound = Southbound(cluster)
     first, second, last = sorted(cluster.members, key=lambda member: (not member.is_leader, member.name))
-    members = SouthboundPods(Pods(cluster, {first.name, second.name}), "x", "ovn")
+    members = DatabasePods(Pods(cluster, {first.name, second.name}), "x", "ovn", "southbound")
     assert last is not cluster.leader
     dead = LocalChassis("c1", "host1", frozenset())
     assert delete_rows(dead, members, 30, module=MODULE, check_mode=True) == ALL_ROWS

@@ -12,7 +12,7 @@ COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_errors", "_control_node", "_databases", "_inventory", "_stop_budget", "_units"),
-    ("_deadline", "_launchers"),
+    ("_deadline", "_launchers", "_query"),
     ("_ovsdb", "_kubernetes", "_pki"),
     ("_raft", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding"),

@@ -12,10 +12,10 @@ import functools
 import typing as t
 import zlib
 
-from .._databases import DATABASE_NAMES
+from .._databases import DATABASE_NAMES, TITLES
 from .._deadline import Deadline
-from .._errors import Conflict, InvalidInput, OvnError, Unreachable
 from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.first_answer import first_answer
 from .._ovsdb.rows import Caller, decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
@@ -75,23 +75,4 @@ def ask_any(
         with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
             return ask(connection)
 
-    return first_answer([functools.partial(ask_one, endpoint) for endpoint in endpoints])
-
-
-def first_answer(questions: t.Iterable[t.Callable[[], _ANSWER]]) -> _ANSWER:
-    """Return the result of the first call that does not fail; each asks one member. A conflict is an answer, too.
-
-    If all fail, raise the type of the first error with all messages.
-    """
-    errors: list[OvnError] = []
-    for question in questions:
-        try:
-            return question()
-        except (InvalidInput, Conflict):
-            raise
-        except OvnError as e:
-            errors.append(e)
-    if len(errors) == 1:
-        raise errors[0]
-    reasons = " ".join(map(str, errors)) or "No endpoint is given."
-    raise (type(errors[0]) if errors else Unreachable)(f"No server of the Southbound database can be used. {reasons}")
+    return first_answer([functools.partial(ask_one, endpoint) for endpoint in endpoints], TITLES["southbound"])

@@ -41,12 +41,15 @@ class PodConnection:
         return result.stdout
 
     def call(self, method: str, params: list[t.Any]) -> t.Any:
-        """Return the result of a request that ovsdb-client can send (`transact`); `BadAnswer` if it is not JSON."""
-        text = self.run("ovsdb-client", "-t", str(_SECONDS), method, f"unix:{self.socket}", json.dumps(params))
+        """Return the result of `transact` or `get_schema`, which ovsdb-client can send; `BadAnswer` if it is not JSON."""
+        arguments = params if method == "get_schema" else [json.dumps(params)]
+        text = self.run(
+            "ovsdb-client", "-t", str(_SECONDS), method.replace("_", "-"), f"unix:{self.socket}", *arguments
+        )
         try:
             return json.loads(text)
         except ValueError as e:
-            raise BadAnswer(f"Pod {self.pod} answered a transaction with {text[:200]!r}.") from e
+            raise BadAnswer(f"Pod {self.pod} answered {method} with {text[:200]!r}.") from e
 
 
 class PodDatabase:

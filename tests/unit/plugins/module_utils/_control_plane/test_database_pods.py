@@ -1,4 +1,4 @@
-"""The Southbound database is asked in whichever of its pods answers; a real one is in tests/integration/test_gone_chassis.py."""
+"""A database is asked in whichever of its pods answers; a real one is in tests/integration/test_gone_chassis.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.southbound_pods import SouthboundPods
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
@@ -30,7 +30,7 @@ def ask(cluster: FakeCluster) -> t.Any:
     def question(caller: Caller) -> t.Any:
         return caller.call("transact", ["OVN_Southbound"])
 
-    return SouthboundPods(cluster, "x", "ovn").ask(question, Deadline(5))
+    return DatabasePods(cluster, "x", "ovn", "southbound").ask(question, Deadline(5))
 
 
 def test_the_next_pod_is_asked() -> None:

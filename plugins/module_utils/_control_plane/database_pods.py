@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The Southbound database whose members are pods, for requests that any member can answer. Each request is one command in a pod.
+A database whose members are pods, for requests that any member can answer. Each request is one command in a pod.
 """
 
 from __future__ import annotations
@@ -11,30 +11,29 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from .._chassis.lookup import first_answer
-from .._databases import STEMS
+from .._databases import STEMS, TITLES, Database
 from .._deadline import Deadline
 from .._errors import Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods
 from .._kubernetes.rollout_progress import is_database_container_running
+from .._ovsdb.first_answer import first_answer
 from .._ovsdb.rows import Caller
 from .pod_database import PodConnection
 
 _ANSWER = t.TypeVar("_ANSWER")
-_SOCKET = f"/run/ovn/{STEMS['southbound']}.sock"
 
 
-class SouthboundPods:
-    """The pods of the Southbound database of the OVNCluster `name` that run now. `Unreachable` if none does."""
+class DatabasePods:
+    """The pods of one database of the OVNCluster `name` that run now. `Unreachable` if none does."""
 
-    def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
-        self.cluster, self.namespace = cluster, namespace
-        pods = list_pods(cluster, namespace, name, "southbound")
+    def __init__(self, cluster: Cluster, namespace: str, name: str, database: Database) -> None:
+        self.cluster, self.namespace, self.database = cluster, namespace, database
+        pods = list_pods(cluster, namespace, name, database)
         self.pods = sorted(pod for pod, found in pods.items() if is_database_container_running(found))
         if not self.pods:
             raise Unreachable(
-                f"No pod of the Southbound database of the OVNCluster {name} in namespace {namespace} runs. "
+                f"No pod of the {TITLES[database]} database of the OVNCluster {name} in namespace {namespace} runs. "
                 "Look at it with c5c3.ovn.status, then run again."
             )
 
@@ -45,7 +44,7 @@ class SouthboundPods:
             for pod in self.pods
             if pod == self.pods[0] or not deadline.expired
         )
-        return first_answer(questions)
+        return first_answer(questions, TITLES[self.database])
 
     def _ask_one(self, question: t.Callable[[Caller], _ANSWER], pod: str) -> _ANSWER:
-        return question(PodConnection(self.cluster, self.namespace, pod, _SOCKET))
+        return question(PodConnection(self.cluster, self.namespace, pod, f"/run/ovn/{STEMS[self.database]}.sock"))
