@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+An overview of a database as text, as the commands `ovn-nbctl show`, `ovn-sbctl show` and `ovs-vsctl show` print it. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from .._databases import DATABASE_NAMES
+from .._errors import InvalidInput
+
+Row = t.Mapping[str, t.Any]
+Tables = t.Mapping[str, t.Sequence[Row]]
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class _Shown(t.NamedTuple):
+    """What is shown of a row: the column that names it, if any, and its columns; one with the rows of a table has that table's name."""
+
+    name: str
+    columns: t.Mapping[str, str]
+
+
+_SHOWN = {
+    "Chassis": _Shown("name", {"hostname": "", "encaps": "Encap", "bindings": "Port_Binding"}),
+    "Encap": _Shown("type", {"ip": "", "options": ""}),
+    "Port_Binding": _Shown("logical_port", {}),
+    "Open_vSwitch": _Shown("", {"manager_options": "Manager", "bridges": "Bridge", "ovs_version": ""}),
+    "Manager": _Shown("target", {"is_connected": ""}),
+    "Bridge": _Shown("name", {"controller": "Controller", "fail_mode": "", "datapath_type": "", "ports": "Port"}),
+    "Controller": _Shown("target", {"is_connected": ""}),
+    "Port": _Shown("name", {"tag": "", "trunks": "", "interfaces": "Interface"}),
+    "Interface": _Shown("name", {"type": "", "options": "", "error": "", "bfd_status": ""}),
+}
+
+
+def show_lines(facts: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the overview of a result of ovn_database_info, whose references have to be expanded; one line if the database is empty."""
+    database, tables = str(facts.get("database") or ""), facts.get("tables")
+    if database not in _OVERVIEWS or not isinstance(tables, t.Mapping):
+        raise InvalidInput(
+            f"Cannot show {str(facts)[:100]}: it is no result of ovn_database_info with one of {', '.join(_OVERVIEWS)}."
+        )
+    try:
+        return _OVERVIEWS[database](tables)
+    except (KeyError, TypeError, AttributeError) as e:
+        raise InvalidInput(
+            f"Cannot show {database}: a table or column is missing, or a reference is not expanded ({e}). "
+            "Read it with the options of playbooks/show.yml."
+        ) from None
+
+
+def _northbound(tables: Tables) -> list[str]:
+    lines = [line for row in tables["Logical_Switch"] for line in _switch(row)]
+    lines += [line for row in tables["Logical_Router"] for line in _router(row)]
+    return lines or ["The Northbound database has neither logical switches nor logical routers."]
+
+
+def _title(word: str, row: Row, alias: str) -> str:
+    also = row["external_ids"].get(alias)
+    return f"{word} {row['_uuid']} ({row['name']})" + (f" (aka {also})" if also else "")
+
+
+def _switch(row: Row) -> t.Iterator[str]:
+    yield _title("switch", row, "neutron:network_name")
+    for port in row["ports"]:
+        also = port["external_ids"].get("neutron:port_name")
+        yield f"    port {port['name']}" + (f" (aka {also})" if also else "")
+        if port["type"]:
+            yield f"        type: {port['type']}"
+        if port["parent_name"] is not None:
+            yield f"        parent: {port['parent_name']}"
+        if port["tag"] is not None:
+            yield f"        tag: {port['tag']}"
+        if port["addresses"] not in ([], ["router"]):
+            yield f"        addresses: {_quoted(port['addresses'])}"
+        if "router-port" in port["options"]:
+            yield f"        router-port: {port['options']['router-port']}"
+
+
+def _router(row: Row) -> t.Iterator[str]:
+    yield _title("router", row, "neutron:router_name")
+    for port in row["ports"]:
+        yield f"    port {port['name']}"
+        yield f'        mac: "{port["mac"]}"'
+        if port["networks"]:
+            yield f"        networks: {_quoted(port['networks'])}"
+        if port["gateway_chassis"]:
+            by_rank = sorted(port["gateway_chassis"], key=lambda row: (row["priority"], row["name"]), reverse=True)
+            yield f"        gateway chassis: [{' '.join(gateway['chassis_name'] for gateway in by_rank)}]"
+    for nat in row["nat"]:
+        yield f"    nat {nat['_uuid']}"
+        yield f'        external ip: "{nat["external_ip"]}"'
+        if nat["external_port_range"]:
+            yield f'        external port(s): "{nat["external_port_range"]}"'
+        yield f'        logical ip: "{nat["logical_ip"]}"'
+        yield f'        type: "{nat["type"]}"'
+
+
+def _quoted(items: t.Iterable[str]) -> str:
+    return "[" + ", ".join(f'"{item}"' for item in items) + "]"
+
+
+def _southbound(tables: Tables) -> list[str]:
+    bound: dict[str, list[Row]] = {}
+    for binding in sorted(tables["Port_Binding"], key=lambda row: str(row["logical_port"])):
+        bound.setdefault(binding["chassis"], []).append(binding)
+    rows = ({**row, "bindings": bound.get(row["_uuid"], [])} for row in tables["Chassis"])
+    lines = [line for row in rows for line in _tree("Chassis", row)]
+    return lines or ["The Southbound database has no chassis."]
+
+
+def _open_vswitch(tables: Tables) -> list[str]:
+    lines = [line for row in tables["Open_vSwitch"] for line in _tree("Open_vSwitch", row)]
+    return lines or ["The Open_vSwitch database is empty: it was never initialized."]
+
+
+def _tree(table: str, row: Row, indent: str = "") -> t.Iterator[str]:
+    """Yield a row, and below it its columns and the rows that it refers to."""
+    shown = _SHOWN[table]
+    yield indent + (f"{table} {_atom(row[shown.name])}" if shown.name else row["_uuid"])
+    indent += "    "
+    for column, target in shown.columns.items():
+        value = row[column]
+        if target:
+            for below in value if isinstance(value, list) else [value] if value else []:
+                yield from _tree(target, below, indent)
+        elif value is not None and value is not False and value not in ("", [], {}):
+            yield f"{indent}{column}: {_value(value)}"
+
+
+def _value(value: t.Any) -> str:
+    if isinstance(value, t.Mapping):
+        return "{" + ", ".join(f"{_atom(key)}={_atom(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_atom, value))}]"
+    return _atom(value)
+
+
+def _atom(value: t.Any) -> str:
+    """One value in the notation of ovs-vsctl(8): text in quotes unless it is a plain word."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    if _BARE.fullmatch(value) and not _UUID.fullmatch(value) and value not in ("true", "false"):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+_OVERVIEWS: dict[str, t.Callable[[Tables], list[str]]] = {
+    DATABASE_NAMES["northbound"]: _northbound,
+    DATABASE_NAMES["southbound"]: _southbound,
+    "Open_vSwitch": _open_vswitch,
+}

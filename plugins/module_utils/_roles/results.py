@@ -1,0 +1,23 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What tasks have registered on several hosts. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .variables import Hostvars, Variables
+
+
+def results_of_hosts(hosts: t.Iterable[str], hostvars: Hostvars, name: str) -> dict[str, Variables]:
+    """Return the result that each host has registered as `name`, without hosts that have none or whose task failed, was skipped or unreachable."""
+    found = {host: hostvars[host].get(name) for host in hosts}
+    return {host: result for host, result in found.items() if result and not _has_ended_badly(result)}
+
+
+def _has_ended_badly(result: Variables) -> bool:
+    return any(result.get(state) for state in ("failed", "skipped", "unreachable")) or "msg" in result

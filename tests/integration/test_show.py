@@ -1,0 +1,224 @@
+"""c5c3.ovn.show against the overviews of the real commands, and queries of playbooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import typing as t
+
+import pytest
+import yaml
+from conftest import RunModule, run
+from test_database_info import Server
+
+from ansible_collections.c5c3.ovn.plugins.filter.database_show import show_lines
+
+pytestmark = pytest.mark.timeout(300)
+
+PLAYBOOK = pathlib.Path(__file__).resolve().parents[2] / "playbooks" / "show.yml"
+SCHEMAS = {
+    "northbound": "/usr/share/ovn/ovn-nb.ovsschema",
+    "southbound": "/usr/share/ovn/ovn-sb.ovsschema",
+    "open_vswitch": "/usr/share/openvswitch/vswitch.ovsschema",
+}
+COMMANDS = {"northbound": ["ovn-nbctl"], "southbound": ["ovn-sbctl"], "open_vswitch": ["ovs-vsctl", "--no-wait"]}
+FILL = {
+    "northbound": r"""
+        ls-add sw0 -- set logical_switch sw0 external_ids:neutron\\:network_name=net1
+        lsp-add sw0 p1 -- lsp-set-addresses p1 "02:00:00:00:00:01 10.0.0.1" unknown -- set logical_switch_port p1 external_ids:neutron\\:port_name=web
+        lsp-add sw0 p2 p1 5 -- set logical_switch_port p2 tag=5
+        lsp-add sw0 r0 -- lsp-set-type r0 router -- lsp-set-addresses r0 router -- lsp-set-options r0 router-port=lrp0
+        lsp-add sw0 localnet -- lsp-set-type localnet localnet -- lsp-set-addresses localnet unknown
+        ls-add "a name" -- lsp-add "a name" 'q"x'
+        lr-add lr0 -- lrp-add lr0 lrp0 02:00:00:00:01:01 10.0.0.254/24 fd00::1/64 -- set logical_router lr0 external_ids:neutron\\:router_name=r1
+        lrp-set-gateway-chassis lrp0 c1 5 -- lrp-set-gateway-chassis lrp0 c2 10 -- lrp-set-gateway-chassis lrp0 c0 10
+        lr-nat-add lr0 snat 192.0.2.1 10.0.0.0/24
+        --portrange lr-nat-add lr0 dnat 192.0.2.2 10.0.0.1 1000-2000
+        lr-add lr1""",
+    "southbound": r"""
+        chassis-add c1 geneve,vxlan 192.0.2.1 -- set chassis c1 hostname=host-1.example.com
+        chassis-add ad4ae12a-5b56-4b8a-8b5b-2f5b3a3f0c11 geneve 192.0.2.2
+        --id=@d create datapath_binding tunnel_key=1 -- create port_binding logical_port=p1 datapath=@d tunnel_key=1 -- lsp-bind p1 c1
+        --id=@d create datapath_binding tunnel_key=2 -- create port_binding logical_port=cr-lrp.1 datapath=@d tunnel_key=1 -- lsp-bind cr-lrp.1 c1
+        --id=@d create datapath_binding tunnel_key=3 -- create port_binding logical_port='"5 x"' datapath=@d tunnel_key=1 -- lsp-bind "5 x" c1
+        --id=@d create datapath_binding tunnel_key=4 -- create port_binding logical_port=unbound datapath=@d tunnel_key=1""",
+    "open_vswitch": r"""
+        add-br br-int -- set bridge br-int fail_mode=secure datapath_type=netdev -- set-controller br-int tcp:127.0.0.1:6653
+        add-port br-int t0 -- set interface t0 type=geneve options:remote_ip=192.0.2.9 options:key=flow options:csum=true
+        add-port br-int v1 tag=0 -- add-port br-int v2 trunks=1,2
+        add-bond br-int bond0 e1 e2 -- set interface e1 error='"could not open \"e1\""' -- set interface e2 bfd_status:state=up
+        set-manager ptcp:6640:127.0.0.1 -- set open . ovs_version=3.1.0
+        add-br "br ex"
+        set controller br-int is_connected=true""",
+}
+
+
+def options_of(database: str) -> dict[str, t.Any]:
+    """What the playbook reads of a database."""
+
+    def tasks(found: t.Any) -> t.Iterator[t.Any]:
+        if isinstance(found, list):
+            for item in found:
+                yield from tasks(item)
+        elif isinstance(found, dict):
+            yield found.get("c5c3.ovn.ovn_database_info", {})
+            for key in ("tasks", "block"):
+                yield from tasks(found.get(key))
+
+    wanted = (task for task in tasks(yaml.safe_load(PLAYBOOK.read_text())) if task.get("database") == database)
+    return {
+        key: value for key, value in next(task for task in wanted if "expand" in task).items() if key != "endpoints"
+    }
+
+
+def tree(lines: t.Sequence[str]) -> t.Any:
+    """Lines without the order of those that have the same indent.
+
+    Nor that of gateway chassis: ovn-nbctl does not read their priorities for it, so it prints them in the order of UUIDs.
+    """
+    blocks: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("    "):
+            blocks[-1][1].append(line[4:])
+        else:
+            words = line.strip("]").partition("gateway chassis: [")[2].split()
+            blocks.append((f"gateway chassis: {sorted(words)}" if words else line, []))
+    return sorted((head, tree(below)) for head, below in blocks)
+
+
+Servers = dict[str, Server]
+
+
+@pytest.fixture
+def servers(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Servers]:
+    """An empty server for each database."""
+    started: Servers = {}
+    for database, schema in SCHEMAS.items():
+        (short_dir / database).mkdir()
+        started[database] = Server(short_dir / database, pathlib.Path(schema).read_text())
+    yield started
+    for server in started.values():
+        server.daemon.kill()
+
+
+def command(database: str, server: Server, *words: str) -> str:
+    return run(COMMANDS[database][0], f"--db={server.endpoint}", *COMMANDS[database][1:], *words)
+
+
+def fill(database: str, server: Server) -> None:
+    command(database, server, "init")
+    for line in FILL[database].strip().splitlines():
+        command(database, server, *shlex.split(line))
+
+
+@pytest.mark.parametrize("database", SCHEMAS)
+def test_the_text_is_that_of_the_command(database: str, servers: Servers, run_module: RunModule) -> None:
+    fill(database, servers[database])
+    options = {**options_of(database), "endpoints": servers[database].endpoint}
+    shown = show_lines(run_module("ovn_database_info", options).result)
+    printed = command(database, servers[database], "show").splitlines()
+    assert len(printed) > 10
+    assert tree(shown) == tree(printed)
+
+
+Play = t.Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def play(collection_path: str, short_dir: pathlib.Path, servers: Servers) -> Play:
+    """`play("show", "-e", ...)`: exit code and output of a playbook with two central hosts, one of them dead, and a hypervisor."""
+
+    def execute(playbook: str, *arguments: str, central: dict[str, t.Any] | None = None) -> tuple[int, str]:
+        gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+        variables = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "ansible_become": False,
+            "ovn_hypervisor_openvswitch_database": servers["open_vswitch"].endpoint,
+            "ovn_tls": False,
+        }
+        asked = {f"ovn_show_{name}_endpoints": servers[name].endpoint for name in ("northbound", "southbound")}
+        groups = {
+            "ovn_central": {"hosts": central or {"dead": gone, "db1": asked}},
+            "ovn_hypervisors": {"hosts": {"compute1": {}}},
+        }
+        inventory = short_dir / "hosts.yml"
+        inventory.write_text(json.dumps({"all": {"vars": variables, "children": groups}}))
+        ansible = pathlib.Path(sys.executable).with_name("ansible-playbook")
+        done = subprocess.run(
+            [str(ansible), "-i", str(inventory), f"c5c3.ovn.{playbook}", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={
+                **os.environ,
+                "ANSIBLE_COLLECTIONS_PATH": collection_path,
+                "ANSIBLE_LOCAL_TEMP": str(short_dir / "tmp"),
+                "ANSIBLE_REMOTE_TEMP": str(short_dir / "tmp"),
+                "ANSIBLE_NOCOLOR": "1",
+            },
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return execute
+
+
+def test_the_playbook(servers: Servers, play: Play) -> None:
+    code, output = play("show")
+    assert code == 0, output
+    assert "The Northbound database has neither logical switches nor logical routers." in output
+    assert "The Southbound database has no chassis." in output
+    assert "The Open_vSwitch database is empty: it was never initialized." in output
+
+    for database, server in servers.items():
+        fill(database, server)
+    code, output = play("show")
+    assert code == 0, output
+    for database, server in servers.items():
+        for line in command(database, server, "show").splitlines():
+            assert json.dumps(line)[1:-1] in output or "gateway chassis" in line, line
+    assert "        gateway chassis: [c2 c0 c1]" in output
+    assert "changed=0" in output
+    assert "changed=1" not in output
+
+    query = "{switches: sort(northbound.tables.Logical_Switch[].name), chassis: length(southbound.tables.Chassis), on: keys(open_vswitch)}"
+    code, output = play("show", "-e", json.dumps({"ovn_query": query}))
+    assert code == 0, output
+    printed = output.partition("Show what the query selects")[2].partition('"msg": ')[2]
+    found, _end = json.JSONDecoder().raw_decode(printed)
+    assert found == {"switches": ["a name", "sw0"], "chassis": 2, "on": ["compute1"]}
+    assert "    port p1" not in output
+
+    servers["southbound"].daemon.kill()
+    code, output = play("show")
+    assert code == 2, output
+    assert "No member of the Southbound database can answer; each said why, see above." in " ".join(output.split())
+    assert "Connection refused" in output
+
+
+def test_a_control_plane_in_kubernetes_is_asked_with_its_kubeconfig(play: Play) -> None:
+    """Pods that answer are in test_database_info.py."""
+    cluster = {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/nowhere/kubeconfig", "ovn_context": "blue"}
+    code, output = play("show", central={"control-plane": cluster})
+    assert code == 2, output
+    assert "Cannot connect: kubeconfig /nowhere/kubeconfig, context blue: no such file" in " ".join(output.split())
+
+
+@pytest.mark.parametrize("name", ["show", "status", "verify"])
+def test_a_wrong_query_ends_the_run_before_anything_is_asked(name: str, play: Play) -> None:
+    code, output = play(name, "-e", "ovn_query=tables[")
+    assert code == 2, output
+    assert "query 'tables[' is not complete: it ends after character 7. Nothing was done." in " ".join(output.split())
+    assert "db1" not in output
+
+
+def test_status_prints_what_the_query_selects(play: Play) -> None:
+    code, output = play("status", "-e", "ovn_query='northbound.verdict'")
+    assert code == 0, output
+    assert '"msg": "unreachable"' in output
+    assert "OVN has" not in output
