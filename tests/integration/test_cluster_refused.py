@@ -56,7 +56,7 @@ def test_a_wrong_kubeconfig(plane: ControlPlane, tmp_path: pathlib.Path) -> None
     config = json.loads(pathlib.Path(plane.server.kubeconfig).read_text())
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
     broken.write_text(json.dumps(config))
-    assert f"{broken}: nobody answers" in plane(may_fail=True, kubeconfig=str(broken))["msg"]
+    assert f"{broken}: nothing listens there" in plane(may_fail=True, kubeconfig=str(broken))["msg"]
 
 
 def test_expired_credentials(plane: ControlPlane) -> None:

@@ -126,7 +126,7 @@ def test_a_stateful_set_that_another_run_scaled_is_not_recreated(
     plane.patch("OVNCluster", "ovn", {"spec": {"northbound": {"storage": {"size": "2Gi"}}}})
     before = plane.get("StatefulSet", "ovn-northbound")
     owner, name = (
-        (control_plane, "words_of_template")
+        (control_plane, "recreation_message")
         if moment == "before the deletion"
         else (lease.RunLease, "acquire_or_renew")
     )

@@ -306,7 +306,7 @@ def test_a_kubeconfig_that_leads_nowhere(hypervisors: Hypervisors, tmp_path: pat
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
     wrong = tmp_path / "kubeconfig"
     wrong.write_text(json.dumps(config))
-    assert f"{wrong}: nobody answers" in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
+    assert f"{wrong}: nothing listens there" in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
     wrong.write_text("this is: [not a kubeconfig")
     assert str(wrong) in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
     assert "of-nobody" in hypervisors(may_fail=True, context="of-nobody")["msg"]

@@ -95,7 +95,7 @@ class TestConnection:
 
     def test_nobody_listens(self) -> None:
         started = time.monotonic()
-        with expect(Unreachable, "127.0.0.1:1", "nobody answers"):
+        with expect(Unreachable, "127.0.0.1:1", "nothing listens there"):
             Cluster({"host": "https://127.0.0.1:1", "api_key": "x"}).get("v1", "Namespace", "default")
         assert time.monotonic() - started < 5
 
