@@ -150,5 +150,5 @@ def test_a_refusal_in_the_pod_is_told_with_its_words() -> None:
     with pytest.raises(Unreachable, match="ovsdb-client in pod m0 ended with code 1: not leader"):
         connection.call("transact", [])
     connection = PodConnection(cluster_with(m0="no json"), "x", "m0", "/s")
-    with pytest.raises(BadAnswer, match="Pod m0 answered a transaction"):
+    with pytest.raises(BadAnswer, match="Pod m0 answered transact with"):
         connection.call("transact", [])
