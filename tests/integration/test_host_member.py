@@ -135,7 +135,7 @@ def test_a_launcher_that_waits_is_named_before_the_time_is_over(
     first = cluster.members[0]
     first.start(OVN_WAIT="1")
     until(lambda: first.state() == "ask", "asked")
-    with pytest.raises(Refused, match=r"waits\. .*the permit to create one is given to nobody"):
+    with pytest.raises(Refused, match=r"waits\. .*the permit to create one is given to no member"):
         on_host(first).wait_connected(Deadline(30))
     cluster.publish(permit=first.id)
     on_host(first).wait_connected(Deadline(30))

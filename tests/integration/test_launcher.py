@@ -19,7 +19,7 @@ cluster = _launcher_cases.cluster  # fixture
 
 def test_creation_needs_the_permit_and_uses_the_timer(cluster: Cluster) -> None:
     first = cluster.members[0]
-    refused(first, ASK, "none", "the permit to create one is given to nobody")
+    refused(first, ASK, "none", "the permit to create one is given to no member")
     cluster.publish(permit=first.id, election_timer="2500")
     assert first.call("check").returncode == 0
     first.env["OVN_REVISION"] = "r7"

@@ -101,7 +101,7 @@ def test_a_waiting_launcher_is_alive_and_not_ready(cluster: Cluster) -> None:
     assert first.call("alive").returncode == 0
     answer = first.call("ready")
     assert answer.returncode == 1
-    assert "the permit to create one is given to nobody" in answer.stderr
+    assert "the permit to create one is given to no member" in answer.stderr
 
 
 def test_a_launcher_that_no_longer_looks_is_not_alive(cluster: Cluster) -> None:
@@ -171,7 +171,7 @@ def test_the_log_of_the_server_is_shown_on_the_console(cluster: Cluster) -> None
     first = cluster.members[0]
     first.env |= {"OVN_CONSOLE": "1", "OVN_WAIT": "1"}
     first.start()
-    until(lambda: "given to nobody" in first.messages(), "the words of the launcher")
+    until(lambda: "given to no member" in first.messages(), "the words of the launcher")
     cluster.publish(permit=first.id)
     until(first.connected, "connected")
     until(lambda: ": elected leader by" in first.messages(), "the words of the server")
