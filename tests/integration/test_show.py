@@ -15,7 +15,7 @@ import yaml
 from conftest import RunModule, run
 from test_database_info import Server
 
-from ansible_collections.c5c3.ovn.plugins.filter.database_show import show_lines
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.show import show_lines
 
 pytestmark = pytest.mark.timeout(300)
 
