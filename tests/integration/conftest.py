@@ -22,7 +22,7 @@ import time
 import typing as t
 
 import pytest
-from _module_server import PACKAGE, Done, ModuleServers
+from _module_server import PACKAGE, STARTED_ALONE, Done, ModuleServers
 from _pki import Pki, TlsPaths
 from _processor_time import ProcessorTime, counters
 
@@ -464,7 +464,7 @@ def run_module(module_servers: ModuleServers, collection_path: str) -> RunModule
         }
         started = time.monotonic()
         process: Done | subprocess.CompletedProcess[str]
-        if prefix:
+        if prefix or name in STARTED_ALONE:
             process = subprocess.run(
                 [*prefix, sys.executable, "-m", f"{PACKAGE}.{name}"],
                 input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
