@@ -42,7 +42,7 @@ class FakePod:
 
 
 class FakeCluster:
-    """One StatefulSet. A pod sees the record as it was at its start or at its last poke."""
+    """One StatefulSet. A pod sees the record as it was at its start or at the last requeue of its pod."""
 
     def __init__(self, launchers: Cluster) -> None:
         self.members = {member.id: member for member in launchers.members}
@@ -50,7 +50,7 @@ class FakeCluster:
         self.revision = "r1"
         self.waiting = ""  # what new pods wait for, and does not come
         self.files: dict[str, str] = {}
-        self.deaf: set[str] = set()  # pods that no poke brings a record
+        self.deaf: set[str] = set()  # pods that no requeue brings a record
         self.calls: list[str] = []
         self.lock = threading.Lock()
 

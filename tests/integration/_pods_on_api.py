@@ -198,7 +198,7 @@ class Kubelet(Controllers):
         if (claim.get("status") or {}).get("phase") != "Bound":
             message = "pod has unbound immediate PersistentVolumeClaims"
             no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-            no_node["lastTransitionTime"] = "2026-01-01T00:00:00Z"  # long enough ago for whoever waits
+            no_node["lastTransitionTime"] = "2026-01-01T00:00:00Z"  # longer ago than any run waits
             self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [no_node]}})
             return
         state: Object = {"waiting": {"reason": "ImagePullBackOff", "message": "the registry is away"}}

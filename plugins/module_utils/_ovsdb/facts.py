@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .rows import as_list, decode
 from .schema import BaseType, ColumnType
 
 HIDDEN = "********"
@@ -30,10 +31,11 @@ def column_facts(value: t.Any, kind: ColumnType) -> t.Any:
 
     Keys of dictionaries are text, for JSON has no others.
     """
+    decoded = decode(value)
     if kind.value is not None:
-        pairs = [(_atom(key, kind.key), _atom(item, kind.value)) for key, item in value[1]]
+        pairs = [(_atom(key, kind.key), _atom(item, kind.value)) for key, item in decoded.items()]
         return {str(key): item for key, item in sorted(pairs, key=lambda pair: pair[0])}
-    atoms = [_atom(item, kind.key) for item in _items(value)]
+    atoms = [_atom(item, kind.key) for item in as_list(decoded)]
     if kind.is_single:
         return atoms[0] if atoms else None
     return sorted(atoms)
@@ -44,14 +46,7 @@ def sort_rows(rows: t.Iterable[Facts]) -> list[Facts]:
     return sorted(rows, key=lambda row: (str(row.get("name") or ""), row["_uuid"]))
 
 
-def _items(value: t.Any) -> list[t.Any]:
-    """The items of a set; a set of one may be bare."""
-    return list(value[1]) if isinstance(value, list) and value[0] == "set" else [value]
-
-
 def _atom(value: t.Any, base: BaseType) -> t.Any:
-    if base.kind == "uuid":
-        return value[1]
     return float(value) if base.kind == "real" else value
 
 

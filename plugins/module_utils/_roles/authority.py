@@ -131,13 +131,13 @@ def given_secret_problem(place: str, exists: bool, state: Variables, central_twi
     if not exists and central_twin:
         found = f"There is no {place}. It is also that of {central_twin} in ovn_central, which makes it: run c5c3.ovn.central first."
     elif not exists:
-        found = f"There is no {place}. It was declared as given, so whoever makes it has to come first."
+        found = f"There is no {place}. It was declared as given, so its owner has to create it first."
     elif state["missing"]:
         found = f"{place} lacks {', '.join(state['missing'])}. It has to have tls.crt, tls.key and ca.crt, as cert-manager writes them."
     elif not state["in_service"]:
         found = (
             f"The certificate in {place} is not valid now, or does not belong to its key (its end: {state['not_after'] or 'unknown'}). "
-            "Look at whoever renews it."
+            "Look at the issuer that renews it."
         )
     else:
         return ""
