@@ -27,6 +27,9 @@ test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, mac
 test-kind: $(STAMP)  ## The collection on the two clusters: rollout, kills, losses, restarts
 	@$(NOX) --session kind
 
+docs: $(STAMP)  ## Build the documentation as a site, .nox/docsite/html/index.html, and check its links
+	@$(NOX) --session docsite
+
 chaos: $(STAMP)  ## Random faults on real database servers under writers: ON=hosts|pods SEED=number BUDGET=seconds
 	@$(NOX) --session chaos
 
@@ -40,4 +43,4 @@ BUDGET ?= 120
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
 
-.PHONY: help sandbox sandbox-down kind kind-down test test-kind chaos bench simulate
+.PHONY: help sandbox sandbox-down kind kind-down test test-kind docs chaos bench simulate

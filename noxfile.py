@@ -1,6 +1,6 @@
 """The gates and tests of the collection: `make test` runs all sessions, `.venv/bin/nox -s NAME` one of them.
 
-Everything runs with the tools of .venv (ansible-core 2.19), except `importer` and `newest`, which have their own environments.
+Everything runs with the tools of .venv (ansible-core 2.19), except `importer`, `oldest` and `newest`, which have their own environments.
 """
 
 from __future__ import annotations
@@ -214,6 +214,15 @@ def docs(session: nox.Session) -> None:
         session.error(f"ansible-doc shows nothing for {', '.join(missing)}")
 
 
+@nox.session
+def docsite(session: nox.Session) -> None:
+    """Build the documentation as a site, follow its links, open its front page in Chromium."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        session.run("tests/testbed/packages", "browser", external=True)
+    session.run("pytest", "tests/docs", *session.posargs)
+    session.log("The front page: .nox/docsite/html/index.html")
+
+
 def names_to_document() -> list[str]:
     plugins = [
         path for folder in ("modules", "inventory", "filter") for path in (HERE / "plugins" / folder).glob("*.py")
@@ -246,9 +255,9 @@ def unit(session: nox.Session) -> None:
     unit_tests(session, sys.executable)
 
 
-def newest_python() -> str | None:
-    """The newest Python that ansible-core 2.21 runs on. Shims of version managers may have nothing behind them."""
-    for version in ("3.14", "3.13", "3.12"):
+def first_python(*versions: str) -> str | None:
+    """The first of these versions of Python that is here. Shims of version managers may have nothing behind them."""
+    for version in versions:
         on_path = shutil.which(f"python{version}")
         for candidate in (on_path, *Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")):
             probe = [str(candidate), "-c", "import ssl, venv"]
@@ -257,10 +266,32 @@ def newest_python() -> str | None:
     return None
 
 
-@nox.session(venv_backend="uv|virtualenv", python=newest_python())
+# What ansible-core 2.16 and 2.21 run on.
+OLDEST_PYTHON = first_python("3.11", "3.10", "3.12")
+NEWEST_PYTHON = first_python("3.14", "3.13", "3.12")
+# Playbooks and modules on daemons of this machine, with the oldest versions: what differs between versions of ansible-core is how roles are templated.
+ON_OLDEST = ("tests/integration/test_oldest.py",)
+
+
+@nox.session(venv_backend="uv|virtualenv", python=OLDEST_PYTHON)
+def oldest(session: nox.Session) -> None:
+    """Unit tests and some of the integration tests with the oldest versions that the collection declares."""
+    if OLDEST_PYTHON is None:
+        not_tested(session, "ansible-core 2.16 needs Python 3.10, 3.11 or 3.12: none on PATH or in ~/.pyenv")
+    python = install(session, "requirements/oldest.txt")
+    unit_tests(session, python)
+    if os.geteuid() != 0 or shutil.which("ovsdb-server") is None:
+        session.warn(
+            f"!!! NOT TESTED HERE: {session.name} with daemons: it needs root and ovsdb-server (nox -s integration installs it)"
+        )
+        return
+    session.run(str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2", external=True)
+
+
+@nox.session(venv_backend="uv|virtualenv", python=NEWEST_PYTHON)
 def newest(session: nox.Session) -> None:
     """Unit tests, sanity and ansible-lint with the newest ansible-core."""
-    if newest_python() is None:
+    if NEWEST_PYTHON is None:
         not_tested(session, "the newest ansible-core needs Python 3.12 or newer: none on PATH or in ~/.pyenv")
     python = install(session, "requirements/newest.txt")
     unit_tests(session, python)

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
+# These compute most of the time, but start daemons, too.
+WITH_DAEMONS = ("oldest",)
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
@@ -88,7 +90,13 @@ def parts_of_this_project() -> list[Part]:
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",), YIELDS),
         Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS, on_request=True),
-        session("integration", "loopback", "packages", "tools", arguments=("-m", "not api_server", "--numprocesses=4")),
+        session(
+            "integration",
+            "loopback",
+            "packages",
+            "tools",
+            arguments=("-m", "not api_server and not own_machines", "--numprocesses=4"),
+        ),
         session(
             "integration",
             "on an API server",
@@ -109,7 +117,8 @@ def parts_of_this_project() -> list[Part]:
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
-            parts.append(session(name, "", former, niceness=YIELDS))
+            daemons = ("packages",) if name in WITH_DAEMONS else ()
+            parts.append(session(name, "", former, *daemons, niceness=YIELDS))
             former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
     quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
@@ -118,7 +127,9 @@ def parts_of_this_project() -> list[Part]:
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
     )
-    return parts + [dataclasses.replace(part, on_request=True) for part in clusters]
+    # It boots three machines more, for five minutes of both processors.
+    adoption = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
+    return parts + [dataclasses.replace(part, on_request=True) for part in (adoption, *clusters)]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:

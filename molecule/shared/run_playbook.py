@@ -40,6 +40,8 @@ class Summary:
                     self.changed.add(f"{host}: {task}")
                 if result.get("action", "").endswith("debug") and "msg" in result:
                     self.messages.extend(result["msg"] if isinstance(result["msg"], list) else [result["msg"]])
+                if result.get("action", "").endswith("ovn_print"):
+                    self.messages.extend(result.get("lines", []))
 
     def as_dict(self) -> dict[str, t.Any]:
         return {

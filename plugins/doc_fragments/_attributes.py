@@ -26,16 +26,40 @@ attributes:
     platforms: posix
 """
 
-    # Every module is a member of the action group.
-    ACTION_GROUP = r"""
+    # Modules that ask a Kubernetes API server.
+    ACTION_GROUP_KUBERNETES = r"""
 options: {}
 attributes:
   action_group:
-    description: Use C(group/c5c3.ovn.ovn) or C(group/ovn) in C(module_defaults) to set options for all modules at once.
+    description: Use C(group/c5c3.ovn.kubernetes) in C(module_defaults) to set the connection to the API server for all these modules at once.
     support: full
     membership:
-      - c5c3.ovn.ovn
-      - ovn
+      - c5c3.ovn.kubernetes
+"""
+
+    # Modules that are clients of OVSDB servers.
+    ACTION_GROUP_OVSDB = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/c5c3.ovn.ovsdb) in C(module_defaults) to set the TLS files for all these modules at once.
+    support: full
+    membership:
+      - c5c3.ovn.ovsdb
+"""
+
+    # Modules that are both.
+    ACTION_GROUPS = r"""
+options: {}
+attributes:
+  action_group:
+    description:
+      - Use C(group/c5c3.ovn.kubernetes) in C(module_defaults) to set the connection to the API server for all these modules at once.
+      - Use C(group/c5c3.ovn.ovsdb) to set the TLS files.
+    support: full
+    membership:
+      - c5c3.ovn.kubernetes
+      - c5c3.ovn.ovsdb
 """
 
     # For modules that only read.

@@ -12,9 +12,8 @@ description:
   - Tells from the system id and the unit that the role P(c5c3.ovn.ovn_hypervisor#role) has written whether the machine is a chassis, and which one.
 options:
   _input:
-    description: Lines of the files, each behind its path and a colon, as C(grep --with-filename) prints them.
-    type: list
-    elements: str
+    description: The text of each file that is there, by its path, as in RV(c5c3.ovn.ovn_host_info#module:files).
+    type: dict
     required: true
   given:
     description: The paths C(system_id_file) and C(unit). Positional.
@@ -27,7 +26,7 @@ author:
 EXAMPLES = r"""
 - name: Show the recorded name of the chassis
   ansible.builtin.debug:
-    msg: "{{ (ovn_hypervisor_files.stdout_lines | c5c3.ovn.hypervisor_recorded(_ovn_hypervisor_given)).system_id }}"
+    msg: "{{ (found.files | c5c3.ovn.hypervisor_recorded(_ovn_hypervisor_given)).system_id }}"
 """
 
 RETURN = r"""

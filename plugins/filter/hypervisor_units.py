@@ -12,9 +12,8 @@ description:
   - Compares the unit files on a machine with the texts that the role P(c5c3.ovn.ovn_hypervisor#role) would write.
 options:
   _input:
-    description: Lines of the files, each behind its path and a colon, as C(grep --with-filename) prints them.
-    type: list
-    elements: str
+    description: The text of each file that is there, by its path, as in RV(c5c3.ovn.ovn_host_info#module:files).
+    type: dict
     required: true
   given:
     description:
@@ -29,7 +28,7 @@ author:
 EXAMPLES = r"""
 - name: Check that nothing has to be written
   ansible.builtin.assert:
-    that: (ovn_hypervisor_files.stdout_lines | c5c3.ovn.hypervisor_units(_ovn_hypervisor_given)).all
+    that: (found.files | c5c3.ovn.hypervisor_units(_ovn_hypervisor_given)).all
 """
 
 RETURN = r"""

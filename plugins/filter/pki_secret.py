@@ -31,9 +31,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(kubeconfig), C(context), C(namespace) and C(name).
+  description: C(kubeconfig), C(context), C(namespace) and C(name); C(given) if the Secret is of another owner.
   type: dict
-  sample: {"kubeconfig": "", "context": "", "namespace": "ovn-system", "name": "ovn-tls"}
+  sample: {"kubeconfig": "", "context": "", "namespace": "ovn-system", "name": "ovn-tls", "given": false}
 """
 
 import typing as t
@@ -45,7 +45,8 @@ from ..plugin_utils._filters import as_filter
 
 def pki_secret(host: str, hostvars: Hostvars, groups: Groups, variables: Variables | None = None) -> dict[str, t.Any]:
     known = hostvars[host] if variables is None else variables
-    return secret_of(known, first_value(known, "ovn_pki_certificate", default=certificate_of(host, groups))).place()
+    secret = secret_of(known, first_value(known, "ovn_pki_certificate", default=certificate_of(host, groups)))
+    return {**secret.place(), "given": secret.given}
 
 
 class FilterModule:

@@ -23,7 +23,7 @@ options:
       What the run knows of itself. C(run) (name), C(time) (UTC), C(declared) (database to member to Raft address), C(expected_cid)
       (database to cluster id or empty), C(bootstrap), C(restart), C(allow_outage), C(allow_names), C(new_cluster), C(accept_rollback),
       C(accept_lost_disk) (booleans), C(witnesses) (sentences about an older control plane), C(before_changes) (only say what forbids the whole run),
-      C(wait_timeout) (for how many seconds the same step may be due). Positional.
+      C(adopt) (members that others run are taken over, and nothing is created), C(wait_timeout) (for how many seconds the same step may be due). Positional.
     type: dict
     required: true
   previous:
@@ -49,7 +49,8 @@ _value:
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
     C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id),
-    C(progress) (for the next plan) and C(sizes) (database to largest file in bytes and election timer in milliseconds, as last observed).
+    C(due) (with C(before_changes): whether a round has something to do or refuses), C(progress) (for the next plan) and C(sizes) (database to largest file
+    in bytes and election timer in milliseconds, as last observed).
   type: dict
 """
 
@@ -62,11 +63,12 @@ from ..module_utils._errors import OvnError
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import check_before_changes
-from ..module_utils._raft.rounds import Progress, incomplete, latest_record, next_round
+from ..module_utils._raft.rounds import RoundProgress, incomplete, latest_record, next_round
 from ..module_utils._raft.simulate import simulate
 from ..module_utils._raft.sizing import size_of
-from ..module_utils._raft.step import Round, Run
+from ..module_utils._raft.step import MessageTexts, Round, Run
 
+_ADOPTION = MessageTexts(bootstrap="an adoption creates none. c5c3.ovn.site creates a new control plane.")
 _STATES = {
     "start": "started",
     "stop": "stopped",
@@ -85,7 +87,7 @@ def raft_plan(
         if "observation" in result:
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
-    plan: dict[str, t.Any] = {"warnings": [], "messages": [], "founding": [], "progress": {}}
+    plan: dict[str, t.Any] = {"warnings": [], "messages": [], "founding": [], "progress": {}, "due": False}
     plan["refused"] = list(previous.get("refused") or [])
     plan["refusals"] = list(previous.get("refusals") or [])
     plan["incomplete"] = dict(previous.get("incomplete") or {})
@@ -95,17 +97,22 @@ def raft_plan(
     first = Round()
     for database in [name for name in left if name in observations]:
         known = (previous.get("progress") or {}).get(database)
-        progress = Progress(**known) if known else Progress()
+        progress = RoundProgress(**known) if known else RoundProgress()
         this = _run_of(database, run)
         try:
-            if boolean(run.get("before_changes") or False):
-                plan["founding"] += [database] if check_before_changes(this, observations[database]).founding else []
-                continue
-            # One clock for all processes of this machine, without jumps.
-            decided, progress = next_round(this, observations[database], progress, time.monotonic())
             recorded = latest_record(observations[database])
             if recorded is not None and recorded.cid:
                 plan["cids"][database] = recorded.cid
+            if boolean(run.get("before_changes") or False):
+                plan["founding"] += [database] if check_before_changes(this, observations[database]).founding else []
+                ahead = _idle_round(this, observations[database])
+                plan["due"] = plan["due"] or ahead is None
+                if ahead is not None:
+                    plan["warnings"] += ahead.warnings
+                    plan["incomplete"][database] = incomplete(this, observations[database])
+                continue
+            # One clock for all processes of this machine, without jumps.
+            decided, progress = next_round(this, observations[database], progress, time.monotonic())
             plan["messages"] += decided.warnings
             if boolean(run.get("check_mode", True)):
                 plan["messages"] += simulate(this, observations[database], gate_reason)
@@ -142,15 +149,25 @@ def raft_plan(
     }
 
 
+def _idle_round(run: Run, observations: t.Mapping[str, Observation]) -> Round | None:
+    """Return the first round if it has nothing to do; None if it would do something, or refuse."""
+    try:
+        decided, _progress = next_round(run, observations, RoundProgress(), 0.0)
+    except OvnError:
+        return None
+    return decided if decided.is_empty and decided.refusal is None else None
+
+
 def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
     # Extra variables of the command line are text, and "false" is a true text.
+    adopt = boolean(run.get("adopt") or False)
     return Run(
         database=database,
         declared=dict(run["declared"][database]),
         name=run["run"],
         time=run["time"],
-        bootstrap=boolean(run["bootstrap"]),
-        restart=boolean(run["restart"]),
+        bootstrap=boolean(run["bootstrap"]) and not adopt,
+        restart=boolean(run["restart"]) or adopt,
         allow_outage=boolean(run["allow_outage"]),
         allow_names=boolean(run["allow_names"]),
         expected_cid=run["expected_cid"].get(database) or None,
@@ -159,6 +176,7 @@ def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
         accept_rollback=boolean(run.get("accept_rollback") or False),
         accept_lost_disk=boolean(run.get("accept_lost_disk") or False),
         wait_timeout=float(run["wait_timeout"]),
+        texts=_ADOPTION if adopt else MessageTexts(),
     )
 
 

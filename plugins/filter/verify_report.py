@@ -14,9 +14,8 @@ description:
   - A host with C(ovn_backend=kubernetes) is a whole cluster, with members and chassis of its own. They are named by pods and by nodes.
 options:
   _input:
-    description: C(hostvars). The variables C(ovn_verify_northbound), C(ovn_verify_southbound), C(ovn_verify_info), C(ovn_verify_contents_read) and
-      C(ovn_verify_contents_again) of the central hosts are read (in
-      Kubernetes also C(ovn_verify_cluster)), and C(ovn_verify_chassis) of the hypervisors.
+    description: C(hostvars). The variables C(ovn_verify_info) and C(ovn_verify_info_again) of the central hosts are read (in Kubernetes also
+      C(ovn_verify_cluster)), and C(ovn_verify_chassis) of the hypervisors.
     type: dict
     required: true
   central:
@@ -60,6 +59,11 @@ options:
     description: The host from which O(addresses) were asked.
     type: str
     default: ""
+  acknowledge:
+    description: Codes of warnings that are listed as acknowledged, as C(ovn_verify_acknowledge) has them. P(c5c3.ovn.acknowledge_problem#filter) checks them.
+    type: list
+    elements: str
+    default: []
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -73,20 +77,20 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(healthy), C(problems), C(warnings), C(lines) for people, and the facts behind them - C(northbound), C(southbound), C(northd), C(heartbeat),
-      C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
+    - C(format_version), C(healthy), C(problems), C(warnings), C(findings) (each with its C(code)), C(lines) for people, and the facts behind them -
+      C(northbound), C(southbound), C(northd), C(heartbeat), C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
+    - The page C(docs/report.md) of the collection has every key, the page C(docs/messages.md) every code.
   type: dict
-  sample: {"healthy": true, "problems": [], "warnings": [], "lines": ["OVN is healthy"]}
+  sample: {"format_version": 1, "healthy": true, "problems": [], "warnings": [], "findings": [], "lines": ["OVN is healthy"]}
 """
 
 import typing as t
 
 from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
-from ..module_utils._report.databases import contents_results
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
-from ..module_utils._roles.variables import Variables, backend_of
+from ..module_utils._roles.variables import Variables, as_list, backend_of
 from ..plugin_utils._filters import as_filter
 
 
@@ -109,15 +113,7 @@ def _inside_only(variables: Variables) -> Variables | None:
 
 
 def _host(variables: Variables) -> Host:
-    return Host(
-        northbound=variables.get("ovn_verify_northbound"),
-        southbound=variables.get("ovn_verify_southbound"),
-        info=variables.get("ovn_verify_info"),
-        members=_members(variables),
-        contents=contents_results(
-            variables.get("ovn_verify_contents_read"), variables.get("ovn_verify_contents_again")
-        ),
-    )
+    return Host.of(variables.get("ovn_verify_info"), variables.get("ovn_verify_info_again"), _members(variables))
 
 
 @as_filter
@@ -132,6 +128,7 @@ def verify_report(
     southbound_endpoints: t.Sequence[str] = (),
     addresses: Variables | None = None,
     asked_from: str = "",
+    acknowledge: str | t.Sequence[str] = (),
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -169,6 +166,7 @@ def verify_report(
             southbound_endpoints=southbound_endpoints,
             addresses=addresses if addresses and not addresses.get("skipped") else None,
             asked_from=asked_from,
+            acknowledge=frozenset(as_list(acknowledge)),
         )
     )
 

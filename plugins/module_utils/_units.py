@@ -3,15 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-systemd units of daemons that are restarted only if they run with old settings or an old program. Pure.
+systemd units: daemons that are restarted only if they run with old settings or an old program, and units that must never start again.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
+import typing as t
 
 PROPERTIES = ("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment")
+_MASKS = "/etc/systemd/system"
+_ENABLED = ("enabled", "enabled-runtime")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Unit:
     environment: tuple[str, ...] = ()
     process_environment: frozenset[str] = frozenset()
     binary_replaced: bool = False
+    in_etc: bool = False  # its file, or a link, has the place where systemd puts a mask
 
     @property
     def masked(self) -> bool:
@@ -54,8 +59,8 @@ class DesiredUnit:
     masked: bool = False
 
 
-def parse_show(text: str) -> list[Unit]:
-    """Parse the output of `systemctl show --property=...`: one block of KEY=VALUE lines for each unit."""
+def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> list[Unit]:
+    """Parse the output of `systemctl show --property=...`: one block of KEY=VALUE lines for each unit. `exists` says whether a path is there."""
     units = []
     for block in text.strip().split("\n\n"):
         values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -70,6 +75,7 @@ def parse_show(text: str) -> list[Unit]:
                 needs_reload=values.get("NeedDaemonReload") == "yes",
                 main_pid=int(values.get("MainPID") or 0),
                 environment=tuple(shlex.split(values.get("Environment", ""))),
+                in_etc=exists(f"{_MASKS}/{values['Id']}"),
             )
         )
     return units
@@ -80,18 +86,29 @@ def running_masked(desired: list[DesiredUnit], units: dict[str, Unit]) -> list[s
     return [w.name for w in desired if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]
 
 
+def forbidding_verbs(unit: Unit) -> list[str]:
+    """Return the systemctl verbs after which a unit never starts by itself, running or not.
+
+    It is masked. Where its own file lies in the place of the mask, systemd refuses that, so it is disabled.
+    """
+    if unit.masked:
+        return []
+    if not unit.in_etc:
+        return ["mask"]
+    return ["disable"] if unit.file_state in _ENABLED else []
+
+
 def systemctl_verbs(desired: DesiredUnit, unit: Unit) -> list[str]:
     """Return the systemctl verbs that lead to the desired state, in order."""
     verbs = []
     if desired.masked:
-        if not unit.masked:
-            verbs.append("mask")
+        verbs += forbidding_verbs(unit)
         if unit.active_state in ("active", "activating", "reloading"):
             verbs.append("stop")
         return verbs
     if desired.enabled is True and unit.file_state != "enabled":
         verbs.append("enable")
-    if desired.enabled is False and unit.file_state in ("enabled", "enabled-runtime"):
+    if desired.enabled is False and unit.file_state in _ENABLED:
         verbs.append("disable")
     running = unit.active_state in ("active", "activating", "reloading")
     if desired.state == "started":

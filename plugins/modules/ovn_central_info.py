@@ -11,10 +11,10 @@ short_description: Read the state of northd, versions and certificates of a cent
 version_added: "0.1.0"
 description:
   - Asks the daemons of one central host through their control sockets, and reads the certificates that its ports serve.
-  - What does not answer is a result with its reason, not a failure. The state of the Raft clusters comes from M(c5c3.ovn.ovn_raft_status).
+  - What does not answer is a result with its reason, not a failure. Everything is asked at the same time, with O(raft) the members of both databases, too.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_groups
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
   - c5c3.ovn._ovn_cluster
@@ -46,6 +46,32 @@ options:
       - A northd that lost a connection tries again every 8 seconds at most. Not reaching them is a result, not a failure.
     type: float
     default: 0
+  raft:
+    description:
+      - Asks the members of the Raft clusters on this host, or with O(cluster) those in its pods, as M(c5c3.ovn.ovn_raft_status) does.
+      - V({}) asks both databases.
+    type: dict
+    suboptions:
+      databases:
+        description: The databases whose members are asked.
+        type: list
+        elements: str
+        choices: [northbound, southbound]
+        default: [northbound, southbound]
+      member:
+        description: What the members of this host are called in the results, by default the host's own name. Not with O(cluster), where pods have names.
+        type: str
+      expected_members:
+        description: How many members each cluster should have. With O(cluster) the default is what the state record says.
+        type: int
+      contents:
+        description: Whether everything is read that the members hold, so that members can be compared.
+        type: bool
+        default: false
+      contents_timeout:
+        description: How long O(raft.contents) may take for each database, in seconds. Both are read at the same time.
+        type: float
+        default: 60
 seealso:
   - module: c5c3.ovn.ovn_raft_status
 author:
@@ -61,6 +87,13 @@ EXAMPLES = r"""
     ca_certificate: /etc/ovn/tls/ca.pem
   register: central
   failed_when: central.northd.state == "paused"
+
+- name: Everything about this host in one call, the state of its Raft members included
+  c5c3.ovn.ovn_central_info:
+    raft:
+      member: "{{ inventory_hostname }}"
+      expected_members: 3
+  register: central
 """
 
 RETURN = r"""
@@ -129,65 +162,88 @@ certificates:
       description: Why the port could not be used; otherwise empty.
       type: str
       sample: ""
+raft:
+  description:
+    - By V(northbound) and V(southbound), as far as O(raft.databases) has them, what M(c5c3.ovn.ovn_raft_status) returns.
+    - A database that could not be asked has C(failed) and C(msg) instead; the others are there all the same.
+  returned: success, with O(raft)
+  type: dict
+  sample:
+    northbound: {"verdict": "degraded", "healthy": false, "writable": true}
+    southbound: {"failed": true, "msg": "There is no southbound database of the OVNCluster ovn in namespace ovn-system: neither pods nor a state record."}
 """
 
 import functools
+import os
 import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import STEMS
-from ..module_utils._errors import OvnError
+from ..module_utils._databases import DATABASES, STEMS, Database
+from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
+from ..module_utils._raft.status import Expected, Source, check_options, examine, source_of_places
 
 Params = dict[str, t.Any]
 Question = t.Callable[[], t.Any]
+Sources = t.Callable[[Database], Source]
 
 
-def questions_to_host(params: Params) -> dict[str, Question]:
-    """Return the questions to northd and both database servers of the managed host, by their key in the result."""
+def questions_to_host(params: Params) -> tuple[dict[str, Question], Sources]:
+    """Return the questions to northd and both database servers of the managed host, by their key in the result, and how its members are asked."""
     directory, seconds = params["run_directory"], params["timeout"]
     northd = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
-    return {
-        "northd": functools.partial(await_northd, northd, seconds, params["wait_timeout"]),
-        **{
-            database: functools.partial(
-                ask_database,
-                database,
-                f"{directory}/{stem}.ctl",
-                Endpoint("unix", f"{directory}/{stem}.sock"),
-                seconds,
-            )
-            for database, stem in STEMS.items()
-        },
+
+    def source(database: Database) -> Source:
+        name = params["raft"]["member"] or os.uname().nodename
+        return source_of_places(database, {name: f"{directory}/{STEMS[database]}.ctl"}, [], TlsFiles())
+
+    questions: dict[str, Question] = {
+        "northd": functools.partial(await_northd, northd, seconds, params["wait_timeout"])
     }
+    for database, stem in STEMS.items():
+        socket = Endpoint("unix", f"{directory}/{stem}.sock")
+        questions[database] = functools.partial(ask_database, database, f"{directory}/{stem}.ctl", socket, seconds)
+    return questions, source
 
 
-def questions_to_pods(params: Params) -> dict[str, Question]:
-    """Return the question to all northds of one OVNCluster, by its key in the result."""
+def questions_to_pods(params: Params) -> tuple[dict[str, Question], Sources]:
+    """Return the question to all northds of one OVNCluster, by its key in the result, and how its members are asked."""
     from ..module_utils._kubernetes.client import Cluster
     from ..module_utils._raft_pods.ask_northd import ask_northds
+    from ..module_utils._raft_pods.source import source_of_pods
 
-    question = functools.partial(
-        ask_northds, Cluster(params), params["namespace"], params["cluster"], params["timeout"]
-    )
-    return {"northds": question}
+    cluster, place = Cluster(params), (params["namespace"], params["cluster"])
+    questions: dict[str, Question] = {"northds": functools.partial(ask_northds, cluster, *place, params["timeout"])}
+    return questions, functools.partial(source_of_pods, cluster, *place)
+
+
+def ask_members(source: Source, raft: Params, timeout: float) -> dict[str, t.Any]:
+    """Return the result of ovn_raft_status, or why there is none."""
+    expected, seconds = Expected(raft["expected_members"]), raft["contents_timeout"] if raft["contents"] else None
+    try:
+        return examine(source, expected, timeout, seconds).as_dict()
+    except OvnError as e:
+        return {**e.as_result(), "failed": True}
 
 
 def read(params: Params) -> dict[str, t.Any]:
     """Return the result of the module; all questions are asked at the same time."""
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
-    endpoints = parse_endpoints(params["endpoints"])
-    parts = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
-    questions: list[Question] = [
-        *parts.values(),
-        *(functools.partial(ask_certificate, endpoint, tls, params["timeout"], time.time()) for endpoint in endpoints),
+    raft, seconds = params["raft"], params["timeout"]
+    ports = [
+        functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
+        for endpoint in parse_endpoints(params["endpoints"])
     ]
+    parts, source = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
+    asked = list(dict.fromkeys(raft["databases"])) if raft else []
+    members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]
+    questions: list[Question] = [*parts.values(), *ports, *members]
     answers = ask_all(questions, lambda question: question())
     for answer in answers:
         if isinstance(answer, OvnError):
@@ -195,10 +251,27 @@ def read(params: Params) -> dict[str, t.Any]:
     result = dict(zip(parts, answers))
     if not params["cluster"]:
         result = {"northd": result["northd"], "databases": {database: result[database] for database in STEMS}}
-    return {**result, "certificates": answers[len(parts) :]}
+    others = answers[len(parts) :]
+    result["certificates"] = others[: len(ports)]
+    return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
+
+
+def check(params: Params) -> None:
+    raft = params["raft"]
+    if raft:
+        check_options(raft["expected_members"], timeout=params["timeout"], contents_timeout=raft["contents_timeout"])
+        if raft["member"] and params["cluster"]:
+            raise InvalidInput("raft.member cannot be combined with cluster: pods have names.")
 
 
 def main() -> t.NoReturn:
+    raft = {
+        "databases": {"type": "list", "elements": "str", "choices": [*DATABASES], "default": [*DATABASES]},
+        "member": {"type": "str"},
+        "expected_members": {"type": "int"},
+        "contents": {"type": "bool", "default": False},
+        "contents_timeout": {"type": "float", "default": 60},
+    }
     module = AnsibleModule(
         argument_spec={
             **AUTH_ARG_SPEC,
@@ -209,6 +282,7 @@ def main() -> t.NoReturn:
             "endpoints": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "float", "default": 5},
             "wait_timeout": {"type": "float", "default": 0},
+            "raft": {"type": "dict", "options": raft},
             "private_key": {"type": "path"},
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
@@ -219,6 +293,7 @@ def main() -> t.NoReturn:
     )
     hide_only_secrets(module)
     try:
+        check(module.params)
         result = read(module.params)
     except OvnError as e:
         module.fail_json(**e.as_result())

@@ -20,11 +20,10 @@ description:
   - The CA bundle needs no signature and is installed by the first call already.
   - The role P(c5c3.ovn.ovn_pki#role) makes both calls and signs in between. Use this module to connect a CA of your own.
 requirements:
-  - The Python library C(cryptography), version 38 or newer, on the host (C(python3-cryptography) on Debian). O(state=examined) does without it where
+  - The Python library C(cryptography), version 3.3 or newer, on the host (C(python3-cryptography) on Debian). O(state=examined) does without it where
     none of the files exists.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -338,7 +337,7 @@ def main() -> t.NoReturn:
         # Without files nothing has to be parsed: the role examines machines before it installs the library there.
         if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in FILES))):
             module.fail_json(
-                msg=missing_required_lib("cryptography >= 38"),
+                msg=missing_required_lib("cryptography >= 3.3"),
                 exception=certificates.CRYPTOGRAPHY_PROBLEM,
                 library_missing=True,
             )

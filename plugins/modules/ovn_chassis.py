@@ -26,7 +26,7 @@ requirements:
   - "On the managed host: the Python library C(ovs) (Debian: C(python3-openvswitch))."
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_ovsdb
   - c5c3.ovn._ovsdb
 attributes:
   check_mode:
@@ -78,7 +78,9 @@ options:
     type: list
     elements: str
   encapsulation:
-    description: The tunnel ends of this chassis. OVN makes one encapsulation of every type with every address.
+    description:
+      - The tunnel ends of this chassis. OVN makes one encapsulation of every type with every address.
+      - An empty text is an error, C([]) takes the setting and with it the tunnels away.
     type: dict
     suboptions:
       type:
@@ -363,6 +365,7 @@ registered:
   sample: true
 diff:
   description: Values before and after, with only the keys that differ. A side lacks keys that do not exist there. RV(deleted_rows) are under C(southbound).
+    What the module records as its own is left out, unless nothing else differs; then it is under C(recorded).
   returned: success
   type: dict
   sample: {"before": {}, "after": {"external_ids": {"system-id": "compute-1"}}}

@@ -18,7 +18,7 @@ description:
     O(hostname) or one of O(addresses).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_kubernetes
   - c5c3.ovn._kubernetes_auth
 attributes:
   check_mode:

@@ -22,7 +22,7 @@ description:
   - Nothing is sent for an object that is as declared. Fields of other field managers are left alone, see O(force_conflicts).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_kubernetes
   - c5c3.ovn._kubernetes_auth
 attributes:
   check_mode:
@@ -146,6 +146,8 @@ options:
     description: Time for everything together, in seconds.
     type: float
     default: 300
+requirements:
+  - "kubernetes and jsonschema (PyPI) on the control node"
 seealso:
   - module: c5c3.ovn.ovn_hypervisors
   - module: c5c3.ovn.ovn_raft_status
@@ -269,8 +271,8 @@ from ..module_utils._control_plane.desired import desired_from_params
 from ..module_utils._control_plane.observed_state import read_state
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._kubernetes.apply import ObjectChange, as_results, diff_of, merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
+from ..module_utils._kubernetes.progress import Progress
 
 
 def _place(params: dict[str, t.Any]) -> tuple[str, str]:
@@ -285,29 +287,30 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     plane = ControlPlane(
         cluster, desired_from_params(params, observed.resource), observed, check_mode=module.check_mode
     )
+    progress = plane.progress
     try:
         plane.present()
     except OvnError as e:
-        e.details.update(objects=as_results(merge_changes(plane.done)), steps=plane.steps, changed=plane.changed)
+        e.details.update(objects=progress.as_results(), steps=progress.steps, changed=progress.changed)
         raise
     finally:
-        for warning in plane.warnings:
+        for warning in progress.warnings:
             module.warn(warning)
     return {
-        "changed": plane.changed,
+        "changed": progress.changed,
         "endpoints": plane.endpoints.as_dict(),
-        "objects": as_results(merge_changes(plane.done)),
-        "steps": plane.steps,
+        "objects": progress.as_results(),
+        "steps": progress.steps,
         "cluster": plane.resource or {},
-        **{database: rollout.verdict().as_dict() for database, rollout in plane.databases.items()},
-        "diff": diff_of(plane.done, steps=plane.steps, settings=plane.settings),
+        **{database: observed.verdict().as_dict() for database, observed in plane.observed_databases.items()},
+        "diff": progress.diff(plane.settings),
     }
 
 
 def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     name, namespace = _place(params)
-    done: list[ObjectChange] = []
+    progress = Progress()
     try:
         delete_control_plane(
             cluster,
@@ -316,19 +319,19 @@ def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             delete_data=params["delete_data"],
             check_mode=module.check_mode,
             deadline=Deadline(params["wait_timeout"]),
-            on_change=done.append,
+            on_change=progress.done.append,
             break_lock=params["break_lock"],
         )
     except OvnError as e:
-        e.details.update(objects=as_results(merge_changes(done)), changed=bool(done))
+        e.details.update(objects=progress.as_results(), changed=progress.changed)
         raise
     left = [] if params["delete_data"] else remaining_data(read_state(cluster, name, namespace))
     return {
-        "changed": bool(done),
-        "objects": as_results(merge_changes(done)),
+        "changed": progress.changed,
+        "objects": progress.as_results(),
         "cluster": {},
         "kept": left,
-        "diff": diff_of(done),
+        "diff": progress.diff(),
     }
 
 

@@ -14,7 +14,7 @@ description:
   - For clients elsewhere, such as hypervisors and Neutron. Nothing has to be remembered from an earlier run.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_kubernetes
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
 attributes:
@@ -34,6 +34,8 @@ options:
     description: Domain of the names of Services, as given to M(c5c3.ovn.ovn_cluster).
     type: str
     default: cluster.local
+requirements:
+  - "kubernetes and jsonschema (PyPI) on the control node"
 seealso:
   - module: c5c3.ovn.ovn_cluster
 author:

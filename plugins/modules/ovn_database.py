@@ -18,7 +18,6 @@ description:
   - Works on standalone databases as well, except for O(election_timer).
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -200,63 +199,17 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._database.converge import converge
-from ..module_utils._database.member import LocalMember
-from ..module_utils._database.settings import LAYOUTS, desired_from_params
-from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
+from ..module_utils._host.database import OPTIONS, apply_database_settings
 
 
 def main() -> t.NoReturn:
-    module = AnsibleModule(
-        argument_spec={
-            "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
-            "control_socket": {"type": "path"},
-            "socket": {"type": "str"},
-            "election_timer": {"type": "int"},
-            "connections": {
-                "type": "list",
-                "elements": "dict",
-                "options": {
-                    "target": {"type": "str", "required": True},
-                    "role": {"type": "str"},
-                    "read_only": {"type": "bool"},
-                    "inactivity_probe": {"type": "int"},
-                    "max_backoff": {"type": "int"},
-                },
-            },
-            "purge_connections": {"type": "bool", "default": False},
-            "options": {"type": "dict"},
-            "timeout": {"type": "float", "default": 5},
-            "wait_timeout": {"type": "float", "default": 60},
-        },
-        supports_check_mode=True,
-    )
-    params = module.params
-    layout = LAYOUTS[params["database"]]
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        wanted = desired_from_params(params)
-        member = LocalMember(
-            layout,
-            params["control_socket"] or f"/run/ovn/{layout.stem}.ctl",
-            params["socket"] or f"unix:/run/ovn/{layout.stem}.sock",
-            params["timeout"],
-        )
-        outcome = converge(member, wanted, layout, Deadline(params["wait_timeout"]), check_mode=module.check_mode)
+        result = apply_database_settings(module.params, check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
-    module.exit_json(
-        changed=outcome.changed,
-        role=outcome.state.role,
-        actions=outcome.done.actions,
-        election_timer=outcome.state.election_timer,
-        connections=[
-            {column: value for column, value in row.items() if column != "_uuid"}
-            for _target, row in sorted(outcome.observed.connections.items())
-        ],
-        options=dict(outcome.observed.options),
-        diff={"before": outcome.done.before, "after": outcome.done.after},
-    )
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

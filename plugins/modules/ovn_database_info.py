@@ -20,7 +20,7 @@ description:
     What others put into C(external_ids) is not known here, so set C(no_log) if secrets are among it.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_groups
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
   - c5c3.ovn._ovn_cluster

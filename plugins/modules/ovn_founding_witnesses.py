@@ -14,7 +14,6 @@ description:
     clusters are created, on central hosts and hypervisors. Changes nothing.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full

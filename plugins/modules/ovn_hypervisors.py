@@ -27,7 +27,7 @@ description:
   - Nothing is sent for an object that is as declared.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_groups
   - c5c3.ovn._kubernetes_auth
 attributes:
   check_mode:
@@ -117,6 +117,8 @@ options:
     description: Time for everything together, in seconds. An update goes through the nodes one by one.
     type: float
     default: 300
+requirements:
+  - "kubernetes and jsonschema (PyPI) on the control node"
 seealso:
   - module: c5c3.ovn.ovn_cluster
   - module: c5c3.ovn.ovn_chassis
@@ -243,7 +245,7 @@ from ..module_utils._hypervisors.absent import AbsentHypervisors
 from ..module_utils._hypervisors.desired import desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
-from ..module_utils._kubernetes.apply import as_results, diff_of, merge_changes
+from ..module_utils._kubernetes.apply import merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 
 
@@ -270,13 +272,18 @@ def _options() -> dict[str, t.Any]:
 
 
 def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
-    objects = as_results(merge_changes(run.done))
-    return {"changed": run.changed, "removed": run.removed, "objects": objects, "diff": diff_of(run.done)}
+    progress = run.progress
+    return {
+        "changed": run.changed,
+        "removed": run.removed,
+        "objects": progress.as_results(),
+        "diff": progress.diff(),
+    }
 
 
 def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
     """Return the objects that were changed before a failure, one line each, in the form of `ovn_cluster`."""
-    changed = [one for one in merge_changes(run.done) if one.action != "unchanged"]
+    changed = [one for one in merge_changes(run.progress.done) if one.action != "unchanged"]
     return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
 
 
@@ -294,9 +301,9 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
         e.details = {**e.details, **_result(run), "done": _changed_objects(run)}
         raise
     finally:
-        for warning in run.warnings:
+        for warning in run.progress.warnings:
             module.warn(warning)
-    return {**_result(run), **({"chassis": run.as_list()} if isinstance(run, Hypervisors) else {})}
+    return {**_result(run), **({"chassis": run.chassis()} if isinstance(run, Hypervisors) else {})}
 
 
 def main() -> t.NoReturn:

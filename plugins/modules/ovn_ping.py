@@ -16,7 +16,6 @@ description:
   - Returns which tunnel leads to each target.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
   - c5c3.ovn._attributes.info_module
 attributes:
   platform:

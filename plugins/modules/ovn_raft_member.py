@@ -15,7 +15,6 @@ description:
     By hand use O(state=examined) only.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -68,6 +67,13 @@ options:
   database_file:
     description: Where the database file is on a host that has no O(environment_file) yet. The distribution's if absent.
     type: path
+  adopt:
+    description:
+      - Whether a server that no unit of this collection runs is a member to take over. It is one that has to restart, and O(state=restarted) ends it, masks
+        the unit that ran it and starts O(unit) from the same file. Containers and pods are refused.
+      - O(state=started) masks the distribution's unit first.
+    type: bool
+    default: false
   revision:
     description: Digest of the settings that the process should run with, C(OVN_REVISION). That of O(environment_file) if absent.
     type: str
@@ -172,9 +178,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._commands import Commands
 from ..module_utils._deadline import Deadline
-from ..module_utils._errors import Changed, OvnError
-from ..module_utils._raft.host import HostMember, member_of
+from ..module_utils._errors import Changed, InvalidInput, OvnError
+from ..module_utils._host.member import OPTIONS, member_of, observe_member
+from ..module_utils._raft.host import HostMember
 from ..module_utils._raft.lock import DEFAULT_PATH, acting
 
 
@@ -183,7 +191,7 @@ def act(member: HostMember, state: str, server_id: str | None, seconds: float) -
         if state == "started":
             member.start()
         else:
-            member.systemctl("restart")
+            member.restart()
         member.wait_connected(Deadline(seconds))
     elif state == "stopped":
         member.systemctl("stop")
@@ -197,16 +205,9 @@ def main() -> t.NoReturn:
     states = ["examined", "started", "stopped", "restarted", "kicked", "waited"]
     module = AnsibleModule(
         argument_spec={
-            "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
-            "member": {"type": "str", "required": True},
+            **OPTIONS,
             "state": {"type": "str", "choices": states, "default": "examined"},
             "server_id": {"type": "str"},
-            "record": {"type": "path", "required": True},
-            "environment_file": {"type": "path", "required": True},
-            "launcher": {"type": "path", "default": "/usr/lib/c5c3-ovn/ovn-raft-launcher"},
-            "unit": {"type": "str"},
-            "database_file": {"type": "path"},
-            "revision": {"type": "str"},
             "expects": {"type": "dict"},
             "lock_holder": {"type": "str"},
             "lock": {"type": "path", "default": DEFAULT_PATH},
@@ -216,14 +217,13 @@ def main() -> t.NoReturn:
     )
     p = module.params
 
-    def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-        code, out, err = module.run_command(command, environ_update=environment)
-        return code, out, err
-
+    commands = Commands(module)
     try:
-        member = member_of(p, run)
+        if p["state"] == "kicked" and not p["server_id"]:
+            raise InvalidInput("state=kicked needs server_id.")
         if p["state"] == "examined":
-            module.exit_json(changed=False, observation={"database": member.database, **member.observe().as_dict()})
+            module.exit_json(changed=False, **observe_member(p, commands))
+        member = member_of(p, commands)
         if not module.check_mode:
             with acting(p["lock"], p["lock_holder"]) if p["lock_holder"] else contextlib.nullcontext():
                 if p["expects"] is not None and p["state"] != "waited":

@@ -17,7 +17,6 @@ description:
   - A copy that is there but unusable (cut off, of a newer format, about another database, no directory, unreadable) is an error and is left as it is.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -81,7 +80,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError, Refused
 from ..module_utils._raft.lock import DEFAULT_PATH, acting
-from ..module_utils._raft.record import parse_record, render_files
+from ..module_utils._raft.record import describe, parse_record, render_files
 from ..module_utils._raft.record_dir import read_files, read_record, write_files
 
 
@@ -101,7 +100,8 @@ def write(path: str, data: dict[str, t.Any], election_timer: int, check_mode: bo
     before, after = read_files(path), render_files(record, election_timer)
     if before != after and not check_mode:
         write_files(path, after, record.revision)
-    diff = {"before": (before or {}).get("record.json", ""), "after": after["record.json"]}
+    sides = {"before": describe(before), "after": describe(after)}
+    diff = {**sides, "before_header": path, "after_header": f"{path} (revision {record.revision})"}
     return {"changed": before != after, "diff": diff, "revision": record.revision, "cid": record.cid}
 
 

@@ -23,7 +23,7 @@ description:
     That needs the Python library C(kubernetes) there and the right to list pods, to read the record and to execute commands in pods.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_groups
   - c5c3.ovn._attributes.info_module
   - c5c3.ovn._kubernetes_auth
   - c5c3.ovn._ovn_cluster
@@ -222,7 +222,8 @@ reasons:
         - The cluster - V(two_clusters), V(foreign_cluster), V(two_leaders), V(stale_leader), V(no_quorum), V(no_leader), V(writes_blocked),
           V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing), V(diverged).
         - One member - V(member_missing), V(disconnected), V(unheard), V(not_listed), V(joining), V(leaving), V(lagging), V(wrong_name), V(one_way),
-          V(election_timer_differs), V(certificate_expires), V(version), V(unknown_status).
+          V(election_timer_differs), V(certificate_expires), V(unknown_status).
+        - A fault of the version of Open vSwitch - V(fault_join), V(fault_leave), V(fault_pre_vote).
         - What is unknown - V(partial_view), V(size_unknown), V(not_compared).
       type: str
       returned: always
@@ -242,6 +243,11 @@ reasons:
       type: str
       returned: always
       sample: problem
+    fixed_in:
+      description: The release of Open vSwitch without the fault that the warning is about; empty for everything else.
+      type: str
+      returned: always
+      sample: ""
 cluster_id:
   description: Cluster id (UUID) of the members that answered; empty if unknown.
   returned: always
@@ -455,7 +461,15 @@ from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
-from ..module_utils._raft.status import Expected, Source, Status, await_verdict, examine, source_of_places
+from ..module_utils._raft.status import (
+    Expected,
+    Source,
+    Status,
+    await_verdict,
+    check_options,
+    examine,
+    source_of_places,
+)
 
 
 def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
@@ -499,11 +513,8 @@ def _status(params: dict[str, t.Any]) -> Status:
 
 
 def _check(params: dict[str, t.Any]) -> None:
-    for option in ("timeout", "wait_timeout", "contents_timeout"):
-        if params[option] <= 0:
-            raise InvalidInput(f"{option} is {params[option]:g}: it must be more than 0 seconds.")
-    if params["expected_members"] is not None and params["expected_members"] < 1:
-        raise InvalidInput(f"expected_members is {params['expected_members']}: a cluster has at least one.")
+    limits = {option: params[option] for option in ("timeout", "wait_timeout", "contents_timeout")}
+    check_options(params["expected_members"], **limits)
     if params["contents"] and params["wait_for"] != "none":
         raise InvalidInput("contents cannot be combined with wait_for: wait first, then compare what the members hold.")
     if params["member"] and len(params["control_sockets"] or ()) > 1:

@@ -15,7 +15,6 @@ description:
     not survive one). A step that still runs on the host keeps others out until it is over, also after that.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full

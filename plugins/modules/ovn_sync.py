@@ -19,7 +19,7 @@ description:
     write one row; with hundreds of chassis, do not send one more often than every few minutes.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_ovsdb
   - c5c3.ovn._ovsdb
 attributes:
   check_mode:
@@ -65,7 +65,8 @@ options:
     type: float
     default: 30
 requirements:
-  - python3-openvswitch (Debian) or ovs (PyPI) on the managed host
+  - "On the managed host: the Python library C(ovs) >= 3.1.2 from PyPI (Debian: C(python3-openvswitch))."
+  - "There as well, unless O(wait_for=none): the Python library C(ovsdbapp) >= 2.1.0 (Debian: C(python3-ovsdbapp))."
 seealso:
   - module: c5c3.ovn.ovn_raft_status
 author:
@@ -235,8 +236,9 @@ def main() -> t.NoReturn:
             parse_endpoints(params["southbound"]),
             TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"]),
             Deadline(params["timeout"]),
+            "none" if module.check_mode else params["wait_for"],
         )
-        result = heartbeat.run("none" if module.check_mode else params["wait_for"])
+        result = heartbeat.run()
         heartbeat.close()
     except OvnError as e:
         module.fail_json(**e.as_result())

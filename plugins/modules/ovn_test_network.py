@@ -16,7 +16,7 @@ description:
   - The switch is connected to nothing, so its addresses may be in use elsewhere.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
+  - c5c3.ovn._attributes.action_group_ovsdb
   - c5c3.ovn._ovsdb
 attributes:
   check_mode:
@@ -63,10 +63,19 @@ options:
     type: list
     elements: str
     default: ["unix:/run/ovn/ovnnb_db.sock"]
+  client:
+    description:
+      - V(ovsdbapp) writes with the Northbound commands of this Python library, which the managed host must have.
+      - V(json_rpc) speaks JSON-RPC (RFC 7047) with nothing but Python. It is for pods and hypervisors, which do not have the library, and writes the same.
+    type: str
+    choices: [ovsdbapp, json_rpc]
+    default: ovsdbapp
   timeout:
     description: Time for the whole task, in seconds.
     type: int
     default: 30
+requirements:
+  - "On the managed host, with O(client=ovsdbapp): the Python libraries C(ovsdbapp) >= 2.1.0 and C(ovs) (Debian: C(python3-ovsdbapp))."
 seealso:
   - module: c5c3.ovn.ovn_test_port
   - module: c5c3.ovn.ovn_ping
@@ -101,18 +110,16 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._connectivity_test import network
+from ..module_utils._connectivity_test.network import DesiredNetwork, SwitchPort
 from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError, Unreachable
+from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._ovsdb.endpoint import parse_endpoints
-from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.tls_files import TlsFiles
-from ..module_utils._ovsdb.wire import Connection
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
-def _port(entry: t.Mapping[str, str]) -> network.SwitchPort:
+def _port(entry: t.Mapping[str, str]) -> SwitchPort:
     mac = entry["mac"].lower()
     if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
         raise InvalidInput(f'ports: "{entry["mac"]}" is not a unicast MAC address like 02:c5:c3:00:00:01.')
@@ -120,38 +127,31 @@ def _port(entry: t.Mapping[str, str]) -> network.SwitchPort:
         address = ipaddress.IPv4Address(entry["ip"])
     except ValueError as e:
         raise InvalidInput(f'ports: "{entry["ip"]}" is not an IPv4 address.') from e
-    return network.SwitchPort(entry["name"], f"{mac} {address}")
+    return SwitchPort(entry["name"], f"{mac} {address}")
 
 
-def _connect(params: t.Mapping[str, t.Any], deadline: Deadline) -> Connection:
-    """Return a connection to the first endpoint that answers."""
-    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
-    problems: list[OvnError] = []
-    endpoints = parse_endpoints(params["northbound"])
-    for endpoint in endpoints:
-        try:
-            return Connection(endpoint, tls, deadline)
-        except InvalidInput:
-            raise
-        except OvnError as e:
-            problems.append(e)
-    raise Unreachable(
-        f"No Northbound database can be used. {' '.join(str(e) for e in problems) or 'No endpoint is given.'}"
-    )
+def _desired(params: t.Mapping[str, t.Any]) -> DesiredNetwork:
+    present = params["state"] == "present"
+    ports = tuple(map(_port, params["ports"])) if present else ()
+    names = [port.name for port in ports]
+    if not params["name"] or "" in names:
+        raise InvalidInput("The test network and each of its ports need a name: it is empty in name or ports.")
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"ports: a port is there twice. Give each its own name: {', '.join(names)}.")
+    return DesiredNetwork(params["name"], ports, present)
 
 
 def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    name = params["name"]
-    ports = [_port(entry) for entry in params["ports"]] if params["state"] == "present" else []
-    with _connect(params, Deadline(params["timeout"])) as connection:
-        actual = network.actual_of(name, transact(connection, network.DATABASE, network.queries(name, ports)))
-        if params["state"] == "present":
-            todo, messages = network.operations(name, ports, actual)
-        else:
-            todo, messages = network.removal(name, actual)
-        if todo and not check_mode:
-            transact(connection, network.DATABASE, [*todo, {"op": "comment", "comment": "c5c3.ovn.ovn_test_network"}])
-    return {"changed": bool(todo), "written": messages}
+    # The libraries of the one cost more than all the rest of the other.
+    if params["client"] == "json_rpc":
+        from ..module_utils._connectivity_test.network_json_rpc import converge
+    else:
+        from ..module_utils._connectivity_test.network_ovsdbapp import converge
+    desired = _desired(params)
+    endpoints = parse_endpoints(params["northbound"])
+    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    plan = converge(endpoints, tls, Deadline(params["timeout"]), desired, check_mode)
+    return {"changed": bool(plan.messages), "written": list(plan.messages)}
 
 
 def main() -> t.NoReturn:
@@ -166,6 +166,7 @@ def main() -> t.NoReturn:
             "name": {"type": "str", "default": "c5c3-ping"},
             "ports": {"type": "list", "elements": "dict", "options": port, "default": []},
             "northbound": {"type": "list", "elements": "str", "default": ["unix:/run/ovn/ovnnb_db.sock"]},
+            "client": {"type": "str", "choices": ["ovsdbapp", "json_rpc"], "default": "ovsdbapp"},
             "timeout": {"type": "int", "default": 30},
             "private_key": {"type": "path", "no_log": False},
             "certificate": {"type": "path"},

@@ -17,7 +17,6 @@ description:
   - The namespace is gone after a reboot; the next run makes it again.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full

@@ -18,7 +18,6 @@ description:
   - The files that units are made of can be written in the same call, which costs one connection instead of two or more for each file.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -53,6 +52,7 @@ options:
   masked:
     description:
       - Units that must never run here. They are stopped and masked, also before their package is installed.
+      - A unit whose file lies in C(/etc/systemd/system), where its mask would be, cannot be masked. It is stopped and disabled.
     type: list
     elements: str
     default: []
@@ -115,129 +115,19 @@ actions:
   sample: ["restart c5c3-ovn-northd.service (its settings have changed)"]
 """
 
-import dataclasses
-import os
-import pathlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import InvalidInput, OvnError, Refused
-from ..module_utils._pki.files import Ownership, activate, attribute_problem, read, write_pending
-from ..module_utils._units import PROPERTIES, DesiredUnit, Unit, parse_show, running_masked, systemctl_verbs
-
-
-def with_process(unit: Unit) -> Unit:
-    """Return the unit with the environment of its main process; a process that has just ended counts as not running."""
-    process = pathlib.Path("/proc", str(unit.main_pid))
-    if not unit.main_pid:
-        return unit
-    try:
-        environment = frozenset((process / "environ").read_bytes().decode(errors="surrogateescape").split("\0"))
-        replaced = os.readlink(process / "exe").endswith(" (deleted)")
-    except OSError:
-        return dataclasses.replace(unit, main_pid=0)
-    return dataclasses.replace(unit, process_environment=environment, binary_replaced=replaced)
-
-
-def systemctl(module: AnsibleModule, *arguments: str) -> str:
-    code, out, err = module.run_command(["systemctl", *arguments])
-    if code != 0:
-        raise OvnError(
-            f"systemctl {' '.join(arguments)} failed: {(err or out).strip()}. See: journalctl -u {arguments[-1]}"
-        )
-    return str(out)
-
-
-def read_units(module: AnsibleModule, names: list[str]) -> dict[str, Unit]:
-    units = parse_show(systemctl(module, "show", f"--property={','.join(PROPERTIES)}", "--", *names))
-    if len(units) != len(names):
-        raise OvnError(
-            f"systemctl show printed {len(units)} of the units {', '.join(names)}. Is systemd running on this host?"
-        )
-    return {name: with_process(unit) for name, unit in zip(names, units)}
-
-
-def write_files(module: AnsibleModule) -> list[dict[str, str]]:
-    """Write the files that differ (not in check mode); return a diff for each of them."""
-    diffs = []
-    unchanged_owner = Ownership(None, None)
-    for file in module.params["files"]:
-        path, content = file["path"], file["content"].encode()
-        try:
-            mode = int(file["mode"], 8)
-        except ValueError as e:
-            raise InvalidInput(f"The mode of {path} is {file['mode']}: give an octal number such as '0644'.") from e
-        before = read(path)
-        if before == content:
-            problem = attribute_problem(path, mode, unchanged_owner)
-            if problem is None:
-                continue
-            diffs.append({"before_header": path, "after_header": path, "before": f"{problem}\n", "after": ""})
-        else:
-            old = (before or b"").decode(errors="replace")
-            diffs.append({"before_header": path, "after_header": path, "before": old, "after": file["content"]})
-        if not module.check_mode:
-            write_pending(path, content, mode, unchanged_owner)
-            activate(path)
-    return diffs
-
-
-def apply_units(
-    module: AnsibleModule, desired: list[DesiredUnit], stop_masked: bool
-) -> tuple[list[str], list[dict[str, str]]]:
-    """Write the files and bring the units to their desired state; return the actions on units, and the diffs of files."""
-    names = [w.name for w in desired]
-    units = read_units(module, names) if names else {}
-    foreign = [] if stop_masked else running_masked(desired, units)
-    if foreign:
-        raise Refused(
-            f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
-            f"Back up what it holds, stop it when its users can do without it (systemctl stop {' '.join(foreign)}), then run again."
-        )
-    diffs = write_files(module)
-    done = []
-    if diffs and names and not module.check_mode:
-        units = read_units(module, names)
-    if any(unit.needs_reload for unit in units.values()) and not module.check_mode:
-        systemctl(module, "daemon-reload")
-        units = read_units(module, names)
-    for w in desired:
-        unit = units[w.name]
-        for verb in systemctl_verbs(w, unit):
-            done.append(f"{verb} {w.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
-            if not module.check_mode:
-                systemctl(module, verb, w.name)
-    return done, diffs
+from ..module_utils._commands import Commands
+from ..module_utils._errors import OvnError
+from ..module_utils._host.units import OPTIONS, apply_units
 
 
 def main() -> t.NoReturn:
-    file = {
-        "path": {"type": "path", "required": True},
-        "content": {"type": "str", "required": True},
-        "mode": {"type": "str", "default": "0644"},
-    }
-    unit = {
-        "name": {"type": "str", "required": True},
-        "enabled": {"type": "bool"},
-        "state": {"type": "str", "choices": ["started", "stopped"]},
-    }
-    module = AnsibleModule(
-        argument_spec={
-            "files": {"type": "list", "elements": "dict", "default": [], "options": file},
-            "masked": {"type": "list", "elements": "str", "default": []},
-            "stop_masked": {"type": "bool", "default": True},
-            "units": {"type": "list", "elements": "dict", "default": [], "options": unit},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        desired = [DesiredUnit(name, masked=True) for name in module.params["masked"]]
-        desired += [DesiredUnit(**unit) for unit in module.params["units"]]
-        verbs, diffs = apply_units(module, desired, module.params["stop_masked"])
-        actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
-        diffs.append({"before": "", "after": "".join(f"{verb}\n" for verb in verbs)})
-        module.exit_json(changed=bool(actions), actions=actions, diff=diffs)
+        module.exit_json(**apply_units(module.params, Commands(module), check_mode=module.check_mode))
     except OvnError as e:
         module.fail_json(**e.as_result())
 

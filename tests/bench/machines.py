@@ -119,7 +119,10 @@ class Machines:
             "ovn_hypervisor_bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex"}],
         }
         groups = {
-            "ovn_central": {"hosts": centrals, "vars": {"ovn_pki_ca_directory": str(_STATE / "ovn-pki")}},
+            "ovn_central": {
+                "hosts": centrals,
+                "vars": {"ovn_pki_ca_directory": str(_STATE / "ovn-pki"), "ovn_pki_ca_directory_is_kept": True},
+            },
             "ovn_hypervisors": {
                 "hosts": hypervisors,
                 "vars": {**settings, "ovn_pki_ca_directory": str(_STATE / "ovn-pki")},

@@ -135,6 +135,8 @@ class ApiServer:
                 f"--service-account-signing-key-file={accounts.private_key}",
                 f"--token-auth-file={tokens}",
                 "--authorization-mode=RBAC",
+                # As on OpenShift: who makes an object that blocks the deletion of its owner needs a right on the owner.
+                "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
                 # Nobody makes the tokens and accounts that it would wait for.
                 "--disable-admission-plugins=ServiceAccount",
             ],

@@ -220,9 +220,9 @@ WHOLE = {**SPEC, **{database: {"replicas": size, "electionTimer": 2000} for data
 
 
 @contextlib.contextmanager
-def running_pods(plane: ControlPlane) -> t.Iterator[Kubelet]:
-    """Pods that run, on addresses of this host."""
-    kubelet = Kubelet(plane.server, plane.namespace, SIZES)
+def running_pods(plane: ControlPlane, sizes: t.Mapping[str, int] | None = None) -> t.Iterator[Kubelet]:
+    """Pods that run, on addresses of this host; `sizes` is how many of each database there can be."""
+    kubelet = Kubelet(plane.server, plane.namespace, sizes or SIZES)
     plane.monkeypatch.setattr(client, "Cluster", kubelet.cluster)
     plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses

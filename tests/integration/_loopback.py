@@ -26,7 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_dir import write_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import RoundProgress, converge, next_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 
 CLIENT_PORTS = {"northbound": 6641, "southbound": 6642}
@@ -394,7 +394,7 @@ class LoopbackBackend:
         if absent:
             return f"not connected: {', '.join(absent)}"
         try:
-            decided, _progress = next_round(self._description(), observations, Progress(), time.monotonic())
+            decided, _progress = next_round(self._description(), observations, RoundProgress(), time.monotonic())
         except OvnError as e:
             return str(e)
         return decided.step.reason if decided.step else ""

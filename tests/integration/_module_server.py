@@ -23,6 +23,7 @@ PACKAGE = "ansible_collections.c5c3.ovn.plugins.modules"
 STARTED_ALONE = ("ovn_hypervisors",)
 _LIBRARIES = ("ansible.module_utils.basic",)
 _OF_KUBERNETES = (
+    "jsonschema",
     "kubernetes.dynamic",
     "kubernetes.stream.ws_client",
     "ansible_collections.kubernetes.core.plugins.module_utils.k8s.client",

@@ -8,6 +8,9 @@ import ipaddress
 import pathlib
 import typing as t
 
+if t.TYPE_CHECKING:
+    from cryptography import x509
+
 
 @dataclasses.dataclass(frozen=True)
 class TlsPaths:
@@ -19,6 +22,31 @@ class TlsPaths:
 
     def options(self) -> dict[str, str]:
         return dataclasses.asdict(self)
+
+
+BEGIN = b"-----BEGIN CERTIFICATE-----"
+
+
+def certificates_in(pem: bytes) -> list[x509.Certificate]:
+    """All certificates of a PEM text. The oldest cryptography that the collection works with reads them one by one."""
+    from cryptography import x509
+
+    return [x509.load_pem_x509_certificate(BEGIN + part) for part in pem.split(BEGIN)[1:]]
+
+
+def is_signed(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    """Whether an authority with an elliptic key, as the role makes it, has signed the certificate."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, algorithm = authority.public_key(), certificate.signature_hash_algorithm
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    assert algorithm is not None
+    try:
+        key.verify(certificate.signature, certificate.tbs_certificate_bytes, ec.ECDSA(algorithm))
+    except InvalidSignature:
+        return False
+    return certificate.issuer == authority.subject
 
 
 class Pki:

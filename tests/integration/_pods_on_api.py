@@ -119,7 +119,7 @@ class Kubelet(Controllers):
     def close(self) -> None:
         for member in self.members.values():
             member.kill()
-        shutil.rmtree(self.root)
+        shutil.rmtree(self.root, ignore_errors=True)
 
     def _path(self, kind: str, name: str = "") -> str:
         return self.path("/api/v1", self.namespace, kind, name)
@@ -313,6 +313,5 @@ class ClusterWithPods(ClusterWithControllers):
         stdin: str | None = None,
         timeout: float = 20,
     ) -> ExecResult:
-        with self._lock:
-            self.requests += 1
+        self.connection.count_request()
         return self.kubelet.exec(pod, command, timeout)

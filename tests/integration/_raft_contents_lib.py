@@ -46,4 +46,5 @@ def diverge(cluster: RaftCluster) -> Member:
         insert(cluster.leader, f"new{number}")
     first.start()
     until(lambda: "new5" in names(first), "the last write on the first member")
+    cluster.await_same_log()
     return first

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import typing as t
@@ -26,6 +27,12 @@ def require_vswitch() -> None:
     if missing:
         sys.__stderr__.write(f"\nNOT TESTED against a real ovs-vswitchd: {', '.join(missing)} missing\n")
         pytest.skip(f"NOT TESTED against a real ovs-vswitchd: {', '.join(missing)} missing")
+
+
+def is_listening(path: pathlib.Path) -> bool:
+    """Whether somebody accepts connections at this socket: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
 
 
 class Vswitch:
@@ -73,7 +80,7 @@ class Vswitch:
             run("ovsdb-tool", "create", str(file), SCHEMA)
         (self.directory / "db.sock").unlink(missing_ok=True)
         self._start("ovsdb-server", "ovsdb-server", str(file), f"--remote=p{self.endpoint}", *options)
-        until((self.directory / "db.sock").exists, "the database socket")
+        until(lambda: is_listening(self.directory / "db.sock"), "the database socket")
         self.vsctl("--no-wait", "init")
         return self
 
@@ -130,6 +137,8 @@ class Vswitch:
         return {name: self.vsctl("list-ports", name).split() for name in self.vsctl("list-br").split()}
 
     def stop(self) -> None:
-        for daemon in reversed(list(self.daemons.values())):
-            daemon.kill()
-        subprocess.run(["ip", "netns", "delete", self.namespace], check=False, timeout=20)
+        try:
+            for daemon in reversed(list(self.daemons.values())):
+                daemon.kill()
+        finally:
+            subprocess.run(["ip", "netns", "delete", self.namespace], check=False, timeout=20)

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import tempfile
 import time
 import typing as t
 
+import _playbooks
 import pytest
 from _module_server import PACKAGE, STARTED_ALONE, Done, ModuleServers
 from _pki import Pki, TlsPaths
@@ -28,6 +30,7 @@ from _processor_time import ProcessorTime, counters
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
+    from _apt_world import AptWorld, Play
 
 SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
 DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
@@ -46,7 +49,7 @@ def next_address() -> str:
 
 
 # Files whose tests take minutes each. They begin first, or a run would end with one worker that still works on them.
-_LONGEST = ("test_sandbox", "test_mixed", "test_ping_role", "test_machines")
+_LONGEST = ["sandbox", "mixed", "ping_role", "machines", "adoption_machines", "pki", "tags"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,11 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
     )
+    config.addinivalue_line("markers", "own_machines: boots machines of its own, which takes minutes")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.stem not in _LONGEST)
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in _LONGEST)
     for item in items:
         if "api_server" in getattr(item, "fixturenames", ()):
             item.add_marker("api_server")
@@ -250,6 +254,19 @@ class Member:
         return self.appctl("cluster/status", self.schema_name)
 
     @property
+    def log_next(self) -> int:
+        """Index of the next Raft entry: it moves with every write, whoever made it."""
+        found = re.search(r"^Log: \[\d+, (\d+)\]$", self.status(), re.MULTILINE)
+        assert found is not None, self.status()
+        return int(found[1])
+
+    @property
+    def has_applied_all(self) -> bool:
+        """Whether everything in its log is committed, as far as it knows, and visible to its clients."""
+        status = self.status()
+        return all(f"Entries not yet {what}: 0\n" in status for what in ("committed", "applied"))
+
+    @property
     def is_leader(self) -> bool:
         return self.running and "\nRole: leader\n" in self.status()
 
@@ -342,6 +359,14 @@ class RaftCluster:
     def followers(self) -> list[Member]:
         leader = self.leader
         return [member for member in self.members if member is not leader]
+
+    def await_same_log(self) -> None:
+        """Wait until all members that run have the same log and have applied it: a follower may lag behind a write that was acknowledged."""
+        running = [member for member in self.members if member.running]
+        until(
+            lambda: len({member.log_next for member in running}) == 1 and all(m.has_applied_all for m in running),
+            f"{', '.join(member.name for member in running)} to have applied the same log",
+        )
 
     def kill_all(self) -> None:
         for member in self.members:
@@ -509,27 +534,9 @@ def run_playbook(collection_path: str, short_dir: pathlib.Path) -> RunPlaybook:
     ) -> str:
         playbook = short_dir / "playbook.yml"
         playbook.write_text(json.dumps(plays))
-        process = subprocess.run(
-            [
-                str(pathlib.Path(sys.executable).with_name("ansible-playbook")),
-                "-i",
-                inventory,
-                *arguments,
-                str(playbook),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": collection_path,
-                "ANSIBLE_LOCAL_TEMP": str(short_dir / "tmp"),
-                "ANSIBLE_REMOTE_TEMP": str(short_dir / "tmp"),
-                "ANSIBLE_NOCOLOR": "1",
-                "ANSIBLE_RETRY_FILES_ENABLED": "0",
-            },
-        )
+        scratch = short_dir / "tmp"
+        env = _playbooks.environment(scratch, collection_path, ANSIBLE_REMOTE_TEMP=str(scratch))
+        process = _playbooks.run(["-i", inventory, *arguments, str(playbook)], env, timeout=timeout)
         if process.returncode:
             pytest.fail(f"ansible-playbook returned {process.returncode}:\n{process.stdout}{process.stderr}")
         return process.stdout
@@ -560,3 +567,30 @@ _last_namespace = itertools.count(1)
 def namespace(api_server: ApiServer) -> str:
     """A namespace of the API server that no other test uses."""
     return api_server.new_namespace(f"test-{os.getpid()}-{next(_last_namespace)}")
+
+
+# --- packages ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(short_dir: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AptWorld:
+    """A world of its own for dpkg and apt, in which the modules of the test run."""
+    from _apt_world import AptWorld
+
+    missing = [name for name in ("apt-get", "apt-cache", "dpkg-deb", "dpkg-query", "gpg") if shutil.which(name) is None]
+    if missing or os.geteuid() != 0:
+        reason = f"packages need root and {', '.join(missing) or 'apt'}"
+        sys.__stderr__.write(f"\nNOT TESTED with real packages: {reason}\n")
+        pytest.skip(f"NOT TESTED with real packages: {reason}")
+    world = AptWorld(short_dir / "world")
+    for name, value in world.environment.items():
+        monkeypatch.setenv(name, value)
+    return world
+
+
+@pytest.fixture
+def play(world: AptWorld, collection_path: str) -> Play:
+    """`play("--check", ovn_packages_hold=True)`: the role ovn_packages in that world."""
+    from _apt_world import Play
+
+    return Play(world, collection_path)

@@ -15,7 +15,7 @@ import _control_plane
 import pytest
 from _control_plane import PLACES, SPEC, WHOLE, ControlPlane, warnings
 from _pods_on_api import Controllers, Kubelet
-from conftest import Ran
+from conftest import Ran, RunPlaybook
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
@@ -68,6 +68,18 @@ def test_a_run_elsewhere_is_waited_for_until_its_lease_expires(plane: ControlPla
     ran = plane.late(wait_timeout=15)
     assert [words for words in warnings(ran) if "for another run on this control plane to end" in words]
     assert plane.get("StatefulSet", "ovn-northbound")
+
+
+def test_what_a_run_waits_for_is_printed_while_it_waits(plane: ControlPlane, run_playbook: RunPlaybook) -> None:
+    hold(plane, ELSEWHERE, 600)
+    place = {"kubeconfig": plane.server.kubeconfig, "namespace": plane.namespace, "spec": SPEC, "wait_timeout": 14}
+    task = {"c5c3.ovn.ovn_cluster": place, "ignore_errors": True}
+    variables = {"ansible_python_interpreter": sys.executable}
+    plays = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": [task]}]
+    printed = run_playbook(plays).splitlines()
+    words = f'localhost: wait for the run "{ELSEWHERE}" on this control plane ('
+    assert [line for line in printed if line.startswith(words)], printed
+    assert any("...ignoring" in line for line in printed)
 
 
 @pytest.mark.parametrize("overtaken", [False, True], ids=["nobody came", "another run took its Lease"])

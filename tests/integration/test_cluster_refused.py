@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import socket
+import sys
 import time
 import typing as t
 
@@ -18,6 +19,9 @@ from _control_plane import (
     ControlPlane,
     hypervisors,
 )
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
+from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_precheck_kubernetes
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
@@ -44,6 +48,31 @@ def test_bad_input_changes_nothing(plane: ControlPlane, options: dict[str, t.Any
     for word in words:
         assert word in refused["msg"]
     assert not refused.get("changed")
+    assert plane.ours() == {}
+
+
+def test_all_mistakes_of_a_specification_are_told_at_once(plane: ControlPlane) -> None:
+    spec = {"northbound": {"replica": 3, "electionTimer": 1}, "tls": {"enabled": "no"}}
+    assert plane(may_fail=True, spec=spec)["msg"] == (
+        "spec.northbound.replica is no field of the resource. Did you mean replicas? "
+        "spec.northbound.electionTimer is 1. Use 100 to 600000: Time without a sign of the leader after which a member starts an election, in milliseconds. "
+        'spec.tls.enabled is "no", but it has to be true or false.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [(ovn_cluster, {"spec": SPEC}), (ovn_precheck_kubernetes, {"kind": "cluster", "spec": SPEC})],
+    ids=["run", "precheck"],
+)
+def test_without_the_library_that_checks_specifications(
+    plane: ControlPlane, module: t.Any, options: dict[str, t.Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validator_class.cache_clear()
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    refused = plane.module(module, options, False, True)
+    assert refused.failed
+    assert "the control node needs the Python library jsonschema" in refused["msg"]
     assert plane.ours() == {}
 
 

@@ -18,7 +18,7 @@ from _control_plane import (
 )
 from _pods_on_api import Kubelet
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import claim_templates
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
@@ -126,7 +126,7 @@ def test_a_stateful_set_that_another_run_scaled_is_not_recreated(
     plane.patch("OVNCluster", "ovn", {"spec": {"northbound": {"storage": {"size": "2Gi"}}}})
     before = plane.get("StatefulSet", "ovn-northbound")
     owner, name = (
-        (control_plane, "recreation_message")
+        (claim_templates, "recreation_message")
         if moment == "before the deletion"
         else (lease.RunLease, "acquire_or_renew")
     )
@@ -155,7 +155,7 @@ def test_a_storage_class_that_does_not_exist_is_corrected_by_the_next_run(
     def spec(**storage: str) -> dict[str, t.Any]:
         return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": storage}}
 
-    first = plane(spec=spec(storageClass="no-such-class"), wait=False, wait_timeout=20, may_fail=True)
+    first = plane(spec=spec(storageClass="no-such-class"), wait=False, wait_timeout=30, may_fail=True)
     assert first.failed
     assert "ovn-northbound-0" in first["msg"]
     old = plane.get("PersistentVolumeClaim", "data-ovn-northbound-0")["metadata"]["uid"]
@@ -218,13 +218,13 @@ def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
     plane(spec=spec("slow"), wait=False, wait_timeout=8, may_fail=True)
     kinds = ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0")
     uids = [plane.get(*one.split())["metadata"]["uid"] for one in kinds]
-    real = control_plane.delete_pending_claims
+    real = claim_templates.delete_pending_claims
 
     def late(*arguments: t.Any, **options: t.Any) -> t.Any:
         plane.patch("PersistentVolumeClaim", "data-ovn-northbound-0/status", {"status": {"phase": "Bound"}})
         return real(*arguments, **options)
 
-    monkeypatch.setattr(control_plane, "delete_pending_claims", late)
+    monkeypatch.setattr(claim_templates, "delete_pending_claims", late)
     ran = plane(spec=spec(storage_class), wait=False, wait_timeout=20, may_fail=True)
     assert ran.failed
     assert "data-ovn-northbound-0 has storage class slow" in ran["msg"]

@@ -49,12 +49,6 @@ def transact(member: Member, *operations: dict[str, t.Any]) -> None:
     subprocess.run(["ovsdb-client", "-t", "10", "transact", member.socket, request], check=True, capture_output=True)
 
 
-def log_size(member: Member) -> int:
-    """Index of the next Raft entry: it moves with every write, whoever made it."""
-    line = next(line for line in member.status().splitlines() if line.startswith("Log: "))
-    return int(line.split(", ")[1].rstrip("]"))
-
-
 SOUTHBOUND = {
     "connections": [
         {"target": "ptcp:16642:127.0.0.9", "role": "ovn-controller", "inactivity_probe": 60000},
@@ -72,10 +66,10 @@ def southbound(raft_cluster: MakeCluster) -> RaftCluster:
 
 def test_check_mode_then_real_then_nothing(southbound: RaftCluster, run_module: RunModule) -> None:
     leader = southbound.members.index(southbound.leader)
-    before = log_size(southbound.leader)
+    before = southbound.leader.log_next
     foretold = everywhere(run_module, southbound, check=True, **SOUTHBOUND)
     assert [run["changed"] for run in foretold] == [index == leader for index in range(3)]
-    assert log_size(southbound.leader) == before
+    assert southbound.leader.log_next == before
 
     done = everywhere(run_module, southbound, **SOUTHBOUND)
     assert [run["changed"] for run in done] == [index == leader for index in range(3)]
@@ -93,6 +87,7 @@ def test_check_mode_then_real_then_nothing(southbound: RaftCluster, run_module: 
         assert run["election_timer"] == 1500
         assert run["options"] == {"some_number": "5", "some_switch": "true"}
         assert [row["role"] for row in run["connections"]] == ["ovn-controller", ""]
+    southbound.await_same_log()
     rows = query(southbound.members[0], "Connection", "target", "role", "read_only", "inactivity_probe", "max_backoff")
     assert sorted(rows, key=lambda row: row["target"])[0] == {
         "target": "ptcp:16642:127.0.0.9",
@@ -102,9 +97,9 @@ def test_check_mode_then_real_then_nothing(southbound: RaftCluster, run_module: 
         "max_backoff": ["set", []],
     }
 
-    after = log_size(southbound.leader)
+    after = southbound.leader.log_next
     assert not any(run["changed"] for run in everywhere(run_module, southbound, **SOUTHBOUND))
-    assert log_size(southbound.leader) == after
+    assert southbound.leader.log_next == after
 
 
 def test_foreign_rows_and_options_survive(raft_cluster: MakeCluster, run_module: RunModule) -> None:
@@ -132,6 +127,7 @@ def test_foreign_rows_and_options_survive(raft_cluster: MakeCluster, run_module:
         assert run["options"] == {"mac_prefix": "0a:00:00", "über": "a=b, 'c' \"d\""}
     purged = everywhere(run_module, cluster, purge_connections=True, **wanted)
     assert sum(run["changed"] for run in purged) == 1
+    cluster.await_same_log()
     assert [row["target"] for row in query(cluster.members[0], "Connection", "target")] == ["ptcp:7001:127.0.0.9"]
 
 
@@ -141,6 +137,7 @@ def test_the_timer_is_raised_and_lowered(raft_cluster: MakeCluster, run_module: 
         runs = everywhere(run_module, cluster, election_timer=timer)
         assert [run["election_timer"] for run in runs] == [timer] * 3
         assert sum(len(run["actions"]) for run in runs) == steps
+        cluster.await_same_log()
         assert all(f"Election timer: {timer}\n" in member.status() for member in cluster.members)
 
 
@@ -167,6 +164,7 @@ def test_the_leader_dies_during_the_ramp(raft_cluster: MakeCluster, run_module: 
         results = {name: run.result() for name, run in runs.items()}
     killer.join()
     assert results[leader.name].failed
+    cluster.await_same_log()
     for member in survivors:
         assert not results[member.name].failed, results[member.name].result
         assert "Election timer: 2000\n" in member.status()
@@ -175,17 +173,18 @@ def test_the_leader_dies_during_the_ramp(raft_cluster: MakeCluster, run_module: 
 
 def test_without_quorum_nothing_is_written(southbound: RaftCluster, run_module: RunModule) -> None:
     everywhere(run_module, southbound, options={"a": "1"})
+    southbound.await_same_log()
     survivor = southbound.leader
     for member in southbound.members:
         if member is not survivor:
             member.kill()
-    before = log_size(survivor)
+    before = survivor.log_next
     for options in ({"a": "2"}, {"a": "1"}):
         ran = run_module("ovn_database", settings(survivor, options=options), may_fail=True)
         assert ran.failed
         assert "cannot be written now" in ran["msg"]
         assert ran.seconds < within(15)
-    assert log_size(survivor) == before
+    assert survivor.log_next == before
 
 
 def test_two_runs_at_once(southbound: RaftCluster, run_module: RunModule) -> None:
@@ -193,6 +192,7 @@ def test_two_runs_at_once(southbound: RaftCluster, run_module: RunModule) -> Non
         runs = [pool.submit(everywhere, run_module, southbound, **SOUTHBOUND) for _run in range(2)]
         results = [run for pair in runs for run in pair.result()]
     assert all(run["election_timer"] == 1500 for run in results)
+    southbound.await_same_log()
     assert len(query(southbound.members[0], "Connection", "target")) == 2
     assert len(query(southbound.members[0], "SB_Global", "_uuid")) == 1
     assert not any(run["changed"] for run in everywhere(run_module, southbound, **SOUTHBOUND))

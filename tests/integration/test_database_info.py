@@ -10,6 +10,7 @@ import subprocess
 import typing as t
 
 import pytest
+from _vswitch import is_listening
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, Ran, RunModule, run, until, within
 from test_gone_chassis import Pods
 
@@ -67,7 +68,7 @@ class Server:
             ["ovsdb-server", "-vconsole:off", f"--remote=p{self.endpoint}", "--unixctl=none", str(directory / "db")],
             directory / "db.out",
         )
-        until((directory / "db.sock").exists, "the socket of the server")
+        until(lambda: is_listening(directory / "db.sock"), "the server")
 
     def transact(self, *operations: dict[str, t.Any]) -> None:
         answers = json.loads(run("ovsdb-client", "transact", self.endpoint, json.dumps(["Open_vSwitch", *operations])))
@@ -275,10 +276,7 @@ def test_a_cluster(raft_cluster: MakeCluster, run_module: RunModule) -> None:
     leader, followers = cluster.leader, cluster.followers
     ask = functools.partial(run_module, "ovn_database_info")
     endpoints = ["tcp:127.0.0.99:1", followers[0].endpoint, leader.endpoint]
-    until(
-        lambda: len(ask({**SWITCHES, "endpoints": [followers[0].endpoint]})["tables"]["Logical_Switch"]) == 2,
-        "the rows",
-    )
+    cluster.await_same_log()
     ran = ask({**SWITCHES, "endpoints": endpoints})
     assert [row["name"] for row in ran["tables"]["Logical_Switch"]] == ["sw0", "sw1"]
     assert ran["endpoint"] == followers[0].endpoint

@@ -198,6 +198,9 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
     inventory.write_text(json.dumps({"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}}))
     report = short_dir / "report"
     witnesses = {"name": "c5c3.ovn.ovn_central", "tasks_from": "host_witnesses"}
+    databases = ["northbound", "southbound"]
+    member = "{{ inventory_hostname }}"
+    empty = {"members": [{"observation": {"database": database, "member": member}} for database in databases]}
     saved = {"content": "{{ ansible_failed_result.msg }}", "dest": str(report)}
     play = {
         "hosts": "ovn_central",
@@ -210,7 +213,7 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
             "ovn_central_run": "this run",
         },
         "tasks": [
-            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": ["northbound", "southbound"]}}},
+            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_observed": empty}},
             {
                 "block": [{"ansible.builtin.include_role": witnesses}],
                 "rescue": [{"ansible.builtin.copy": saved, "run_once": True}],

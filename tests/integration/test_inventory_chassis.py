@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import typing as t
 
+import _playbooks
 import pytest
 from conftest import MakeCluster, RaftCluster, run
 
@@ -22,19 +20,9 @@ def inventory(collection_path: str, short_dir: pathlib.Path) -> Inventory:
     def execute(options: dict[str, t.Any], name: str = "ovn_chassis.yml", may_fail: bool = False) -> t.Any:
         file = short_dir / name
         file.write_text(json.dumps({"plugin": "c5c3.ovn.chassis", **options}))
-        process = subprocess.run(
-            [str(pathlib.Path(sys.executable).with_name("ansible-inventory")), "-i", str(file), "--list"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": collection_path,
-                "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
-                "ANSIBLE_NOCOLOR": "1",
-            },
-        )
+        strict = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1"}
+        env = _playbooks.environment(short_dir / "tmp", collection_path, **strict)
+        process = _playbooks.run(["-i", str(file), "--list"], env, program="ansible-inventory", timeout=120)
         assert "Traceback" not in process.stderr
         if may_fail:
             assert process.returncode

@@ -320,8 +320,7 @@ class TestVerbs:
 
     def test_kinds_that_nobody_listed_are_found(self, cluster: Cluster, namespace: str) -> None:
         before = cluster.requests
-        limits = {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}
-        for value in ("1Gi", "2Gi"):
-            limits["limits"][0]["max"] = {"memory": value}
-            cluster.apply(made("v1", "LimitRange", namespace, "a", spec=limits))
+        for value in ("1", "2"):
+            template = {"metadata": {"labels": {"a": value}}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+            cluster.apply(made("v1", "PodTemplate", namespace, "a", template=template))
         assert cluster.requests - before == 3

@@ -118,7 +118,7 @@ class TestServerThatGoesAway:
 
     @pytest.fixture
     def frozen(self, api_server: ApiServer, cluster: Cluster, namespace: str) -> t.Iterator[Cluster]:
-        cluster.timeout = 1.0
+        cluster.connection.timeout = 1.0
         cluster.list("v1", "ConfigMap", namespace)
         api_server.freeze()
         yield cluster
@@ -158,7 +158,7 @@ class TestServerThatGoesAway:
     ) -> None:
         desired = [config_map(namespace, f"c{number}", x="1") for number in range(6)]
         original = cluster.apply
-        cluster.patience = 1.0
+        cluster.connection.patience = 1.0
 
         def apply(manifest: Object, **options: t.Any) -> Object:
             if manifest["metadata"]["name"] == "c3":
@@ -176,7 +176,7 @@ class TestServerThatGoesAway:
         assert [one.action for one in again] == ["unchanged"] * 3 + ["created"] * 3
 
     def test_a_restart_is_waited_for(self, api_server: ApiServer, cluster: Cluster, namespace: str) -> None:
-        cluster.patience = 90.0  # a real one starts slowly on a busy machine
+        cluster.connection.patience = 90.0  # a real one starts slowly on a busy machine
         desired = [config_map(namespace, "a", x="1"), config_map(namespace, "b", x="1")]
         run(cluster, namespace, desired[:1])
         api_server.kill()
@@ -304,7 +304,7 @@ class TestServerThatIsBusy:
         assert collections.Counter(front.seen) == {"POST": 1, "PUT": 1, "PATCH": 1, "DELETE": 1, "GET": 1}
 
     def test_patience_ends(self, front: Front, through: Cluster, namespace: str) -> None:
-        through.patience = 1.5
+        through.connection.patience = 1.5
         front.plan = [503] * 50
         before, started = through.requests, time.monotonic()
         with expect(Unreachable, "503", "Try again later"):

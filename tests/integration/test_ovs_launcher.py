@@ -300,6 +300,7 @@ def test_the_kernel_keeps_its_flows_until_there_are_new_ones(kernel: Node) -> No
     kernel.start("vswitchd")
     kernel.until_ready("vswitchd")
     assert waits(kernel)
+    until((kernel.sockets / "br-int.mgmt").exists, "the bridge")
     run("ovs-ofctl", "add-flow", f"unix:{kernel.sockets}/br-int.mgmt", "actions=drop")
     until(lambda: not waits(kernel), "the end of the wait", 10)
     until(lambda: "br-int has 1 flows" in kernel.log("vswitchd"), "the reason in its log", 10)

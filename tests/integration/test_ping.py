@@ -1,4 +1,4 @@
-"""The connectivity test against a real Northbound database and a real ovs-vswitchd, on loopback."""
+"""The guests of the connectivity test against a real ovs-vswitchd, on loopback."""
 
 from __future__ import annotations
 
@@ -9,74 +9,7 @@ import typing as t
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, run, until
-
-PORTS = [
-    {"name": "t-h1", "mac": "02:c5:c3:00:00:01", "ip": "198.18.0.1"},
-    {"name": "t-h2", "mac": "02:c5:c3:00:00:02", "ip": "198.18.0.2"},
-]
-
-
-def nbctl(socket: str, *arguments: str) -> str:
-    return run("ovn-nbctl", f"--db={socket}", "--no-leader-only", "--timeout=20", *arguments).strip()
-
-
-def test_network(raft_cluster: MakeCluster, run_module: RunModule) -> None:
-    cluster = raft_cluster(3)
-    member = cluster.followers[0]
-    nbctl(member.socket, "init")
-    nbctl(member.socket, "ls-add", "neutron-1")
-    options = {"northbound": ["unix:/nonexistent", member.socket], "name": "t", "ports": PORTS}
-
-    assert run_module("ovn_test_network", options, check=True)["changed"]
-    assert "t-h1" not in nbctl(member.socket, "show")
-    made = run_module("ovn_test_network", options)
-    assert made["changed"]
-    assert made["written"][0] == "switch t"
-    assert nbctl(member.socket, "lsp-get-addresses", "t-h2") == "02:c5:c3:00:00:02 198.18.0.2"
-    assert not run_module("ovn_test_network", options)["changed"]
-    assert not run_module("ovn_test_network", {**options, "ports": PORTS[:1]})["changed"]  # the other one stays
-
-    moved = [{**PORTS[0], "ip": "198.18.0.9"}]
-    assert run_module("ovn_test_network", {**options, "ports": moved})["changed"]
-    assert nbctl(member.socket, "lsp-get-addresses", "t-h1") == "02:c5:c3:00:00:01 198.18.0.9"
-    more = [*PORTS, {"name": "t-h3", "mac": "02:c5:c3:00:00:03", "ip": "198.18.0.3"}]
-    assert run_module("ovn_test_network", {**options, "ports": more})["changed"]
-    assert len(nbctl(member.socket, "lsp-list", "t").splitlines()) == 3
-
-    assert run_module("ovn_test_network", {**options, "state": "absent"}, check=True)["changed"]
-    assert run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
-    assert not run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
-    assert "neutron-1" in nbctl(member.socket, "show")
-    assert nbctl(member.socket, "--bare", "--columns=name", "list", "Logical_Switch_Port") == ""
-
-
-def test_network_never_touches_others(raft_cluster: MakeCluster, run_module: RunModule) -> None:
-    member = raft_cluster(1).members[0]
-    nbctl(member.socket, "init")
-    nbctl(member.socket, "ls-add", "t", "--", "lsp-add", "t", "t-h1")
-    options = {"northbound": [member.socket], "name": "t", "ports": PORTS}
-    refused = run_module("ovn_test_network", options, may_fail=True)
-    assert refused.failed
-    assert "t, t-h1, which is not part of a test network" in refused["msg"]
-    assert not run_module("ovn_test_network", {**options, "state": "absent"})["changed"]
-    assert nbctl(member.socket, "lsp-list", "t") != ""
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"northbound": ["unix:/nonexistent"]}, "not reachable"),
-        ({"northbound": []}, "No endpoint is given"),
-        ({"northbound": ["http://x"]}, "not an OVSDB endpoint"),
-        ({"ports": [{**PORTS[0], "mac": "01:00:00:00:00:01"}]}, "not a unicast MAC"),
-        ({"ports": [{**PORTS[0], "ip": "::1"}]}, "not an IPv4 address"),
-    ],
-)
-def test_network_bad_input(run_module: RunModule, change: dict[str, t.Any], words: str) -> None:
-    failed = run_module("ovn_test_network", {"ports": PORTS, **change}, may_fail=True)
-    assert failed.failed
-    assert words in failed["msg"]
+from conftest import RunModule, run, until
 
 
 @pytest.fixture

@@ -176,6 +176,6 @@ def test_a_machine_that_is_down(site: Site, run_playbook: RunPlaybook, databases
 def test_what_a_failed_test_leaves(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
     """The host has failed before, so for Ansible it is no host of the play any more."""
     inventory = site.inventory({"compute1": {"ansible_python_interpreter": "/nowhere/python3"}}, databases)
-    failed = failure(run_playbook, site, inventory, ovn_ping_state="present", ovn_ping_cleanup=True)
+    failed = failure(run_playbook, site, inventory, ovn_ping_state="present")
     assert re.search(r"The guest of compute1: .*/nowhere/python3", failed)
     assert site.left() == ("", [], [])

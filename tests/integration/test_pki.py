@@ -13,14 +13,17 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import time
 import typing as t
 
+import _playbooks
 import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
+from _pki import certificates_in, is_signed
+from conftest import Daemon, until
+from conftest import run as output_of
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -61,7 +64,7 @@ class Site:
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
-        self.ca = root / "inventory" / "ovn-pki"
+        self.ca = root / "inventory" / "ovn-pki.cfg"
         (root / "inventory").mkdir(parents=True)
         (root / "playbook.yml").write_text(PLAYBOOK)
         self.variables: dict[str, dict[str, t.Any]] = {"c1": {}, "h1": {}}
@@ -76,37 +79,25 @@ class Site:
     def tls(self, host: str) -> pathlib.Path:
         return self.root / "machines" / host / "tls"
 
-    def command(self, *arguments: str, **variables: t.Any) -> tuple[list[str], dict[str, str]]:
-        inventory = {
-            "all": {
-                "vars": {
-                    "ansible_connection": "local",
-                    "ansible_python_interpreter": sys.executable,
-                    "ovn_pki_directory": f"{self.root}/machines/{{{{ inventory_hostname }}}}/tls",
-                    "ovn_address": "127.0.0.1",
-                },
-                "children": {
-                    "ovn_central": {"hosts": {"c1": self.variables["c1"]}},
-                    "ovn_hypervisors": {"hosts": {"h1": self.variables["h1"], "c1": {}}},
-                },
-            }
-        }
-        # JSON is YAML, too.
-        (self.root / "inventory" / "hosts.yml").write_text(json.dumps(inventory))
-        program = pathlib.Path(sys.executable).with_name("ansible-playbook")
-        command = [str(program), "-i", "inventory/hosts.yml", "playbook.yml", "-e", json.dumps(variables), *arguments]
-        return command, {
-            **os.environ,
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PIPELINING": "1",
-            "ANSIBLE_LOCAL_TEMP": str(self.root / "tmp"),
-        }
+    def arguments(
+        self, *arguments: str, inventory: str = "inventory/hosts.yml", **variables: t.Any
+    ) -> tuple[list[str], dict[str, str]]:
+        _playbooks.write_inventory(
+            self.root / "inventory" / "hosts.yml",
+            {
+                "ovn_central": {"hosts": {"c1": self.variables["c1"]}},
+                "ovn_hypervisors": {"hosts": {"h1": self.variables["h1"], "c1": {}}},
+            },
+            ovn_pki_directory=f"{self.root}/machines/{{{{ inventory_hostname }}}}/tls",
+            ovn_address="127.0.0.1",
+            ovn_pki_ca_directory_is_kept=True,
+        )
+        given = ["-i", inventory, "playbook.yml", "-e", json.dumps(variables), *arguments]
+        return given, _playbooks.environment(self.root / "tmp", ANSIBLE_PIPELINING="1")
 
     def run(self, *arguments: str, **variables: t.Any) -> Outcome:
-        command, environment = self.command(*arguments, **variables)
-        done = subprocess.run(
-            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        given, env = self.arguments(*arguments, **variables)
+        done = _playbooks.run(given, env, cwd=self.root, timeout=300)
         assert "Traceback" not in done.stdout + done.stderr
         assert "PRIVATE KEY" not in done.stdout + done.stderr
         return Outcome(done.returncode, done.stdout + done.stderr)
@@ -140,21 +131,13 @@ class Site:
         key = serialization.load_pem_private_key(key_path.read_bytes(), None)
         form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         assert key.public_key().public_bytes(*form) == certificate.public_key().public_bytes(*form)
-        assert any(self.signed(certificate, authority) for authority in self.bundle(host)), (
+        assert any(is_signed(certificate, authority) for authority in self.bundle(host)), (
             "its own host does not trust it"
         )
         return certificate
 
-    @staticmethod
-    def signed(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-        try:
-            certificate.verify_directly_issued_by(authority)
-        except Exception:  # several kinds, all mean no
-            return False
-        return True
-
     def bundle(self, host: str) -> list[x509.Certificate]:
-        return x509.load_pem_x509_certificates((self.tls(host) / "ca.pem").read_bytes())
+        return certificates_in((self.tls(host) / "ca.pem").read_bytes())
 
     def authority(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
@@ -185,6 +168,27 @@ def ready(installed: Site, short_dir: pathlib.Path) -> Site:
     shutil.rmtree(site.root)
     shutil.copytree(installed.root, site.root)
     return site
+
+
+def test_an_inventory_that_is_a_folder_has_the_same_ca(ready: Site) -> None:
+    """Nothing of the CA is taken for an inventory: no group, no warning, no key that somebody tries to read."""
+    given = ready.apply("--check", inventory="inventory")
+    assert given.changed() == 0
+    ready.apply(ovn_pki_clients=["neutron"])
+    assert (ready.ca / "clients" / "neutron-key.pem").exists()
+    (ready.ca / "clusters.json").write_text('{"clusters": {}}')
+    listed = [
+        _playbooks.run(
+            ["-i", inventory, "--list"],
+            _playbooks.environment(ready.root / "tmp"),
+            program="ansible-inventory",
+            cwd=ready.root,
+        )
+        for inventory in ("inventory", "inventory/hosts.yml")
+    ]
+    assert [done.returncode for done in listed] == [0, 0]
+    assert listed[0].stderr == listed[1].stderr
+    assert json.loads(listed[0].stdout) == json.loads(listed[1].stdout)
 
 
 def test_first_run_then_the_same_again(site: Site) -> None:
@@ -288,7 +292,7 @@ def test_a_lost_ca_is_never_replaced_silently(ready: Site) -> None:
     ready.apply()
     assert not set(ready.serials().values()) & set(before.values())
     for host, name in PAIRS:
-        assert ready.signed(ready.pair(host, name), ready.authority())
+        assert is_signed(ready.pair(host, name), ready.authority())
     assert ready.apply().changed() == 0
 
 
@@ -367,12 +371,9 @@ def test_a_run_that_ended_between_request_and_installation(ready: Site) -> None:
 def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
     runs = []
     for _number in range(2):
-        command, environment = site.command()
-        runs.append(
-            subprocess.Popen(
-                command, cwd=site.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-            )
-        )
+        given, env = site.arguments()
+        command, pipe = _playbooks.command(*given), subprocess.PIPE
+        runs.append(subprocess.Popen(command, cwd=site.root, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True))
     outputs = [run.communicate(timeout=300)[0] for run in runs]
     for run, output in zip(runs, outputs):
         # The slower run may find its key replaced; then it says so and changed nothing that works.
@@ -394,6 +395,88 @@ def served_serial(port: int, site: Site) -> int:
         certificate = secure.getpeercert(binary_form=True)
     assert certificate is not None
     return x509.load_der_x509_certificate(certificate).serial_number
+
+
+def test_clients_that_are_no_hosts(daemons: None, ready: Site, short_dir: pathlib.Path) -> None:
+    """Neutron's certificate: it connects to a database server, and is renewed as others are."""
+    directory = ready.ca / "clients"
+    clients = [
+        "neutron",
+        {"name": "octavia", "common_name": "octavia-ovn", "subject_alt_names": ["DNS:octavia.example"]},
+    ]
+    assert ready.apply("--check", ovn_pki_clients=clients).changed("c1") > 0
+    assert not directory.exists()
+    ready.apply(ovn_pki_clients=clients)
+    files = ["ca.pem", *(f"{name}-{part}.pem" for name in ("neutron", "octavia") for part in ("cert", "key"))]
+    assert sorted(os.listdir(directory)) == files
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert (directory / "neutron-key.pem").stat().st_mode & 0o777 == 0o600
+    loaded = {
+        name: x509.load_pem_x509_certificate((directory / f"{name}-cert.pem").read_bytes())
+        for name in ("neutron", "octavia")
+    }
+    assert {name: one.subject.rfc4514_string() for name, one in loaded.items()} == {
+        "neutron": "CN=neutron",
+        "octavia": "CN=octavia-ovn",
+    }
+    assert all(is_signed(one, ready.authority()) for one in loaded.values())
+    assert ready.apply(ovn_pki_clients=clients).changed() == 0
+
+    # A server with the certificate of a central host, a client with Neutron's
+    with DatabaseServer(short_dir, ready.tls("c1")) as endpoint:
+        dump = ["ovsdb-client", "-t", "10", "list-dbs", endpoint, "-C", str(directory / "ca.pem")]
+        pair = ["-p", str(directory / "neutron-key.pem"), "-c", str(directory / "neutron-cert.pem")]
+        assert "OVN_Northbound" in subprocess.run([*dump, *pair], capture_output=True, text=True, check=True).stdout
+        own = x509.load_pem_x509_certificate((directory / "neutron-cert.pem").read_bytes())
+        ready.apply(ovn_pki_clients=clients, ovn_pki_renew_before_days=370, ovn_pki_validity_days=400)
+        renewed = x509.load_pem_x509_certificate((directory / "neutron-cert.pem").read_bytes())
+        assert renewed.serial_number != own.serial_number
+        assert "OVN_Northbound" in subprocess.run([*dump, *pair], capture_output=True, text=True, check=True).stdout
+
+
+def test_clients_that_are_refused(ready: Site) -> None:
+    assert "h1 is the name of a chassis" in ready.refuse(ovn_pki_clients=["h1"]).message
+    assert "cannot be the name of a client" in ready.refuse(ovn_pki_clients=["Neutron/1"]).message
+
+
+class DatabaseServer:
+    """An ovsdb-server with an empty Northbound database and the certificate of a central host. As a context, its endpoint."""
+
+    def __init__(self, folder: pathlib.Path, tls: pathlib.Path) -> None:
+        self.folder, self.tls = folder, tls
+
+    def __enter__(self) -> str:
+        output_of("ovsdb-tool", "create", str(self.folder / "nb.db"), "/usr/share/ovn/ovn-nb.ovsschema")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        files = [str(self.tls / name) for name in ("central-key.pem", "central-cert.pem", "ca.pem")]
+        tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
+        remotes = [f"--remote=pssl:{port}:127.0.0.1", f"--remote=punix:{self.folder / 'nb.sock'}"]
+        command = ["ovsdb-server", "--no-chdir", f"--unixctl={self.folder / 'nb.ctl'}", *remotes, *tls]
+        self._server = Daemon([*command, str(self.folder / "nb.db")], self.folder / "nb.log")
+        until((self.folder / "nb.sock").exists, "the database server")
+        return f"ssl:127.0.0.1:{port}"
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.kill()
+
+
+def test_a_control_node_that_is_a_container_makes_no_ca(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is generated before somebody says that the directory is kept."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
+    for arguments in ([], ["--check"]):
+        message = site.refuse(*arguments, ovn_pki_ca_directory_is_kept=False).message
+        assert "The control node is a container" in message
+        assert "KUBERNETES_SERVICE_HOST" in message
+        assert "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true" in message
+        assert not site.ca.exists()
+        assert not (site.root / "machines").exists()
+    site.apply()
+    # What is there is used, and not extended.
+    assert site.apply(ovn_pki_ca_directory_is_kept=False).changed() == 0
+    site.refuse(ovn_pki_ca_directory_is_kept=False, ovn_pki_ca_rotation="prepare")
+    assert not (site.ca / "next-ca.pem").exists()
 
 
 def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Site) -> None:

@@ -8,16 +8,17 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import typing as t
 import urllib.error
 
+import _playbooks
 import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
 from _apiserver import ApiServer
+from _pki import certificates_in, is_signed
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -75,7 +76,7 @@ class Site:
     def __init__(self, root: pathlib.Path, server: ApiServer, prefix: str) -> None:
         self.root, self.server = root, server
         self.namespaces = {host: f"{prefix}-{suffix}" for host, suffix in PLACES.items()}
-        self.ca = root / "ovn-pki"
+        self.ca = root / "ovn-pki.cfg"
         self.scratch = root / "scratch"
         self.scratch.mkdir()
         self.chassis = ["rack1", "h1"]
@@ -98,42 +99,21 @@ class Site:
                 "ovn_namespace": self.namespaces[host],
             }
 
-        inventory = {
-            "all": {
-                "vars": {
-                    "ansible_connection": "local",
-                    "ansible_pipelining": True,
-                    "ansible_python_interpreter": sys.executable,
-                    "ansible_remote_tmp": str(self.scratch / "remote"),
-                    "ovn_pki_directory": f"{self.root}/{{{{ inventory_hostname }}}}",
-                    "ovn_address": "127.0.0.1",
-                },
-                "children": {
-                    "ovn_central": {"hosts": {"plane": cluster("plane")}},
-                    "ovn_hypervisors": {
-                        "hosts": {host: cluster(host) if host in PLACES else self.machine for host in self.chassis}
-                    },
-                },
-            }
-        }
-        (self.root / "hosts.yml").write_text(json.dumps(inventory))
-        (self.root / "playbook.yml").write_text(playbook)
-        program = pathlib.Path(sys.executable).with_name("ansible-playbook")
-        done = subprocess.run(
-            [str(program), "-i", "hosts.yml", "playbook.yml", "-e", json.dumps(variables), *arguments],
-            cwd=self.root,
-            env={
-                **os.environ,
-                "ANSIBLE_NOCOLOR": "1",
-                "ANSIBLE_BECOME_ALLOW_SAME_USER": "1",
-                "ANSIBLE_LOCAL_TEMP": str(self.scratch / "local"),
-                "TMPDIR": str(self.scratch),
-            },
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
+        hosts = {host: cluster(host) if host in PLACES else self.machine for host in self.chassis}
+        _playbooks.write_inventory(
+            self.root / "hosts.yml",
+            {"ovn_central": {"hosts": {"plane": cluster("plane")}}, "ovn_hypervisors": {"hosts": hosts}},
+            ansible_pipelining=True,
+            ansible_remote_tmp=str(self.scratch / "remote"),
+            ovn_pki_directory=f"{self.root}/{{{{ inventory_hostname }}}}",
+            ovn_address="127.0.0.1",
+            ovn_pki_ca_directory_is_kept=True,
         )
+        (self.root / "playbook.yml").write_text(playbook)
+        scratch = self.scratch
+        env = _playbooks.environment(scratch / "local", ANSIBLE_BECOME_ALLOW_SAME_USER="1", TMPDIR=str(scratch))
+        given = ["-i", "hosts.yml", "playbook.yml", "-e", json.dumps(variables), *arguments]
+        done = _playbooks.run(given, env, cwd=self.root, timeout=600)
         output = done.stdout + done.stderr
         assert "Traceback" not in output
         assert "PRIVATE KEY" not in output
@@ -198,7 +178,7 @@ class Site:
         return certificate
 
     def bundle(self, host: str) -> list[x509.Certificate]:
-        return x509.load_pem_x509_certificates(self.contents(host)["ca.crt"])
+        return certificates_in(self.contents(host)["ca.crt"])
 
     def authority(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
@@ -219,7 +199,7 @@ def test_first_run_then_the_same_again(site: Site) -> None:
     for host in PLACES:
         certificate = site.certificate(host)
         assert certificate.subject.rfc4514_string() == f"CN={host}"
-        certificate.verify_directly_issued_by(site.authority())
+        assert is_signed(certificate, site.authority())
         assert site.bundle(host) == [site.authority()]
         usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
@@ -254,6 +234,28 @@ def test_first_run_then_the_same_again(site: Site) -> None:
     assert "A second CA would cut their connections" in message
 
 
+def test_clients_have_secrets_too(site: Site) -> None:
+    """The control plane's CA signs them; a second run changes nothing."""
+    clients = {"ovn_pki_clients": ["neutron"]}
+    site.apply("--check", "--limit", "plane", **clients)
+    assert not site.ca.exists()
+    site.apply("--limit", "plane", **clients)
+    path = f"/api/v1/namespaces/{site.namespaces['plane']}/secrets/ovn-client-neutron"
+    secret = json.loads(site.server.request("GET", path))
+    assert secret["type"] == "kubernetes.io/tls"
+    data = {key: base64.b64decode(value) for key, value in secret["data"].items()}
+    certificate = x509.load_pem_x509_certificate(data["tls.crt"])
+    assert certificate.subject.rfc4514_string() == "CN=neutron"
+    assert is_signed(certificate, site.authority())
+    assert certificates_in(data["ca.crt"]) == [site.authority()]
+    assert data["tls.key"] == (site.ca / "clients" / "neutron-key.pem").read_bytes()
+    assert set(site.apply("--limit", "plane", **clients).values()) == {0}
+    assert (
+        json.loads(site.server.request("GET", path))["metadata"]["resourceVersion"]
+        == secret["metadata"]["resourceVersion"]
+    )
+
+
 def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     """A phase is refused while a cluster, a machine or a pod is not ready for it; machines are looked at as root and with their own Python."""
     site.machine["ansible_python_interpreter"] = str(site.root / "python")
@@ -282,7 +284,7 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
 
     site.apply(ovn_pki_ca_rotation="switch")
     for host in PLACES:
-        site.certificate(host).verify_directly_issued_by(site.authority())
+        assert is_signed(site.certificate(host), site.authority())
         assert former in site.bundle(host)
     site.apply(ovn_pki_ca_rotation="finish")
     assert all(site.bundle(host) == [site.authority()] for host in PLACES)

@@ -82,6 +82,7 @@ def listener(answer: bytes | None = None) -> t.Iterator[str]:
 @pytest.mark.parametrize("database", ["northbound", "southbound"])
 def test_three_members_by_control_sockets_are_healthy(database: str, raft_cluster: t.Any, status: t.Any) -> None:
     cluster = raft_cluster(3, database)
+    cluster.await_same_log()
     result = status(cluster, expected_members=3, expected_cluster_id=cluster.cluster_id)
     assert result["verdict"] == "healthy", messages(result)
     assert (result["changed"], result["healthy"], result["writable"], result["ghosts"]) == (False, True, True, [])

@@ -32,7 +32,11 @@ def test_record_is_written_once_and_check_mode_tells_it(run_module: t.Any, tmp_p
     first = run_module("ovn_raft_record", arguments)
     assert first["changed"] is True
     assert first["cid"] == CID
-    assert json.loads((path / "record.json").read_text()) == json.loads(first["diff"]["after"])
+    assert json.loads((path / "record.json").read_text())["cid"] == CID
+    assert first["diff"]["before"] == ""
+    assert first["diff"]["after"].splitlines()[:2] == [f"cid: {CID}", "election_timer: 5000"]
+    assert "{" not in first["diff"]["after"]
+    assert first["diff"]["after_header"] == f"{path} (revision 1)"
     assert run_module("ovn_raft_record", arguments)["changed"] is False
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 import typing as t
 
+import _playbooks
 import pytest
 from conftest import until
 
@@ -66,21 +67,17 @@ class Runs:
             "_ovn_central_desired": {"lock_seconds": 300},
             **more,
         }
-        playbook = str(pathlib.Path(sys.executable).with_name("ansible-playbook"))
+        playbook = str(self.directory / "play.yml")
+        command = _playbooks.command("-i", f"{hosts},", "-e", json.dumps(variables), playbook)
+        scratch = self.directory / "tmp"
         with (self.directory / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
-                [*prefix, playbook, "-i", f"{hosts},", "-e", json.dumps(variables), str(self.directory / "play.yml")],
+                [*prefix, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env={
-                    **os.environ,
-                    "ANSIBLE_COLLECTIONS_PATH": self.collection_path,
-                    "ANSIBLE_LOCAL_TEMP": str(self.directory / "tmp"),
-                    "ANSIBLE_REMOTE_TEMP": str(self.directory / "tmp"),
-                    "ANSIBLE_NOCOLOR": "1",
-                },
+                env=_playbooks.environment(scratch, self.collection_path, ANSIBLE_REMOTE_TEMP=str(scratch)),
             )
         self.processes.append(process)
         return process
@@ -151,6 +148,7 @@ def test_a_run_killed_elsewhere_is_waited_for_until_its_lock_expires(runs: Runs)
     runs.go.touch()
     runs.ended_well(runs.start("next"), "next")
     assert "This run waits for it" in runs.log("next")
+    assert "waiting for the run that holds the lock of the control plane (10 s)" in runs.log("next")
     assert runs.events() == ["begin killed", "begin next", "end next"]
 
 

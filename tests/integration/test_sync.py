@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
-import dataclasses
 import pathlib
 import signal
 import subprocess
@@ -12,77 +10,20 @@ import time
 import typing as t
 
 import pytest
-from _vswitch import Vswitch, require_vswitch
-from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+from _hidden_library import hide
+from _installation import Installation, running
+from _vswitch import require_vswitch
+from conftest import MakeCluster, Pki, RunModule, until, within
+from report_page import differences
 
-
-@dataclasses.dataclass
-class Installation:
-    """A whole OVN on loopback: both databases, northd and chassis."""
-
-    northbound: RaftCluster
-    southbound: RaftCluster
-    directory: pathlib.Path
-    northds: list[Daemon] = dataclasses.field(default_factory=list)
-    chassis: dict[str, Vswitch] = dataclasses.field(default_factory=dict)
-
-    def northd_socket(self, index: int = 0) -> str:
-        return str(self.directory / f"northd{index}.ctl")
-
-    def start_northd(self) -> Daemon:
-        index = len(self.northds)
-        self.northds.append(
-            Daemon(
-                [
-                    "ovn-northd",
-                    "-vconsole:off",
-                    "--no-chdir",
-                    f"--ovnnb-db={','.join(self.northbound.sockets)}",
-                    f"--ovnsb-db={','.join(self.southbound.sockets)}",
-                    f"--unixctl={self.northd_socket(index)}",
-                ],
-                self.directory / f"northd{index}.out",
-            )
-        )
-        until(pathlib.Path(self.northd_socket(index)).exists, "northd's control socket")
-        return self.northds[-1]
-
-    def northd(self, command: str, index: int = 0) -> str:
-        return run("ovn-appctl", "-T", "10", "-t", self.northd_socket(index), command).strip()
-
-    def start_chassis(self, name: str, ip: str, **external_ids: str) -> Vswitch:
-        chassis = Vswitch(self.directory, name)
-        self.chassis[name] = chassis
-        chassis.start()
-        chassis.start_vswitchd()
-        settings = {
-            "system-id": name,
-            "hostname": f"{name}.example.com",
-            "ovn-remote": f'"{",".join(self.southbound.sockets)}"',
-            "ovn-encap-type": "geneve",
-            "ovn-encap-ip": ip,
-            "ovn-bridge-datapath-type": "netdev",
-            **external_ids,
-        }
-        chassis.vsctl("set", "open", ".", *(f"external_ids:{key}={value}" for key, value in settings.items()))
-        chassis.start_controller()
-        return chassis
-
-    @property
-    def options(self) -> dict[str, t.Any]:
-        return {"northbound": self.northbound.sockets, "southbound": self.southbound.sockets, "timeout": 20}
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Installation as Declared
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
 
 
 @pytest.fixture
 def installation(raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Installation]:
-    built = Installation(raft_cluster(3, "northbound"), raft_cluster(3, "southbound"), short_dir)
-    with contextlib.ExitStack() as stack:
-        stack.callback(lambda: [chassis.stop() for chassis in built.chassis.values()])
-        stack.callback(lambda: [northd.kill() for northd in built.northds])
-        built.start_northd()
-        until(lambda: built.northd("status") == "Status: active", "northd to be active")
-        servers = ",".join(built.options["northbound"])
-        until(lambda: run("ovn-nbctl", f"--db={servers}", "--bare", "list", "NB_Global"), "northd to have worked once")
+    with running(raft_cluster, short_dir) as built:
         yield built
 
 
@@ -114,6 +55,21 @@ def test_check_mode_and_none_send_nothing(installation: Installation, run_module
     assert looked["northd_alive"]
     assert not looked["probed"]
     assert looked["sb_ms"] is None
+
+
+def test_only_a_new_heartbeat_needs_ovsdbapp(
+    installation: Installation, run_module: RunModule, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = run_module("ovn_sync", installation.options)["nb_cfg"]
+    without = hide("ovsdbapp", tmp_path, monkeypatch)
+    failed = run_module("ovn_sync", installation.options, may_fail=True, prefix=without)
+    assert failed.failed
+    assert "Install python3-ovsdbapp (Debian, Ubuntu)" in failed["msg"]
+    looked = run_module("ovn_sync", {**installation.options, "wait_for": "none"}, prefix=without)
+    assert looked["nb_cfg"] == before
+    hide("ovs", tmp_path, monkeypatch)
+    failed = run_module("ovn_sync", installation.options, check=True, may_fail=True, prefix=without)
+    assert "Install python3-openvswitch (Debian, Ubuntu)" in failed["msg"]
 
 
 def test_heartbeats_at_the_same_time(installation: Installation, run_module: RunModule) -> None:
@@ -203,7 +159,11 @@ def test_without_quorum_the_write_is_not_confirmed(installation: Installation, r
 def test_nobody_there(run_module: RunModule) -> None:
     ran = run_module("ovn_sync", {"northbound": ["unix:/nowhere/db.sock"], "timeout": 3}, may_fail=True)
     assert ran.failed
-    assert "/nowhere/db.sock is not reachable" in ran["msg"]
+    assert ran["msg"].startswith("unix:/nowhere/db.sock is not reachable")
+    endpoints = ["unix:/nowhere/db.sock", "unix:/elsewhere/db.sock"]
+    ran = run_module("ovn_sync", {"northbound": endpoints, "timeout": 3}, may_fail=True)
+    assert "No server of the OVN_Northbound database can be used." in ran["msg"]
+    assert all(f"{endpoint} is not reachable" in ran["msg"] for endpoint in endpoints)
 
 
 def test_a_fresh_database_is_reported(raft_cluster: MakeCluster, run_module: RunModule) -> None:
@@ -247,23 +207,48 @@ def test_a_port_whose_server_hangs_is_no_good_port(raft_cluster: MakeCluster, ru
 
 
 def test_what_a_central_host_tells(installation: Installation, run_module: RunModule) -> None:
-    for service, cluster in (("ovnnb_db", installation.northbound), ("ovnsb_db", installation.southbound)):
-        for kind in ("ctl", "sock"):
-            (installation.directory / f"{service}.{kind}").symlink_to(cluster.members[0].directory / f"db.{kind}")
-    installation.start_northd()
     states = []
-    for index in range(2):
-        arguments = {
-            "run_directory": str(installation.directory),
-            "northd_control_socket": installation.northd_socket(index),
-        }
-        ran = run_module("ovn_central_info", arguments)
+    for directory in installation.run_directories().values():
+        ran = run_module("ovn_central_info", {"run_directory": str(directory), "wait_timeout": 10})
         assert ran["northd"]["southbound_connected"]
         assert ran["northd"]["version"].startswith("2")
         states.append(ran["northd"]["state"])
-    assert states == ["active", "standby"]
-    assert set(ran["databases"]) == {"northbound", "southbound"}
-    for database in ran["databases"].values():
-        assert database["version"]
-        assert database["schema_version"]
-        assert database["reason"] == ""
+        assert set(ran["databases"]) == {"northbound", "southbound"}
+        for database in ran["databases"].values():
+            assert database["version"]
+            assert database["schema_version"]
+            assert database["reason"] == ""
+        assert "raft" not in ran.result
+    assert states == ["active", "standby", "standby"]
+
+
+def test_a_report_on_real_daemons_has_the_documented_structure(
+    installation: Installation, run_module: RunModule
+) -> None:
+    """docs/report.md; the reports of _report/test_report.py are checked in the same way."""
+    require_vswitch()
+    installation.start_chassis("one", "198.51.100.11", **{"ovn-bridge-mappings": '"physnet1:br-ex"'})
+    registered(installation, run_module, 1)
+    directories = installation.run_directories()
+
+    def report() -> dict[str, t.Any]:
+        hosts = {}
+        for name, directory in directories.items():
+            raft = {"member": name, "expected_members": 3}
+            info = run_module("ovn_central_info", {"run_directory": str(directory), "raft": raft}).result
+            hosts[name] = Host.of(info)
+        heartbeat = run_module("ovn_sync", {**installation.options, "timeout": 4}).result
+        return build_report(Declared(central=hosts, chassis={"one": "one", "two": "two"}, heartbeat=heartbeat))
+
+    whole = report()
+    assert differences(whole) == []
+    assert whole["northbound"]["healthy"]
+    assert whole["chassis"]["alive"] == ["one"]
+    assert "chassis_not_registered" in {finding["code"] for finding in whole["findings"]}
+
+    installation.southbound.followers[0].kill()
+    installation.chassis["one"].daemons["ovn-controller"].kill()
+    broken = report()
+    assert differences(broken) == []
+    assert not broken["southbound"]["healthy"]
+    assert broken["chassis"]["late"] == ["one"]

@@ -1,11 +1,17 @@
-"""The files that ovn_units writes. What it does to units is tested on machines."""
+"""The files that ovn_units writes, and which units systemd masks. What it does to units is tested on machines."""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import shutil
 import stat
+import subprocess
 
+import pytest
 from conftest import RunModule
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._units import forbidding_verbs, parse_show
 
 
 def _mode(path: pathlib.Path) -> int:
@@ -52,3 +58,51 @@ def test_a_mode_that_is_none(run_module: RunModule, tmp_path: pathlib.Path) -> N
 def test_a_folder_in_the_way(run_module: RunModule, tmp_path: pathlib.Path) -> None:
     refused = run_module("ovn_units", {"files": [{"path": str(tmp_path), "content": ""}]}, may_fail=True)
     assert str(tmp_path) in refused["msg"]
+
+
+@pytest.mark.skipif(not shutil.which("systemctl"), reason="NOT TESTED: systemd is not installed")
+@pytest.mark.parametrize(
+    ("unit", "verbs"),
+    [
+        ("distribution.service", ["mask"]),
+        ("absent.service", ["mask"]),
+        ("template@1.service", ["mask"]),
+        ("own.service", ["disable"]),
+        ("override.service", ["disable"]),
+        ("linked.service", ["disable"]),
+        ("masked.service", []),
+    ],
+)
+def test_what_systemd_masks(tmp_path: pathlib.Path, unit: str, verbs: list[str]) -> None:
+    """systemctl works on a file system that runs nothing. A unit that it does not mask is disabled, and neither starts with the machine."""
+    etc, usr, elsewhere = tmp_path / "etc/systemd/system", tmp_path / "usr/lib/systemd/system", tmp_path / "opt"
+    for directory in (etc, usr, elsewhere):
+        directory.mkdir(parents=True)
+    text = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+    for path in (usr / "distribution.service", usr / "override.service", usr / "masked.service"):
+        path.write_text(text)
+    for path in (
+        etc / "own.service",
+        etc / "override.service",
+        etc / "template@.service",
+        elsewhere / "linked.service",
+    ):
+        path.write_text(text)
+    (etc / "linked.service").symlink_to("/opt/linked.service")
+    (etc / "masked.service").symlink_to("/dev/null")
+
+    def systemctl(verb: str) -> subprocess.CompletedProcess[str]:
+        command = ["systemctl", f"--root={tmp_path}", verb, unit]
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+
+    enabled = systemctl("enable").returncode == 0
+    state = systemctl("is-enabled").stdout.strip()
+    shown = f"Id={unit}\nLoadState={'masked' if state == 'masked' else 'loaded'}\nUnitFileState={state}\n"
+    (known,) = parse_show(shown, lambda path: os.path.lexists(f"{tmp_path}{path}"))
+    assert forbidding_verbs(known) == verbs
+    if verbs != ["mask"]:
+        assert systemctl("mask").returncode != 0 or not verbs
+    for verb in verbs:
+        assert systemctl(verb).returncode == 0
+    assert enabled is (unit not in ("absent.service", "masked.service"))
+    assert systemctl("is-enabled").returncode != 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import pathlib
 import re
-import subprocess
-import sys
 import typing as t
 
+import _playbooks
 import pytest
+from conftest import RunPlaybook
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -24,23 +22,10 @@ def play(collection_path: str, tmp_path: pathlib.Path) -> t.Callable[..., tuple[
     """`play("verify", groups)`: exit code and output of a playbook of the collection; no host of it may be needed."""
 
     def execute(name: str, groups: dict[str, Group], **variables: t.Any) -> tuple[int, str]:
-        inventory = tmp_path / "hosts.yml"
-        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, **variables}
-        inventory.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
-        done = subprocess.run(
-            [str(pathlib.Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), f"c5c3.ovn.{name}"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": collection_path,
-                "ANSIBLE_LOCAL_TEMP": str(tmp_path / "tmp"),
-                "ANSIBLE_REMOTE_TEMP": str(tmp_path / "tmp"),
-                "ANSIBLE_NOCOLOR": "1",
-            },
-        )
+        inventory = _playbooks.write_inventory(tmp_path / "hosts.yml", groups, **variables)
+        scratch = tmp_path / "tmp"
+        env = _playbooks.environment(scratch, collection_path, ANSIBLE_REMOTE_TEMP=str(scratch))
+        done = _playbooks.run(["-i", str(inventory), f"c5c3.ovn.{name}"], env, timeout=120)
         return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
 
     return execute
@@ -86,8 +71,43 @@ def test_no_hypervisors_is_an_error_for_the_playbook_about_them(
     assert found in output
 
 
+def test_everything_wrong_is_told_at_once(play: t.Callable[..., tuple[int, str]]) -> None:
+    code, output = play("status", {"ovn_centrals": HOST, "ovn_hypervisor": HOST}, ovn_verify_acknowledge=["x"])
+    assert code == 2, output
+    assert "but ovn_centrals is: check the spelling." in output
+    assert "but ovn_hypervisor is: check the spelling." in output
+    assert "ovn_verify_acknowledge: x: no such code." in output
+
+
 def test_a_misspelt_group_of_hypervisors_is_an_error_for_verify(play: t.Callable[..., tuple[int, str]]) -> None:
     code, output = play("verify", {"ovn_central": HOST, "ovn_hypervisor": HOST})
     assert code == 2, output
     assert "The group ovn_hypervisors is not in the inventory, but ovn_hypervisor is" in output
     assert "Read the state of the control plane" not in output
+
+
+PROBE = """
+import sys
+
+
+class FilterModule:
+    def filters(self):
+        return {"is_loaded": lambda name: f"loaded: {name in sys.modules}"}
+"""
+
+
+def test_filters_are_loaded_once_for_the_processes_of_all_tasks(
+    run_playbook: RunPlaybook, short_dir: pathlib.Path
+) -> None:
+    """Not by each of them: that would be half a second of a processor for a task on a host."""
+    (short_dir / "filter_plugins").mkdir()
+    (short_dir / "filter_plugins" / "probe.py").write_text(PROBE)
+    name = "ansible_collections.c5c3.ovn.plugins.filter.verify_report"
+    probe = {"ansible.builtin.debug": {"msg": f"{{{{ '{name}' | is_loaded }}}}"}}
+    check = {"ansible.builtin.import_role": {"name": "c5c3.ovn.ovn_verify", "tasks_from": "inventory"}}
+    plays = [
+        {"hosts": "localhost", "gather_facts": False, "tasks": [check], "vars": {"ovn_central_elsewhere": True}},
+        {"hosts": "localhost", "gather_facts": False, "tasks": [probe]},
+    ]
+    assert "loaded: False" in run_playbook(plays[1:])
+    assert "loaded: True" in run_playbook(plays)

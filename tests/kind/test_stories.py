@@ -49,7 +49,7 @@ def test_second_run_changes_nothing() -> None:
 
 
 def test_ping_between_nodes() -> None:
-    pinged = playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+    pinged = playbook("ping")
     report = "\n".join(pinged.messages)
     assert re.search(r"hypervisors-worker -> hypervisors-worker2: 5 of 5 answers.*geneve tunnel", report), pinged.log
     assert re.search(r"hypervisors-worker2 -> hypervisors-worker: 5 of 5 answers.*geneve tunnel", report), pinged.log
@@ -282,7 +282,7 @@ def test_remove_and_add_a_hypervisor_node() -> None:
     playbook("site")
     assert {item["spec"]["hostname"] for item in HYPERVISORS.list("ovnchassis")} == nodes
     assert playbook("site").changed == []
-    playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+    playbook("ping")
 
 
 @pytest.mark.usefixtures("healthy_after")
@@ -302,7 +302,7 @@ def test_uninstall_and_reinstall_over_kept_claims() -> None:
         ]
     assert all("reinstalled" in seen for seen in marks())
     wait_for("all chassis are there", lambda: chassis() == hypervisor_nodes(), 60)
-    playbook("sandbox", "--extra-vars", "ovn_ping_cleanup=true")
+    playbook("ping")
 
 
 # What is wrong with the specification, and what the message has to name: the object and what Kubernetes says of it.

@@ -263,7 +263,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "R27",
         "settings are written before anything could refuse",
         "runs.SimulatedRun._run",
-        "next_round(plans[database], backend.observe(), Progress(), self.world.now)",
+        "next_round(plans[database], backend.observe(), RoundProgress(), self.world.now)",
         "backend.observe()",
         "three machines",
         (("wrong_address", "m2"), ("bad_settings",), RUN),

@@ -8,7 +8,12 @@ import typing as t
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members import first_replicas
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, incomplete, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
+    RoundProgress,
+    converge,
+    incomplete,
+    next_round,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, MessageTexts, Run
 
 from . import events
@@ -134,7 +139,7 @@ class SimulatedRun:
         plans = {database: self.plan_of(database) for database in self.world.databases}
         if not self.world.pods:
             for database, backend in self.backends.items():  # R27: refuse before anything is written
-                next_round(plans[database], backend.observe(), Progress(), self.world.now)
+                next_round(plans[database], backend.observe(), RoundProgress(), self.world.now)
             for backend in self.backends.values():
                 backend.acquire()
             for name in self.hosts:

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import RoundProgress, next_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run
 
 from .events import Event
@@ -47,7 +47,7 @@ def rounds_per_second(seconds: float = 2.0, *, parsed: bool = True) -> float:
                 else {name: Observation.from_dict(data) for name, data in case.plain.items()}
             )
             with contextlib.suppress(OvnError):
-                next_round(case.run, observations, Progress(), 0.0)
+                next_round(case.run, observations, RoundProgress(), 0.0)
         rounds += len(cases)
     return rounds / (time.process_time() - began)
 

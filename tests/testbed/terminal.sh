@@ -58,6 +58,7 @@ follow() {
                 ;;
             'TASK ['* | 'RUNNING HANDLER ['*)
                 task=${line#*\[} task=${task%\]*} error='' in_report=0
+                [[ ${task,,} != *'show the report' ]] || in_report=1 # its lines come before its result
                 # On a terminal, say what is waited for at the moment.
                 [[ ! -t 1 ]] || printf '\r  %-*.*s' "$width" "$width" "$play: ${task#* : }"
                 ;;
@@ -70,7 +71,7 @@ follow() {
                 failures+=("${line%%\]*}: $task: $error")
                 ;;
             '...ignoring') ((${#failures[@]} == 0)) || unset 'failures[-1]' ;;
-            'ok: ['*) [[ ${task,,} != *report* ]] || in_report=1 ;;
+            'ok: ['*) in_report=0 ;;
             *ok=*changed=*unreachable=*failed=*)
                 line=${line#*ok=}
                 ok=$((ok + ${line%% *}))
@@ -84,8 +85,6 @@ follow() {
     done
     end_play
 }
-
-unquote() { sed -E "/^'.*'\$/{s/^'//;s/'\$//;s/''/'/g}; /^\".*\"\$/{s/^\"//;s/\"\$//;s/\\\\(.)/\1/g}"; }
 
 # run NAME TEXT [ARGUMENT...]: the playbook c5c3.ovn.NAME; its output goes to NAME.log in the folder.
 run() {
@@ -103,6 +102,5 @@ run() {
         die "read $log; $(where_else)"
     fi
     say "  $ok tasks ok, $changed changed, $(elapsed "$start") s"
-    # The report comes as a YAML block: its text without the frame.
-    reports+=$(sed -E '/^ +msg:( \|-?)?$/d; s/^    - //; s/^        //; s/^    msg: //' <<<"$report" | unquote)$'\n'
+    reports+=$report
 }

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS, Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import response_failure
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY
@@ -56,12 +57,15 @@ class FakeCluster(Cluster):
     A command in a pod ends as `answers` says for the name of the pod.
     """
 
+    server, credentials = "https://api", "a test"
+    requests = 0
+    warnings: t.Any = None
+
     def __init__(self, *objects: Object) -> None:
-        """Without a connection."""
+        """It is its own connection."""
         self._kinds = dict(KNOWN_KINDS)
-        self.server, self.credentials = "https://api", "a test"
-        self.warnings: list[str] = []
-        self.requests = 0
+        self.connection = t.cast(ApiConnection, self)
+        self.warnings = list[str]()
         self.objects: dict[Key, Object] = {}
         self.calls: list[Call] = []
         self.deleted: list[Call] = []

@@ -155,7 +155,7 @@ def test_an_interrupted_run_ends_its_parts_and_shows_the_table(ci: ModuleType, t
 
 def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
     sessions = set(ci.default_sessions(PARTS.parents[1] / "noxfile.py"))
-    assert {"style", "unit", "newest", "integration", "molecule"} <= sessions
+    assert {"style", "unit", "oldest", "newest", "integration", "molecule"} <= sessions
     assert not {"kind", "bench"} & sessions
     names = {part.name for part in ci.parts_of_this_project()}
     assert sessions - {"molecule", "integration"} <= names
@@ -168,6 +168,10 @@ def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
         "kind",
         "kind-down",
     } <= names
+
+
+def test_the_oldest_versions_are_tested_with_daemons(ci: ModuleType) -> None:
+    assert "packages" in {part.name for part in ci.needed(ci.parts_of_this_project(), ["oldest"])}
 
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:

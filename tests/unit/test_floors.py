@@ -11,15 +11,27 @@ TESTS = Path(__file__).resolve().parent / "plugins"
 COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_errors", "_control_node", "_databases", "_inventory", "_stop_budget", "_units"),
-    ("_deadline", "_launchers", "_query"),
+    (
+        "_commands",
+        "_errors",
+        "_control_node",
+        "_databases",
+        "_inventory",
+        "_progress",
+        "_stop_budget",
+        "_tls_options",
+        "_units",
+    ),
+    ("_deadline", "_distributions", "_launchers", "_packages", "_processes", "_query"),
     ("_ovsdb", "_kubernetes", "_pki"),
     ("_raft", "_chassis", "_northd", "_connectivity_test"),
-    ("_database", "_heartbeat", "_founding"),
-    ("_api",),
+    ("_database", "_heartbeat", "_founding", "_adoption"),
+    ("_api", "_host"),
     ("_manifests", "_raft_pods"),
     ("_agent",),
     ("_control_plane", "_hypervisors", "_report", "_roles"),
+    ("_precheck_kubernetes",),
+    ("_precheck",),
 )
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 

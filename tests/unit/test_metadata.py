@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from ansible.inventory.manager import IGNORED
 
 COLLECTION = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (COLLECTION / "plugins" / "modules").glob("*.py"))
@@ -17,22 +19,82 @@ def load(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def test_the_action_group_is_exactly_our_modules() -> None:
+def documentation_of(path: Path) -> dict[str, Any]:
+    """The documentation of a module or, by its file and class attribute, of a fragment."""
+    return load_text(assigned(path)["DOCUMENTATION"])
+
+
+def load_text(text: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded
+
+
+def assigned(path: Path) -> dict[str, str]:
+    """The texts that a file assigns to names, wherever in it."""
+    return {
+        target.id: node.value.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def fragments_of(module: str) -> list[dict[str, Any]]:
+    """The module's own documentation and that of its fragments."""
+    own = documentation_of(COLLECTION / "plugins" / "modules" / f"{module}.py")
+    found = [own]
+    for fragment in own.get("extends_documentation_fragment") or ():
+        _namespace, _collection, file, *part = fragment.split(".")
+        texts = assigned(COLLECTION / "plugins" / "doc_fragments" / f"{file}.py")
+        found.append(load_text(texts[(part or ["DOCUMENTATION"])[0].upper()]))
+    return found
+
+
+def options_of_module(module: str) -> set[str]:
+    return {option for fragment in fragments_of(module) for option in fragment.get("options") or ()}
+
+
+def options_of_fragment(name: str) -> set[str]:
+    texts = assigned(COLLECTION / "plugins" / "doc_fragments" / f"{name}.py")
+    return set(load_text(texts["DOCUMENTATION"])["options"])
+
+
+# The files of a client are those of a connection: ovn_certificate has options of the same names, for the files that it writes.
+ENDPOINTS = {"endpoints", "northbound", "southbound"}
+PROMISES = {
+    "kubernetes": lambda options: options_of_fragment("_kubernetes_auth") <= options,
+    "ovsdb": lambda options: options_of_fragment("_ovsdb") <= options and bool(ENDPOINTS & options),
+}
+
+
+@pytest.mark.parametrize("group", PROMISES)
+def test_an_action_group_has_exactly_the_modules_that_take_its_options(group: str) -> None:
     runtime = load(COLLECTION / "meta" / "runtime.yml")
-    members = {member for member in runtime["action_groups"]["ovn"] if isinstance(member, str)}
-    assert members == {*MODULES, *runtime["plugin_routing"]["modules"]}
+    assert set(runtime["action_groups"]) == set(PROMISES)
+    members = {member for member in runtime["action_groups"][group] if isinstance(member, str)}
+    redirects = {
+        name: entry["redirect"].rpartition(".")[2] for name, entry in runtime["plugin_routing"]["modules"].items()
+    }
+    takes = {module for module in MODULES if PROMISES[group](options_of_module(module))}
+    assert members == takes | {name for name, module in redirects.items() if module in takes}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_documents_its_action_groups(name: str) -> None:
+    groups = load(COLLECTION / "meta" / "runtime.yml")["action_groups"]
+    documented = [
+        membership
+        for fragment in fragments_of(name)
+        for membership in (fragment.get("attributes") or {}).get("action_group", {}).get("membership", ())
+    ]
+    assert documented == [f"c5c3.ovn.{group}" for group, members in groups.items() if name in members]
 
 
 def options_of(role: Path) -> dict[str, dict[str, Any]]:
     specs = load(role / "meta" / "argument_specs.yml")["argument_specs"]
     options: dict[str, dict[str, Any]] = specs["main"].get("options", {})
     return options
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_documents_its_action_group(name: str) -> None:
-    text = (COLLECTION / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
-    assert "- c5c3.ovn._attributes.action_group\n" in text
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
@@ -60,3 +122,9 @@ class TestRole:
     def test_its_readme_says_where_the_options_are(self, role: Path) -> None:
         readme = (role / "README.md").read_text(encoding="utf-8")
         assert f"`ansible-doc -t role c5c3.ovn.{role.name}`" in readme
+
+
+def test_ansible_takes_the_folder_of_the_ca_for_no_inventory() -> None:
+    """`-i inventory` reads every file below the folder, and the CA lies there."""
+    default = load(COLLECTION / "roles" / "ovn_pki" / "defaults" / "main.yml")["ovn_pki_ca_directory"]
+    assert IGNORED.search(str(default).rpartition("/")[2].encode())

@@ -64,15 +64,21 @@ def custom_resource_definitions() -> list[Object]:
     ]
 
 
+def revision_of(observed: t.Mapping[str, t.Any]) -> int | None:
+    """Return the revision of a definition in the cluster, 0 without one; None if it is no number, as an unknown version may write it."""
+    revision = str((observed["metadata"].get("annotations") or {}).get(REVISION_ANNOTATION, "0"))
+    return int(revision) if revision.isdecimal() else None
+
+
 def check_revision(observed: t.Mapping[str, t.Any] | None) -> None:
     """Refuse to go on with an older schema than the one in the cluster: our objects would lose its fields."""
     if observed is None:
         return
-    annotations = observed["metadata"].get("annotations") or {}
-    revision = str(annotations.get(REVISION_ANNOTATION, "0"))
-    if not revision.isdecimal() or int(revision) > REVISION:
+    revision = revision_of(observed)
+    if revision is None or revision > REVISION:
+        shown = (observed["metadata"].get("annotations") or {}).get(REVISION_ANNOTATION)
         raise Refused(
-            f"CustomResourceDefinition {observed['metadata']['name']} has schema revision {revision}, this version of the collection knows {REVISION}: "
+            f"CustomResourceDefinition {observed['metadata']['name']} has schema revision {shown}, this version of the collection knows {REVISION}: "
             "it was written by a newer version. Update the collection c5c3.ovn; nothing was changed."
         )
 

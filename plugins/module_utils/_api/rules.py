@@ -15,7 +15,7 @@ import typing as t
 from .._databases import DATABASES
 from .._errors import InvalidInput
 from .names import MOST_MEMBERS, database_name, member_name
-from .validation import format_value
+from .validation_messages import format_value
 
 ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
 NO_SHRINK = "a volume can grow, but never shrink"

@@ -42,7 +42,7 @@ _LONGEST = 1000  # of a message
 _RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
 
 
-class _Finding(t.NamedTuple):
+class _Condition(t.NamedTuple):
     """A condition without its history."""
 
     kind: str
@@ -68,24 +68,24 @@ def cluster_status(
     pods), `left` (what is pending until the pods are as the objects desire), `schemas`.
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
-    is due. `previous` is the status until now; equal findings give an equal status, independent of `now`.
+    is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
     """
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
     databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
     counts = {"count": previous.get("chassisCount"), "active": previous.get("activeControllers")}
     if chassis is not None:
         counts = {"count": chassis["count"], "active": chassis["active"]}
-    findings: list[_Finding | None] = [
+    conditions: list[_Condition | None] = [
         *databases,
         _northd(northd, known.get("NorthdReady")),
         _controllers(counts, verdicts["southbound"].writable),
         _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
         _schema(schemas or {}, known.get(SCHEMA)),
     ]
-    known_findings = [finding for finding in findings if finding is not None]
-    known_findings.insert(0, _ready(known_findings))
+    current = [condition for condition in conditions if condition is not None]
+    current.insert(0, _ready(current))
     status: dict[str, t.Any] = {
-        "conditions": [_with_history(finding, known.get(finding.kind), generation, now) for finding in known_findings],
+        "conditions": [_with_history(condition, known.get(condition.kind), generation, now) for condition in current],
         "endpoints": {name: endpoints[name] for name in DATABASES},
         **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
     }
@@ -105,11 +105,11 @@ def serves(verdict: Verdict) -> bool:
     return verdict.writable and _taking_part(members) >= majority(len(members))
 
 
-def _database(name: str, verdict: Verdict, endpoints: str) -> _Finding:
+def _database(name: str, verdict: Verdict, endpoints: str) -> _Condition:
     members = members_of(verdict)
     message = f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'no member')} leads."
     problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
-    return _Finding(
+    return _Condition(
         f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
@@ -157,92 +157,92 @@ def rolled_out(status: t.Mapping[str, t.Any]) -> int:
     return int(condition.get("observedGeneration") or status.get("observedGeneration") or 0)
 
 
-def _again(before: t.Mapping[str, t.Any]) -> _Finding:
-    return _Finding(before["type"], before["status"], before["reason"], before["message"])
+def _again(before: t.Mapping[str, t.Any]) -> _Condition:
+    return _Condition(before["type"], before["status"], before["reason"], before["message"])
 
 
 def _up_to_date(
     generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
-) -> _Finding:
+) -> _Condition:
     if declared > generation:
         message = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
-        return _Finding(UP_TO_DATE, "False", "NotRolledOut", message)
+        return _Condition(UP_TO_DATE, "False", "NotRolledOut", message)
     if left is None:
         message = "The pods of this specification have not been observed yet."
-        return _again(before) if before else _Finding(UP_TO_DATE, "Unknown", "NotObserved", message)
+        return _again(before) if before else _Condition(UP_TO_DATE, "Unknown", "NotObserved", message)
     if left:
         reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
-        return _Finding(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
-    return _Finding(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
+        return _Condition(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
+    return _Condition(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
 
 
-def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Finding | None:
+def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Condition | None:
     """Return the condition of both schemas, or the previous one if a database could not be asked."""
     if not all(name in schemas and None not in schemas[name] for name in DATABASES):
         return _again(before) if before else None
     gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
     if gaps:
-        return _Finding(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
+        return _Condition(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
     message = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
-    return _Finding(SCHEMA, "True", "AsImage", f"{message}.")
+    return _Condition(SCHEMA, "True", "AsImage", f"{message}.")
 
 
-def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Finding:
+def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Condition:
     if active is None:
         return (
             _again(before)
             if before
-            else _Finding("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
+            else _Condition("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
         )
     if active:
-        return _Finding("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
-    return _Finding(
+        return _Condition("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
+    return _Condition(
         "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
     )
 
 
-def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Finding:
+def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Condition:
     count, active = counts["count"], counts["active"] or 0
     kind = "ControllersReady"
     if not fresh:
-        return _Finding(
+        return _Condition(
             kind,
             "Unknown",
             "SouthboundNotReady",
             "The Southbound database does not serve, so it is unknown which chassis are alive.",
         )
     if count is None:
-        return _Finding(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
+        return _Condition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
     if not count:
-        return _Finding(kind, "False", "NoChassis", "No chassis is registered.")
+        return _Condition(kind, "False", "NoChassis", "No chassis is registered.")
     message = f"{active} of {count} chassis answer."
     if active < count:
-        return _Finding(kind, "False", "ChassisUnresponsive", message)
-    return _Finding(kind, "True", "AllAnswer", message)
+        return _Condition(kind, "False", "ChassisUnresponsive", message)
+    return _Condition(kind, "True", "AllAnswer", message)
 
 
-def _ready(findings: t.Sequence[_Finding]) -> _Finding:
+def _ready(conditions: t.Sequence[_Condition]) -> _Condition:
     """Return the condition of the control plane: databases and northd. Chassis come and go, they have a condition of their own."""
-    missing = [f for f in findings if f.kind in _CONTROL_PLANE and f.status != "True"]
+    missing = [f for f in conditions if f.kind in _CONTROL_PLANE and f.status != "True"]
     if missing:
         first = min(missing, key=lambda f: f.status != "False")
-        return _Finding("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
-    return _Finding("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
+        return _Condition("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
+    return _Condition("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
 
 
 def _with_history(
-    finding: _Finding, before: t.Mapping[str, t.Any] | None, generation: int, now: str
+    condition: _Condition, before: t.Mapping[str, t.Any] | None, generation: int, now: str
 ) -> dict[str, t.Any]:
-    message, since = finding.message, now
+    message, since = condition.message, now
     if before is not None:
-        if before["status"] == finding.status:
+        if before["status"] == condition.status:
             since = before["lastTransitionTime"]
         if _settled(before["message"]) == _settled(message):
             message = before["message"]
     return {
-        "type": finding.kind,
-        "status": finding.status,
-        "reason": finding.reason,
+        "type": condition.kind,
+        "status": condition.status,
+        "reason": condition.reason,
         "message": message,
         "lastTransitionTime": since,
         "observedGeneration": generation,

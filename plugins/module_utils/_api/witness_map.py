@@ -27,7 +27,10 @@ def differs(stored: ClusterWitness, changed: ClusterWitness) -> bool:
 
 
 class WitnessMap:
-    """`get` and `patch` return the ConfigMap, None if there is none; `patch` raises `Conflict` if it was written meanwhile."""
+    """`get` and `patch` return the ConfigMap, None if there is none; `patch` raises `Conflict` if it was written meanwhile.
+
+    `stored` is the ConfigMap as it was read or written last.
+    """
 
     def __init__(
         self,
@@ -36,36 +39,36 @@ class WitnessMap:
         stored: Object = None,
     ) -> None:
         self._get, self._patch = get, patch
-        self._stored = stored  # as it was read or written last
+        self.stored = stored
 
     @property
     def text(self) -> str:
         """Return the content as it was read or written last."""
-        return ((self._stored or {}).get("data") or {}).get(KEY) or ""
+        return ((self.stored or {}).get("data") or {}).get(KEY) or ""
 
     def read_text(self) -> str:
         """Return the content as it is now."""
-        self._stored = self._get()
+        self.stored = self._get()
         return self.text
 
     def update(self, change: Change, is_due: IsDue = differs) -> bool:
         """Write the changed content if `is_due`; return whether it was written. A conflict is retried with the fresh content."""
         for attempt in range(1, _ATTEMPTS + 1):
-            if self._stored is None:
-                self._stored = self._get()
-            if self._stored is None:
+            if self.stored is None:
+                self.stored = self._get()
+            if self.stored is None:
                 return False
             known = parse_cluster_witness(self.text)
             changed = change(known)
             if not is_due(known, changed):
                 return False
-            version = {"resourceVersion": self._stored["metadata"]["resourceVersion"]}
+            version = {"resourceVersion": self.stored["metadata"]["resourceVersion"]}
             try:
-                self._stored = self._patch({"metadata": version, "data": {KEY: render_cluster_witness(changed)}})
+                self.stored = self._patch({"metadata": version, "data": {KEY: render_cluster_witness(changed)}})
             except Conflict:
-                self._stored = None
+                self.stored = None
                 if attempt == _ATTEMPTS:
                     raise
             else:
-                return self._stored is not None
+                return self.stored is not None
         return False

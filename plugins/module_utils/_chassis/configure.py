@@ -180,7 +180,8 @@ def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str
     stored = actual.external_ids.get(external_ids.SYSTEM_ID)
     if external_ids.SYSTEM_ID in recorded and stored and given.get(external_ids.SYSTEM_ID, stored) != stored:
         raise Refused(
-            f'This host is the chassis "{stored}", not "{given[external_ids.SYSTEM_ID]}". Nothing was changed. Run with system_id: {stored}, or without it.'
+            f'This host is the chassis "{stored}", not "{given[external_ids.SYSTEM_ID]}". Nothing was changed. '
+            f"Run with system_id: {stored} (ovn_system_id), or without it."
         )
     # A name that neither we have set nor the task gives belongs to a chassis of another owner.
     local = {external_ids.SYSTEM_ID, *given}
@@ -191,7 +192,7 @@ def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPla
     """Raise `Refused` for new ports without a device on this host, which only a local database belongs to."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return
-    next_step = "Correct the name, or set allow_missing_ports: true if the device is created later."
+    next_step = "Correct the name, or set allow_missing_ports: true (ovn_hypervisor_allow_missing_ports) if the device is created later."
     refuse_missing_devices(plan.bridges.new_ports, "host", next_step)
 
 

@@ -97,7 +97,17 @@ def _remote(option: str, value: list[str]) -> DesiredValue:
     return DesiredValue(",".join(dict.fromkeys(remotes)) or None, _as_set)
 
 
+def _refuse_empty_text(option: str, value: list[str]) -> None:
+    """Raise `InvalidInput` for an empty text: without its value a chassis has no tunnels, which nobody means by an empty variable."""
+    if "" in value:
+        raise InvalidInput(
+            f"{option} is an empty text, and this chassis would have no tunnels. Give a value, leave the option out to keep what is stored, or give [] to "
+            "take it away."
+        )
+
+
 def _encapsulation_type(option: str, value: list[str]) -> DesiredValue:
+    _refuse_empty_text(option, value)
     for item in value:
         if item not in ENCAPSULATIONS:
             raise InvalidInput(f'{option}: "{format_value(item)}" is not one of {", ".join(ENCAPSULATIONS)}.')
@@ -105,6 +115,7 @@ def _encapsulation_type(option: str, value: list[str]) -> DesiredValue:
 
 
 def _encapsulation_ip(option: str, value: list[str]) -> DesiredValue:
+    _refuse_empty_text(option, value)
     addresses = []
     for item in value:
         try:

@@ -93,11 +93,8 @@ def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
 
 
 def _with_empty_lists(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the options with `[]` for `[""]`, which Ansible makes of an empty text for a list."""
-    return {
-        option: _with_empty_lists(value) if isinstance(value, dict) else [] if value == [""] else value
-        for option, value in params.items()
-    }
+    """Return the options with `[]` for `[""]`, which Ansible makes of an empty text for a list. Those of `encapsulation` may not be empty texts."""
+    return {option: [] if value == [""] else value for option, value in params.items()}
 
 
 def _free(params: t.Mapping[str, t.Any], option: str) -> dict[str, external_ids.DesiredValue]:
@@ -176,7 +173,8 @@ def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None])
         f'This host is the chassis "{format_value(old)}" and is connected to a Southbound database: '
         f'its system_id cannot become "{format_value(new or "")}" while it runs. '
         "Move its workload away, stop ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
-        "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller."
+        "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller. "
+        "The role does that with ovn_hypervisor_state: absent under the old name, then a run under the new one."
     )
 
 
@@ -189,7 +187,10 @@ def _plan_ssl(desired: DesiredChassis, actual: ObservedChassis) -> Ssl | t.Liter
 
 
 def diff_of(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, dict[str, t.Any]]:
-    """Return the values before and after, with only what differs: side to part (`external_ids`, `other_config`, `bridges`, `ssl`) to name to value."""
+    """Return the values before and after, with only what differs: side to part (`external_ids`, `other_config`, `bridges`, `ssl`) to name to value.
+
+    What is recorded as ours follows from the rest and is left out, unless it is all that differs: then it is the part `recorded`.
+    """
     before: dict[str, t.Any] = {}
     after: dict[str, t.Any] = {}
 
@@ -202,7 +203,7 @@ def diff_of(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, dict[str, t
         ("external_ids", plan.external_ids, actual.external_ids),
         ("other_config", plan.other_config, actual.other_config),
     ):
-        for key in sorted(changes):
+        for key in sorted(changes.keys() - {ownership.KEY}):
             add(part, key, stored.get(key), changes[key])
     _diff_bridges(plan.bridges, actual, add)
     if plan.ssl:
@@ -211,6 +212,12 @@ def diff_of(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, dict[str, t
             new = getattr(plan.ssl, option, None)
             if old != new:
                 add("ssl", option, old, new)
+    if not before and not after and ownership.KEY in plan.external_ids:
+        texts = actual.external_ids.get(ownership.KEY), plan.external_ids[ownership.KEY]
+        records = [ownership.parse_owned(text)._asdict() for text in texts]
+        for part, old in records[0].items():
+            if old != records[1][part]:
+                add("recorded", part, sorted(old), sorted(records[1][part]))
     return {"before": before, "after": after}
 
 

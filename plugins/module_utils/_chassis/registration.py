@@ -47,8 +47,9 @@ def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | 
             return (
                 f'The Southbound database already has a chassis "{other.name}" of host {other.hostname or "(no name)"} with address '
                 f"{', '.join(sorted(addresses)) or '(none)'}; this host is {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
-                "Two hosts with one system_id keep claiming each other's ports. Give this host a system_id of its own. "
-                f"If it replaces that host, run `ovn-sbctl chassis-del {other.name}` when that host is off for good, or set allow_takeover: true."
+                "Two hosts with one system_id keep claiming each other's ports. Give this host a system_id of its own (ovn_system_id). "
+                f"If it replaces that host, run `ovn-sbctl chassis-del {other.name}` when that host is off for good, "
+                "or set allow_takeover: true (ovn_hypervisor_allow_takeover)."
             )
     return None
 
@@ -80,7 +81,7 @@ def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:
     return (
         f'Chassis "{row.name}" of the Southbound database belongs to {owner}; '
         f"this task may only delete the rows of host {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
-        f"Correct system_id, or if that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
+        f"Correct system_id (ovn_system_id), or if that chassis is gone for good, run `ovn-sbctl chassis-del {row.name}`."
     )
 
 

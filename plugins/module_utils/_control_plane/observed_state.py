@@ -58,8 +58,12 @@ class ObservedCluster:
     def witness(self, database: Database) -> Object | None:
         return self.get("v1", "ConfigMap", witness_name(self.name, database))
 
+    def known_stateful_set(self, database: Database) -> Object | None:
+        """Return the StatefulSet as it was read last."""
+        return self.get("apps/v1", "StatefulSet", f"{self.name}-{database}")
+
     def replicas(self, database: Database) -> int:
-        there = self.get("apps/v1", "StatefulSet", f"{self.name}-{database}")
+        there = self.known_stateful_set(database)
         return int(there["spec"]["replicas"]) if there else 0
 
     def claims(self, database: Database) -> set[int]:
@@ -71,6 +75,11 @@ class ObservedCluster:
             if kind == "PersistentVolumeClaim" and name.startswith(prefix)
         ]
         return {int(name[len(prefix) :]) for name in found if name[len(prefix) :].isdigit()}
+
+    @property
+    def claim_uids(self) -> set[str | None]:
+        """Return the uids of all claims."""
+        return {item["metadata"].get("uid") for key, item in self.index.items() if key[1] == "PersistentVolumeClaim"}
 
     def reread_claims(self, cluster: Cluster) -> None:
         """Read the claims again: some may have been created since."""
@@ -85,7 +94,7 @@ class ObservedCluster:
         """Return the StatefulSet in a version that its controller has observed; `TimedOut` if the controller does not do so within 60 s."""
         name = f"{self.name}-{database}"
         if f"StatefulSet/{name}" not in self._invalidated:
-            return self.get("apps/v1", "StatefulSet", name)
+            return self.known_stateful_set(database)
         end = time.monotonic() + _CONTROLLER_SECONDS
         while True:
             there = cluster.get("apps/v1", "StatefulSet", name, self.namespace)

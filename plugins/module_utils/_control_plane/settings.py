@@ -58,11 +58,11 @@ def converge_settings(
     """Return a message for each change and add the values to `diff`. Check mode cannot read a database that does not run."""
 
     def one(database: Database) -> Outcome | None:
-        rollout = databases[database]
-        leader = rollout.leader
+        rollout, observed = databases[database], databases[database].observed
+        leader = observed.leader
         if leader is None and check_mode:
-            return _predict_new_database(desired, database) if rollout.is_new and rollout.founding else None
-        pods = {address: name for name, address in rollout.run.declared.items()}
+            return _predict_new_database(desired, database) if observed.is_new and rollout.founding else None
+        pods = {address: name for name, address in observed.run.declared.items()}
         status = Answer.from_dict(leader.answer).status if leader and leader.answer else None
         member = PodDatabase(
             cluster,
@@ -71,9 +71,9 @@ def converge_settings(
             pods,
             leader.member if leader else None,
             status,
-            rollout.context.lease,
+            observed.context.lease,
         )
-        settings = desired_settings(desired, database, rollout.observations.values())
+        settings = desired_settings(desired, database, observed.observations.values())
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []

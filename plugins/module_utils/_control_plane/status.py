@@ -20,7 +20,7 @@ from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import is_available, pending_items
 from .._raft_pods.ask_northd import ask_northds
-from .._raft_pods.backend import DatabaseRollout
+from .._raft_pods.observed import ObservedDatabase
 from .desired import DesiredCluster
 from .endpoints import Endpoints
 
@@ -31,7 +31,7 @@ _ATTEMPTS, _PAUSE = 5, 0.2
 class StatusFacts(t.NamedTuple):
     """What a run observed last: both databases, their endpoints, and the Deployments (None: not known)."""
 
-    databases: t.Mapping[Database, DatabaseRollout]
+    databases: t.Mapping[Database, ObservedDatabase]
     endpoints: Endpoints
     northd: Object | None
     observer: Object | None
@@ -50,9 +50,9 @@ def write_status(
     """Write the status if it differs, and return the resource with its status. `generation` of the specification is the one that was rolled out."""
     if resource is None:
         return None
-    changed = [rollout for rollout in facts.databases.values() if rollout.changed]
-    for rollout in changed:
-        rollout.read_members()
+    changed = [one for one in facts.databases.values() if one.changed]
+    for one in changed:
+        one.read_members()
     northd = _active_northd(cluster, desired, resource, facts)
     for attempt in range(_ATTEMPTS):
         if attempt:
@@ -87,7 +87,7 @@ def _status(
     resource: Object, facts: StatusFacts, generation: int, northd: list[str] | None, now: str
 ) -> dict[str, t.Any]:
     previous = resource.get("status") or {}
-    pods = {name: pod for rollout in facts.databases.values() for name, pod in rollout.pods.items()}
+    pods = {name: pod for one in facts.databases.values() for name, pod in one.pods.items()}
     return cluster_status(
         generation=generation,
         declared=resource["metadata"]["generation"],

@@ -21,6 +21,7 @@ from .._kubernetes.pods import list_events
 from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
 from .._kubernetes.wait_tracker import REQUEUE_ANNOTATION
+from .._kubernetes.workload_watch import watch_until
 from .._raft_pods.diagnosis import describe
 from .desired import DesiredCluster
 
@@ -75,14 +76,12 @@ def observer_warning(cluster: Cluster, desired: DesiredCluster, deployment: Obje
 
 def _await(cluster: Cluster, namespace: str, name: str, seconds: float) -> Object | None:
     """Return the Deployment as soon as it is available, else as it is when the time is up."""
-    last: Object | None = None
-    for kind, item in cluster.watch(
-        "apps/v1", "Deployment", namespace, fields=f"metadata.name={name}", timeout=seconds
-    ):
-        last = None if kind == "DELETED" else item
-        if last is not None and is_available(last):
-            break
-    return last
+
+    def available(state: t.Mapping[str, Object]) -> bool:
+        return name in state and is_available(state[name])
+
+    fields = f"metadata.name={name}"
+    return watch_until(cluster, "Deployment", namespace, available, fields=fields, timeout=seconds).get(name)
 
 
 class _DeploymentStartup:

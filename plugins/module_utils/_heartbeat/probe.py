@@ -5,7 +5,8 @@
 
 The heartbeat: increment NB_Global.nb_cfg and wait until northd and then every chassis have repeated the number. Sessions only, no decisions.
 
-Any connected member will do, it need not lead: a chassis that repeats a number has read it, however late the replica shows it.
+Any connected member will do, it need not lead: a chassis that repeats a number has read it, however late the replica shows it. The number is written with
+ovsdbapp; who sends none needs only replicas.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.northbound import Command, NorthboundSession
 from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles
 
@@ -27,13 +29,21 @@ _SOUTHBOUND = {**DETAILS, "SB_Global": ["nb_cfg", "options"]}
 
 
 class Heartbeat:
-    """One heartbeat through an OVN installation, or only the results of the last one."""
+    """One heartbeat through an OVN installation, or only the results of the last one: `wait_for` is none, sb or hv, as the option of ovn_sync."""
 
     def __init__(
-        self, northbound: t.Sequence[Endpoint], southbound: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
+        self,
+        northbound: t.Sequence[Endpoint],
+        southbound: t.Sequence[Endpoint],
+        tls: TlsFiles,
+        deadline: Deadline,
+        wait_for: str,
     ) -> None:
-        self.deadline = deadline
-        self.nb = Session(
+        self.wait_for = wait_for
+        self.writer: NorthboundSession | None = None
+        if wait_for != "none":
+            self.writer = NorthboundSession(northbound, _NORTHBOUND, tls=tls, deadline=deadline)
+        self.nb = self.writer or Session(
             northbound, DATABASE_NAMES["northbound"], _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
         )
         self.sb = Session(
@@ -75,25 +85,26 @@ class Heartbeat:
 
         return RollCall(read_late_names, is_late)
 
-    def _increment_nb_cfg(self) -> int:
+    def _increment_nb_cfg(self, writer: NorthboundSession) -> int:
         """Increment nb_cfg and return the new number. Two clients at once get two numbers: the slower one repeats its transaction."""
 
         target = 0
 
-        def count_up(_transaction: t.Any) -> None:
+        def count_up() -> list[Command]:
             nonlocal target
             row = self._nb_global()
             row.verify("nb_cfg")
-            target = row.nb_cfg = row.nb_cfg + 1
+            target = row.nb_cfg + 1
+            return [writer.api.db_set("NB_Global", row.uuid, ("nb_cfg", target))]
 
-        self.nb.transact(count_up, "c5c3.ovn.ovn_sync")
+        writer.run(count_up, "c5c3.ovn.ovn_sync")
         return target
 
-    def run(self, wait_for: str) -> dict[str, t.Any]:
-        """Return the result of the module ovn_sync; `wait_for` is none, sb or hv, as its option."""
-        asked = wait_for != "none"
+    def run(self) -> dict[str, t.Any]:
+        """Return the result of the module ovn_sync."""
+        asked = self.writer is not None
         before = self._sb_nb_cfg()
-        target = self._increment_nb_cfg() if asked else int(self._nb_global().nb_cfg)
+        target = self._increment_nb_cfg(self.writer) if self.writer else int(self._nb_global().nb_cfg)
         started = time.monotonic()
         sb_ms: float | None = None
         hv_ms: float | None = None
@@ -115,7 +126,7 @@ class Heartbeat:
             self.warnings.append(
                 "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats, so it is not known which are alive."
             )
-        probed = wait_for == "hv" and northd_alive and reports
+        probed = self.wait_for == "hv" and northd_alive and reports
         # Chassis that are not waited for, or that the number never reaches, can only be measured by the one before.
         expected = (target if probed else before) if reports else None
         if probed:

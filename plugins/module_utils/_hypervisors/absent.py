@@ -15,33 +15,33 @@ from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
+from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .observed_state import ObservedHypervisors, read_state
 from .ownership import OwnershipEvidence, orphaned_chassis
+from .plan import nodes_to_remove
 from .pods import COMPONENTS
-from .removal import ChassisRemoval, nodes_to_remove
+from .removal import ChassisRemoval
 from .settings import recorded_nodes
 from .southbound import read_registry
 
 
 class AbsentHypervisors:
-    """`done`, `removed` and `warnings` as in `HypervisorObjects`."""
+    """One run that deletes. `removed` are the chassis that it has deleted from the Southbound database."""
 
     def __init__(
         self, cluster: Cluster, desired: DesiredHypervisors, observed: ObservedHypervisors, *, check_mode: bool
     ) -> None:
         self.cluster, self.desired, self.observed, self.check_mode = cluster, desired, observed, check_mode
-        self.done: list[ObjectChange] = []
-        self.removed: list[str] = []
-        self.warnings: list[str] = []
+        self.progress, self.removed = Progress(), list[str]()
         self.lease = run_lease(cluster, desired)
 
     @property
     def changed(self) -> bool:
-        return bool(self.done or self.removed)
+        return bool(self.removed) or self.progress.changed
 
     def run(self) -> None:
         try:
@@ -76,18 +76,16 @@ class AbsentHypervisors:
             try:
                 registry = read_registry(self.desired.asked, self.desired.tls, Deadline(15))
             except (Unreachable, TimedOut) as e:
-                self.warnings.append(str(e))
+                self.progress.warnings.append(str(e))
         to_remove = {
             **orphaned_chassis(registry, OwnershipEvidence(observed.owner, {}), set(to_remove.values())),
             **to_remove,
         }
-        removal = ChassisRemoval(self.cluster, self.desired, observed, to_remove, ())
+        removal = ChassisRemoval(self.cluster, self.desired, observed, to_remove, (), self.progress)
         try:
             removal.run(registry, deadline, check_mode=self.check_mode)
         finally:
-            self.done += removal.done
-            self.removed = removal.removed
-            self.warnings += removal.warnings
+            self.removed += removal.removed
         if removal.busy and self.desired.wait:
             raise TimedOut(
                 f"Pods on {len(removal.busy)} nodes had not ended within {self.desired.wait_timeout:g} s: {', '.join(sorted(removal.busy)[:10])}. "
@@ -116,6 +114,6 @@ class AbsentHypervisors:
             if self.check_mode or self.cluster.delete(
                 one["apiVersion"], one["kind"], metadata["name"], metadata["namespace"], uid=metadata["uid"]
             ):
-                self.done.append(
+                self.progress.done.append(
                     ObjectChange(one["kind"], metadata["name"], metadata["namespace"], "deleted", one, None)
                 )

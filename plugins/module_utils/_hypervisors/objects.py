@@ -3,102 +3,122 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The objects of a hypervisor cluster as a run applies them: which of them differ, and the desired ones.
+The objects of a hypervisor cluster as a run applies them: the desired ones of a plan, and which of them differ.
 """
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from .._agent.archive import build_archive
-from .._api.chassis_settings import Settings
 from .._api.names import CONFIG_NAME, Object
 from .._kubernetes.apply import ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
+from .._kubernetes.progress import Progress
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors, add_address, chassis_definition
+from .plan import MOST_LISTED, HypervisorPlan
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
-from .southbound import Registry
 from .trigger_sync import trigger_config_sync
 
-MOST_LISTED = 10
 _KNOWN_LATER = "known when the node registers"  # in the place of an address that check mode cannot know
 
 
 class HypervisorObjects:
-    """`done`, `removed` and `warnings` grow as a run goes on, so that a failure can report what was done before."""
+    """`resources` are the OVNChassis of the last plan by node, as they were read or applied last."""
 
-    def __init__(
-        self, cluster: Cluster, desired: DesiredHypervisors, observed: ObservedHypervisors, *, check_mode: bool
-    ) -> None:
-        self.cluster, self.desired, self.observed, self.check_mode = cluster, desired, observed, check_mode
-        self.done: list[ObjectChange] = []
-        self.removed: list[str] = []
-        self.warnings: list[str] = []
-        self.default: Settings = {}
-        self.chassis: list[Chassis] = []
-        self.to_remove: dict[str, str] = {}  # nodes that are no hypervisors any more, with their system ids
-        self.registry: Registry | None = None
-        self.resources: dict[str, Object] = dict(observed.chassis)
-        self.archive = build_archive()
+    def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress, *, check_mode: bool) -> None:
+        self.cluster, self.desired, self.progress, self.check_mode = cluster, desired, progress, check_mode
+        self.resources: dict[str, Object] = {}
 
-    @property
-    def changed(self) -> bool:
-        return bool(self.removed) or any(d.action != "unchanged" for d in self.done)
+    @functools.cached_property
+    def archive(self) -> bytes:
+        """The code of the agents: built once in a run, and only when it is needed."""
+        return build_archive()
 
-    def _has_differences(self) -> bool:
+    def has_differences(self, plan: HypervisorPlan) -> bool:
         """Return whether any object differs from the desired one, or a chassis has to be removed."""
-        manifests = [chassis_definition(), *self._manifests(self._settings(self.to_remove))]
-        manifests += [manifest for one in self.chassis if (manifest := self._manifest_of(one)) is not None]
-        return bool(self.to_remove) or any(
-            (there := self.observed.index.get(key_of(manifest))) is None or not is_applied(manifest, there)
+        manifests = [chassis_definition(), *self._manifests(plan, self.settings(plan, plan.to_remove))]
+        manifests += [manifest for one in plan.chassis if (manifest := self._manifest_of(plan, one)) is not None]
+        return bool(plan.to_remove) or any(
+            (there := plan.observed.index.get(key_of(manifest))) is None or not is_applied(manifest, there)
             for manifest in manifests
         )
 
-    def _converge(self, manifests: list[Object]) -> list[ObjectChange]:
-        def on_change(one: ObjectChange) -> None:
-            self.done.append(one)
-            if one.after is not None and not self.check_mode:
-                self.observed.index[key_of(one.after)] = one.after
-
-        force = self.desired.force_conflicts
-        return converge(
-            self.cluster, manifests, self.observed.index, check_mode=self.check_mode, force=force, on_change=on_change
-        )
-
-    def _apply_foundations(self) -> None:
+    def apply_foundations(self, observed: ObservedHypervisors) -> None:
         """Apply the definition, and a namespace whose pods may use the network and folders of their node."""
         manifests = [chassis_definition()]
         namespace = self.desired.namespace
-        if self.observed.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
+        if observed.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
             labels = {"pod-security.kubernetes.io/enforce": "privileged"}
             manifests.append(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
             )
-        self._converge(manifests)
+        self._converge(observed, manifests)
 
-    def _settings(self, to_remove: t.Mapping[str, str]) -> dict[str, str]:
-        """Return the files of the ConfigMap. A removed node stays recorded until everything of it is deleted."""
-        addresses = self.observed.addresses()
-        for one in self.chassis:
-            if one.ips is None:
-                ip = address_of(one, self.observed.chassis.get(one.node.name), self.registry)
-                add_address(
-                    addresses, one.node.name, ip, later=_KNOWN_LATER if self._address_known_later(one) else None
-                )
-        return settings_files(self.default, self.chassis, to_remove, owner=self.observed.owner, addresses=addresses)
+    def apply(self, plan: HypervisorPlan) -> None:
+        """Apply all objects whose content is known before the nodes have registered."""
+        self.resources = dict(plan.observed.chassis)
+        done = self._converge(plan.observed, self._manifests(plan, self.settings(plan, plan.to_remove)))
+        self.apply_resources(plan, plan.addressed)
+        self._warn_of_new_launcher(done)
+        settings = next(d for d in done if d.name == SETTINGS)
+        if settings.action == "changed" and self.desired.wait and not self.check_mode:
+            trigger_config_sync(self.cluster, self.desired, plan.chassis, settings)
 
-    def _write_settings(self, to_remove: t.Mapping[str, str]) -> None:
+    def apply_resources(self, plan: HypervisorPlan, chassis: t.Iterable[Chassis]) -> None:
+        """Apply the OVNChassis of these chassis, as far as their tunnel addresses are known."""
+        manifests, without = [], []
+        for one in chassis:
+            manifest = self._manifest_of(plan, one)
+            if manifest is not None:
+                manifests.append(manifest)
+            elif self._address_known_later(plan, one):
+                predicted = self._manifest_of(plan, one, expected=True)
+                self.progress.done.append(ObjectChange(KIND, one.node.name, "", "created", None, predicted))
+            else:
+                without.append(one.node.name)
+        if without and plan.registry is None:
+            self.progress.warnings.append(
+                f"{len(without)} nodes have no OVNChassis, because only they themselves know where their tunnels end, and the Southbound database was not "
+                f"asked: {', '.join(without[:MOST_LISTED])}."
+            )
+        for done in self._converge(plan.observed, manifests):
+            if done.after is not None:
+                self.resources[done.name] = done.after
+
+    def write_settings(self, plan: HypervisorPlan, to_remove: t.Mapping[str, str]) -> None:
         """Write the settings again with what became known since, so that the next run has no change to make."""
-        self._converge(
-            [settings_manifest(self._settings(to_remove), name=self.desired.name, namespace=self.desired.namespace)]
+        files = self.settings(plan, to_remove)
+        manifest = settings_manifest(files, name=self.desired.name, namespace=self.desired.namespace)
+        self._converge(plan.observed, [manifest])
+
+    def settings(self, plan: HypervisorPlan, to_remove: t.Mapping[str, str]) -> dict[str, str]:
+        """Return the files of the ConfigMap. A removed node stays recorded until everything of it is deleted."""
+        addresses = plan.observed.addresses()
+        for one in plan.self_addressed:
+            ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
+            later = _KNOWN_LATER if self._address_known_later(plan, one) else None
+            add_address(addresses, one.node.name, ip, later=later)
+        return settings_files(plan.default, plan.chassis, to_remove, owner=plan.observed.owner, addresses=addresses)
+
+    def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
+        def on_change(one: ObjectChange) -> None:
+            self.progress.done.append(one)
+            if one.after is not None and not self.check_mode:
+                observed.index[key_of(one.after)] = one.after
+
+        force = self.desired.force_conflicts
+        return converge(
+            self.cluster, manifests, observed.index, check_mode=self.check_mode, force=force, on_change=on_change
         )
 
-    def _manifests(self, files: dict[str, str]) -> list[Object]:
+    def _manifests(self, plan: HypervisorPlan, files: dict[str, str]) -> list[Object]:
         desired = self.desired
         manifests = hypervisor_manifests(
             desired.spec,
@@ -112,15 +132,21 @@ class HypervisorObjects:
             archive=self.archive,
         )
         # A control plane in the same namespace publishes its endpoints itself.
-        return [m for m in manifests if not (self.observed.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
+        return [m for m in manifests if not (plan.observed.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]
 
-    def _apply_objects(self, to_remove: t.Mapping[str, str]) -> None:
-        done = self._converge(self._manifests(self._settings(to_remove)))
-        self._apply_resources([one for one in self.chassis if one.ips is not None])
-        self._warn_of_new_launcher(done)
-        settings = next(d for d in done if d.name == SETTINGS)
-        if settings.action == "changed" and self.desired.wait and not self.check_mode:
-            trigger_config_sync(self.cluster, self.desired, self.chassis, settings)
+    def _manifest_of(self, plan: HypervisorPlan, one: Chassis, *, expected: bool = False) -> Object | None:
+        return chassis_manifest(
+            one,
+            plan.observed.chassis.get(one.node.name),
+            plan.registry,
+            name=self.desired.name,
+            namespace=self.desired.namespace,
+            expected=expected,
+        )
+
+    def _address_known_later(self, plan: HypervisorPlan, one: Chassis) -> bool:
+        """Return whether a run without check mode would wait until it knows the address."""
+        return self.check_mode and self.desired.wait and plan.registry is not None and one.node.ready
 
     def _warn_of_new_launcher(self, done: t.Sequence[ObjectChange]) -> None:
         """Daemons run under the script that they were started with. A restart is too costly to do it with each new version of the collection."""
@@ -128,37 +154,7 @@ class HypervisorObjects:
         before, after = (((side or {}).get("data") or {}).get(LAUNCHER) for side in (scripts.before, scripts.after))
         same = any(d.kind == "DaemonSet" and d.action == "unchanged" for d in done)
         if scripts.before is not None and before != after and same:
-            self.warnings.append(
+            self.progress.warnings.append(
                 "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
                 f"kubectl -n {self.desired.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
             )
-
-    def _apply_resources(self, chassis: t.Iterable[Chassis]) -> None:
-        manifests, without = [], []
-        for one in chassis:
-            manifest = self._manifest_of(one)
-            if manifest is not None:
-                manifests.append(manifest)
-            elif self._address_known_later(one):
-                predicted = self._manifest_of(one, expected=True)
-                self.done.append(ObjectChange(KIND, one.node.name, "", "created", None, predicted))
-            else:
-                without.append(one.node.name)
-        if without and self.registry is None:
-            self.warnings.append(
-                f"{len(without)} nodes have no OVNChassis, because only they themselves know where their tunnels end, and the Southbound database was not "
-                f"asked: {', '.join(without[:MOST_LISTED])}."
-            )
-        for done in self._converge(manifests):
-            if done.after is not None:
-                self.resources[done.name] = done.after
-
-    def _manifest_of(self, one: Chassis, *, expected: bool = False) -> Object | None:
-        observed, desired = self.observed.chassis.get(one.node.name), self.desired
-        return chassis_manifest(
-            one, observed, self.registry, name=desired.name, namespace=desired.namespace, expected=expected
-        )
-
-    def _address_known_later(self, one: Chassis) -> bool:
-        """Return whether a run without check mode would wait until it knows the address."""
-        return self.check_mode and self.desired.wait and self.registry is not None and one.node.ready

@@ -15,6 +15,7 @@ from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
+from .._kubernetes.progress import Progress
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
 from .ownership import OwnershipEvidence, format_addresses
@@ -28,7 +29,10 @@ _MOST_LISTED = 10
 
 
 class ChassisRemoval:
-    """`to_remove` maps nodes to system ids; `left` are those that could not be deleted entirely and have to stay recorded."""
+    """`to_remove` maps nodes to system ids; `left` are those that could not be deleted entirely and have to stay recorded.
+
+    `removed` are the chassis whose rows were deleted; what else was done goes into `progress`.
+    """
 
     def __init__(
         self,
@@ -37,16 +41,16 @@ class ChassisRemoval:
         observed: ObservedHypervisors,
         to_remove: t.Mapping[str, str],
         remaining: t.Collection[str],
+        progress: Progress,
     ) -> None:
-        self.cluster, self.desired, self.observed = cluster, desired, observed
+        """`remaining` are the system ids of the chassis that stay."""
+        self.cluster, self.desired, self.observed, self.progress = cluster, desired, observed, progress
         self.to_remove, self.remaining = dict(to_remove), remaining
         self.left: dict[str, str] = dict(to_remove)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
         self.ours = OwnershipEvidence(observed.owner, observed.addresses())
         self.reappeared: set[str] = set()  # chassis that were there again
         self.removed: list[str] = []
-        self.done: list[ObjectChange] = []
-        self.warnings: list[str] = []
 
     def run(self, registry: Registry | None, deadline: Deadline, *, check_mode: bool) -> None:
         if not self.to_remove:
@@ -55,7 +59,7 @@ class ChassisRemoval:
         gone = {node: name for node, name in self.to_remove.items() if node not in busy}
         self.left = {node: name for node, name in self.to_remove.items() if node in busy or registry is None}
         for node, message in sorted(busy.items())[:_MOST_LISTED]:
-            self.warnings.append(
+            self.progress.warnings.append(
                 f'Chassis "{self.to_remove[node]}" of node {node} stays for now: {message}. The next run deletes it.'
             )
         if registry is None:
@@ -77,7 +81,7 @@ class ChassisRemoval:
             time.sleep(_REAPPEARS_WITHIN)
             self.reappeared = rows & self._read_registry().chassis.keys()
         for name in sorted(self.reappeared)[:_MOST_LISTED]:
-            self.warnings.append(
+            self.progress.warnings.append(
                 f'Chassis "{name}" was deleted from the Southbound database and registered again: its ovn-controller still runs. Stop it; '
                 "the next run deletes the row."
             )
@@ -110,14 +114,14 @@ class ChassisRemoval:
                     if verdict == "theirs"
                     else f"there is no proof that it was node {node}. If it is gone for good, run `ovn-sbctl chassis-del {name}`"
                 )
-                self.warnings.append(
+                self.progress.warnings.append(
                     f'The row of chassis "{name}" (host {row.hostname or "(no name)"}, address {format_addresses(row)}) '
                     f"stays in the Southbound database: {message}."
                 )
 
     def _warn_of_rows(self, names: list[str]) -> None:
         if names:
-            self.warnings.append(
+            self.progress.warnings.append(
                 f"The Southbound database was not asked, so the rows of {len(names)} removed chassis may be left there ({', '.join(names[:_MOST_LISTED])}). "
                 "Give southbound, private_key, certificate and ca_certificate, or run `ovn-sbctl chassis-del NAME` for each."
             )
@@ -136,7 +140,7 @@ class ChassisRemoval:
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
         for node, resource in sorted(self.observed.our_chassis.items()):
             if node in gone and (check_mode or self._delete(resource)):
-                self.done.append(_deleted(resource))
+                self.progress.done.append(_deleted(resource))
 
     def _delete(self, resource: Object) -> bool:
         metadata = resource["metadata"]
@@ -145,13 +149,3 @@ class ChassisRemoval:
 
 def _deleted(resource: Object) -> ObjectChange:
     return ObjectChange(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
-
-
-def nodes_to_remove(
-    observed: ObservedHypervisors, recorded: t.Mapping[str, str], remaining: t.Container[str]
-) -> dict[str, str]:
-    """Return node to system id of the nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
-    ours = {
-        node: (resource.get("spec") or {}).get("systemId") or node for node, resource in observed.our_chassis.items()
-    }
-    return {node: name for node, name in {**ours, **recorded}.items() if node not in remaining}

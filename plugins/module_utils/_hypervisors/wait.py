@@ -15,6 +15,8 @@ from .._api.names import MANAGER, Object
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
+from .._kubernetes.workload_watch import watch_until
+from .._progress import report_progress
 from .desired import DesiredHypervisors
 from .pods import COMPONENTS, explain, pod_problems, rolled_out
 from .settings import Chassis
@@ -39,23 +41,17 @@ def await_pods(
 ) -> None:
     """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last."""
     down = sum(not one.node.ready for one in chassis)
-    state = dict(known)
 
-    def good() -> bool:
-        return all(name in state and rolled_out(state[name], len(chassis), down) for name in COMPONENTS.values())
+    def good(state: t.Mapping[str, Object]) -> bool:
+        done = all(name in state and rolled_out(state[name], len(chassis), down) for name in COMPONENTS.values())
+        if not done:
+            report_progress(f"wait for the pods: {_progress(state)}")
+        return done
 
-    if good():
+    labels, seconds = our_pods(desired.name), max(1.0, deadline.left())
+    state = watch_until(cluster, "DaemonSet", desired.namespace, good, known=known, labels=labels, timeout=seconds)
+    if good(state):
         return
-    labels = our_pods(desired.name)
-    events = cluster.watch("apps/v1", "DaemonSet", desired.namespace, labels=labels, timeout=max(1.0, deadline.left()))
-    for kind, daemon_set in events:
-        name = daemon_set["metadata"]["name"]
-        if kind == "DELETED":
-            state.pop(name, None)
-        elif name in COMPONENTS.values():
-            state[name] = daemon_set
-        if good():
-            return
     raise TimedOut(
         f"The pods of the hypervisors in namespace {desired.namespace} were not ready within {desired.wait_timeout:g} s: "
         f"{_progress(state)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
@@ -103,6 +99,7 @@ def await_registered(
                 return registry
         if deadline.left() <= _PAUSE:
             break
+        report_progress(f"wait for {len(missing)} chassis to register in the Southbound database")
         time.sleep(_PAUSE)
     listed = "; ".join(
         f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_MOST_LISTED]

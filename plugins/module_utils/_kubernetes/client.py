@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The client of one API server. It raises `OvnError`s; `requests` counts the requests, `warnings` collects the server's warnings.
+The client of one API server: its verbs, over a connection. It raises `OvnError`s.
 """
 
 from __future__ import annotations
@@ -23,15 +23,32 @@ if t.TYPE_CHECKING:
 __all__ = ["AUTH_ARG_SPEC", "FIELD_MANAGER", "Cluster", "ExecResult", "hide_only_secrets", "run_module"]
 
 Object = dict[str, t.Any]
-Objects = list[Object]  # in the class, `list` is a method
+# In the class, `list` is a method.
+Objects = list[Object]
+Texts = list[str]
 
 
-class Cluster(ApiConnection):
-    """A connection for one task; all methods can be called from several threads."""
+class Cluster:
+    """What one task asks and writes; `connection` sends it. All methods can be called from several threads."""
 
     def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0) -> None:
-        super().__init__(params, timeout)
+        self.connection = ApiConnection(params, timeout)
         self._kinds: dict[tuple[str, str], Kind] = dict(KNOWN_KINDS)
+
+    @property
+    def server(self) -> str:
+        """Return the URL of the API server."""
+        return self.connection.server
+
+    @property
+    def requests(self) -> int:
+        """Return how many requests were sent."""
+        return self.connection.requests
+
+    @property
+    def warnings(self) -> Texts:
+        """Return the warnings of the server, each once."""
+        return self.connection.warnings
 
     def _find(self, api_version: str, kind: str) -> Kind | None:
         """Return the kind, None if the API server does not serve it (yet)."""
@@ -39,7 +56,7 @@ class Cluster(ApiConnection):
         if known is not None:
             return known
         try:
-            answer = self.send("get", group_path(api_version), f"look for the kind {kind} of {api_version}")
+            answer = self.connection.send("get", group_path(api_version), f"look for the kind {kind} of {api_version}")
         except Refused as e:
             if e.details.get("http_status") != 404:
                 raise
@@ -74,7 +91,7 @@ class Cluster(ApiConnection):
         if found is None:
             return []
         try:
-            answer = self.send(
+            answer = self.connection.send(
                 "get",
                 found.path(namespace),
                 f"list {kind} in {namespace or 'all namespaces'}",
@@ -93,7 +110,9 @@ class Cluster(ApiConnection):
         if found is None:
             return None
         try:
-            answer: Object = self.send("get", found.path(namespace, name), f"get {_title(kind, name, namespace)}")
+            answer: Object = self.connection.send(
+                "get", found.path(namespace, name), f"get {_title(kind, name, namespace)}"
+            )
         except Refused as e:
             if e.details.get("http_status") == 404:
                 return None
@@ -118,7 +137,7 @@ class Cluster(ApiConnection):
         self, verb: str, manifest: Object, *, dry_run: bool = False, force: bool = False, subresource: str = ""
     ) -> Object:
         doing, kind, namespace, name = self._subject(verb, manifest)
-        answer: Object = self.send(
+        answer: Object = self.connection.send(
             "patch",
             kind.path(namespace, name, subresource),
             doing,
@@ -140,19 +159,23 @@ class Cluster(ApiConnection):
         doing, kind, namespace, name = self._subject("replace", manifest)
         if not manifest["metadata"].get("resourceVersion"):
             raise InvalidInput(f"Cannot {doing}: it has no resourceVersion. Read it first.")
-        answer: Object = self.send("put", kind.path(namespace, name), doing, body=manifest, field_manager=FIELD_MANAGER)
+        answer: Object = self.connection.send(
+            "put", kind.path(namespace, name), doing, body=manifest, field_manager=FIELD_MANAGER
+        )
         return answer
 
     def create(self, manifest: Object) -> Object:
         """Create it (POST); `Conflict` if it exists."""
         doing, kind, namespace, _name = self._subject("create", manifest)
-        answer: Object = self.send("post", kind.path(namespace), doing, body=manifest, field_manager=FIELD_MANAGER)
+        answer: Object = self.connection.send(
+            "post", kind.path(namespace), doing, body=manifest, field_manager=FIELD_MANAGER
+        )
         return answer
 
     def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
         """Apply a JSON merge patch (RFC 7386; null removes a key) and return the object as it is then."""
         doing = f"patch {_title(kind, name, namespace)}"
-        answer: Object = self.send(
+        answer: Object = self.connection.send(
             "patch",
             self._need(api_version, kind, doing).path(namespace, name),
             doing,
@@ -185,7 +208,9 @@ class Cluster(ApiConnection):
         if grace is not None:
             body["gracePeriodSeconds"] = grace
         try:
-            self.send("delete", found.path(namespace, name), f"delete {_title(kind, name, namespace)}", body=body)
+            self.connection.send(
+                "delete", found.path(namespace, name), f"delete {_title(kind, name, namespace)}", body=body
+            )
         except Refused as e:
             if e.details.get("http_status") == 404:
                 return False
@@ -206,7 +231,7 @@ class Cluster(ApiConnection):
         }
         path = self._need("v1", "Pod", doing).path(namespace, pod, "eviction")
         try:
-            self.send("post", path, doing, body=body)
+            self.connection.send("post", path, doing, body=body)
         except Refused as e:
             if e.details.get("http_status") == 404:
                 return False
@@ -226,7 +251,22 @@ class Cluster(ApiConnection):
         """Yield (type, object): first every object as ADDED, then each event, for `timeout` seconds."""
         doing = f"watch {kind} in {namespace or 'all namespaces'}"
         path = self._need(api_version, kind, doing).path(namespace)
-        yield from self.events(path, doing, timeout, label_selector=labels or None, field_selector=fields or None)
+        yield from self.connection.events(
+            path, doing, timeout, label_selector=labels or None, field_selector=fields or None
+        )
+
+    def exec(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: t.Sequence[str],
+        *,
+        stdin: str | None = None,
+        timeout: float = 20,
+    ) -> ExecResult:
+        """Run a command in a container and return its result; `TimedOut` after `timeout` seconds. With `stdin` the container needs sh and head."""
+        return self.connection.exec(namespace, pod, container, command, stdin=stdin, timeout=timeout)
 
 
 def _title(kind: str, name: str, namespace: str | None) -> str:

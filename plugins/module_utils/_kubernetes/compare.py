@@ -92,7 +92,7 @@ def _key_of(item: Object, key: tuple[str, ...]) -> tuple[t.Any, ...]:
 def quantity_of(value: t.Any) -> t.Any:
     """Return the number of "1Gi" or "500m", anything else as it is."""
     try:
-        return parse_quantity(str(value))
+        return parse_quantity(value)
     except ValueError:
         return value
 

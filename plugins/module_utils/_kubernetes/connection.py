@@ -4,7 +4,7 @@
 """PRIVATE to the collection: may change at any time.
 
 The connection to one API server: every request has a time limit, is counted, and fails with an `OvnError`.
-Only this file imports kubernetes and kubernetes.core.
+Only this file imports kubernetes and kubernetes.core; quantity.py takes a function of the former for itself.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def require_libraries() -> None:
 
 
 class ApiConnection:
-    """One connection for one task; several threads may use it."""
+    """One connection for one task; several threads may use it. `requests` counts the requests, `warnings` collects those of the server."""
 
     def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
         require_libraries()
@@ -158,6 +158,10 @@ class ApiConnection:
         except (urllib3.exceptions.HTTPError, websocket.WebSocketException, OSError) as e:
             raise network_failure(e, doing, **context) from e
 
+    def count_request(self) -> None:
+        with self._lock:
+            self.requests += 1
+
     def send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
         """Return the JSON object of the answer. A request that can be repeated safely is retried while the server is not available, for 10 s."""
         deadline = Deadline(self.patience if is_repeatable(method, options.get("content_type")) else 0)
@@ -174,8 +178,7 @@ class ApiConnection:
 
     def _send(self, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
         options.setdefault("_request_timeout", (self.timeout, self.timeout))  # older clients ignore a single float
-        with self._lock:
-            self.requests += 1
+        self.count_request()
         with self._translated_errors(doing):
             response = self._dynamic.request(method, path, serialize=False, **options)
             data = response.data  # a body that is not read costs a new connection
@@ -199,8 +202,7 @@ class ApiConnection:
     ) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the (type, object) of each event of a watch, for `timeout` seconds."""
         deadline = Deadline(timeout)
-        with self._lock:
-            self.requests += 1
+        self.count_request()
         with self._translated_errors(doing):
             response = self._dynamic.request(
                 "get",
@@ -252,8 +254,7 @@ class ApiConnection:
             raise Refused(
                 f"Cannot {doing}: the kubernetes client cannot impersonate a user here. Use credentials that have this right themselves."
             )
-        with self._lock:
-            self.requests += 1
+        self.count_request()
 
         def timed_out() -> TimedOut:
             return TimedOut(

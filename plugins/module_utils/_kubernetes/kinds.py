@@ -60,6 +60,7 @@ KNOWN_KINDS: t.Mapping[tuple[str, str], Kind] = {
         ConfigMap="configmaps",
         Endpoints="endpoints",
         Event="events",
+        LimitRange="limitranges",
         PersistentVolumeClaim="persistentvolumeclaims",
         Pod="pods",
         ResourceQuota="resourcequotas",

@@ -18,6 +18,7 @@ import typing as t
 from .._control_node import has_ended, run_name
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused
+from .._progress import report_progress
 from .client import Cluster
 from .timestamps import format_timestamp, parse_timestamp
 
@@ -109,6 +110,7 @@ class RunLease:
             raise Changed(f"The Lease {self.name} expired before this step: {self._step}.")
 
     def _acquire_or_renew(self, step: str) -> bool:
+        report_progress(step)
         self._step, now = step, self.server_time()
         if self.held is not None:
             self._write(self._body(step, now, self.holder), self.held)
@@ -143,9 +145,10 @@ class RunLease:
                 doing = (observed["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
                 raise Refused(
                     f'Another run works on {self.subject}: "{holder}", step "{doing}". Wait for it. If it is dead, the Lease '
-                    f"{self.name} expires in {int(left) + 1} s; to go on at once set break_lock=true.",
+                    f"{self.name} expires in {int(left) + 1} s; to go on at once set break_lock: true (ovn_central_break_lock or ovn_hypervisor_break_lock).",
                     holder=holder,
                 )
+            report_progress(f'wait for the run "{holder}" on {self.subject}')
             time.sleep(min(_POLL_EVERY, patience))
             now = self.server_time()
 

@@ -4,44 +4,44 @@
 """PRIVATE to the collection: may change at any time.
 
 Quantities of Kubernetes (`500m`, `10Gi`). The API server stores them in one canonical form; we send that form, so that an object that did not
-change also reads the same.
+change also reads the same. The client of Kubernetes parses them; it does not know the canonical form.
 """
 
 from __future__ import annotations
 
-import fractions
+import decimal
 import re
+import typing as t
 
-PATTERN = r"^[0-9]+(\.[0-9]+)?([mkMGTPE]|[KMGTPE]i)?$"
+PATTERN = r"^[0-9]+(\.[0-9]+)?([mkMGTPE]|[KMGTPE]i)?$"  # what users may write: no sign, no exponent
 
-_PARTS = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<suffix>[mkMGTPE]|[KMGTPE]i)?")
-_DECIMAL = ["m", "", "k", "M", "G", "T", "P", "E"]
-_BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+_FORM = re.compile(PATTERN[1:-1])
+_DECIMAL = ("m", "", "k", "M", "G", "T", "P", "E")
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
-def parse_quantity(text: str) -> fractions.Fraction:
-    """Return the number; `ValueError` if the text is no quantity."""
-    match = _PARTS.fullmatch(text)
-    if not match:
-        raise ValueError(f'"{text}" is no quantity like 500m, 2, 512Mi or 10Gi')
-    number, suffix = fractions.Fraction(match["number"]), match["suffix"] or ""
-    if suffix == "m":
-        return number / 1000
-    scale: int = 1024 ** _BINARY.index(suffix) if suffix in _BINARY else 1000 ** (_DECIMAL.index(suffix) - 1)
-    return number * scale
+def parse_quantity(value: t.Any) -> decimal.Decimal:
+    """Return the number, of whatever form the API server may answer; `ValueError` if it is no quantity."""
+    from kubernetes.utils.quantity import parse_quantity as parse  # `ApiConnection` says what to do if it is missing
+
+    number: decimal.Decimal = parse(str(value))
+    return number
 
 
 def canonical_quantity(text: str) -> str:
     """Return the form in which the API server stores the quantity: with the largest suffix that leaves a whole number. `ValueError` if it is none."""
+    if not _FORM.fullmatch(text):
+        raise ValueError(f'"{text}" is no quantity like 500m, 2, 512Mi or 10Gi')
     value = parse_quantity(text)
     # The API server, too, takes a binary suffix only from 1024 on.
     base, suffixes = (1024, _BINARY) if text.endswith("i") and value >= 1024 else (1000, _DECIMAL)
-    whole = value if base == 1024 else value * 1000
-    if whole.denominator != 1:
+    scaled = value if base == 1024 else value * 1000
+    number = int(scaled)
+    if number != scaled:
         raise ValueError(f'"{text}" is a fraction that Kubernetes would round; use a smaller unit')
-    if not whole:
+    if not number:
         return "0"
-    number, steps = whole.numerator, 0
+    steps = 0
     while number % base == 0 and steps < len(suffixes) - 1:
         number, steps = number // base, steps + 1
     return f"{number}{suffixes[steps]}"

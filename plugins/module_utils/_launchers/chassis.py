@@ -8,6 +8,8 @@ The script that starts the daemons of a hypervisor node in their containers. Nee
 
 from __future__ import annotations
 
+from .._tls_options import SHELL_ARGUMENTS
+
 SCRIPT = r"""#!/bin/sh
 # The daemons of one hypervisor node, each in a container of its own.
 #
@@ -264,8 +266,7 @@ run_controller() {
     done
     rm -f "$OVN_RUNDIR/ovn-controller.pid" "$OVN_RUNDIR"/ovn-controller.*.ctl
     set -- ovn-controller "$database" --no-chdir --pidfile="$OVN_RUNDIR/ovn-controller.pid" -vconsole:info -vsyslog:off -vfile:off
-    [ -z "${OVN_PRIVATE_KEY-}" ] ||
-        set -- "$@" --private-key="$OVN_PRIVATE_KEY" --certificate="$OVN_CERTIFICATE" --ca-cert="$OVN_CA_CERTIFICATE"
+    [ -z "${OVN_PRIVATE_KEY-}" ] || set -- "$@" @TLS@
     run "$@"
     hold
 }
@@ -297,4 +298,4 @@ stop) : >"$stopping" && { gently || { rm -f "$stopping"; exit 1; }; } ;;
 alive) is_alive ;;
 ready) is_ready ;;
 esac
-"""
+""".replace("@TLS@", SHELL_ARGUMENTS)

@@ -12,6 +12,7 @@ Its text is composed of three parts, and stays one script.
 from __future__ import annotations
 
 from .._stop_budget import AFTER_SIGNAL_SECONDS, HANDOVER_SECONDS
+from .._tls_options import SHELL_ARGUMENTS
 from .raft_file import FILE
 from .raft_witness import WITNESS
 
@@ -276,7 +277,7 @@ not_local() {
 }
 
 client() {
-    if [ -n "${OVN_PRIVATE_KEY-}" ]; then set -- -p "$OVN_PRIVATE_KEY" -c "$OVN_CERTIFICATE" -C "$OVN_CA_CERTIFICATE" "$@"; fi
+    if [ -n "${OVN_PRIVATE_KEY-}" ]; then set -- @TLS@ "$@"; fi
     ovsdb-client -t 3 "$@"
 }
 
@@ -322,7 +323,7 @@ serve() {
     [ "${OVN_CONSOLE-}" != 1 ] || level=info
     set -- "--remote=punix:$sock" "--remote=db:$name,$table,connections" "--unixctl=$ctl" "--pidfile=$pid_file" "-vconsole:$level" -vsyslog:warn -vfile:info
     [ -z "${OVN_LOG_FILE-}" ] || set -- "$@" "--log-file=$OVN_LOG_FILE"
-    [ -z "${OVN_PRIVATE_KEY-}" ] || set -- "$@" -p "$OVN_PRIVATE_KEY" -c "$OVN_CERTIFICATE" -C "$OVN_CA_CERTIFICATE"
+    [ -z "${OVN_PRIVATE_KEY-}" ] || set -- "$@" @TLS@
     for level in ${OVN_LOG_LEVELS-}; do set -- "$@" "-v$level"; done
     for option in ${OVN_EXTRA_OPTIONS-}; do set -- "$@" "$option"; done
     log_size=$(log_length)
@@ -570,4 +571,5 @@ SCRIPT = (
     (_HEAD + FILE + WITNESS + _DECISION)
     .replace("@HANDOVER@", str(HANDOVER_SECONDS))
     .replace("@AFTER_SIGNAL@", str(AFTER_SIGNAL_SECONDS))
+    .replace("@TLS@", SHELL_ARGUMENTS)
 )

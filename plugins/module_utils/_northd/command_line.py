@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
+from .._tls_options import tls_arguments
 
 DEFAULT_THREADS = 1  # of the OVNCluster and of the role; roles/ovn_central has it in defaults and argument_specs once more, for people
 
@@ -49,6 +50,4 @@ def northd_command(settings: NorthdSettings) -> list[str]:
     ]
     if settings.threads > 1:
         command.append(f"--n-threads={settings.threads}")
-    for option, path in zip(("-p", "-c", "-C"), settings.tls):
-        command += [option, path] if path else []
-    return command
+    return command + tls_arguments(settings.tls)

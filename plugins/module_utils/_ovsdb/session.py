@@ -5,30 +5,31 @@
 
 A session with one database through ovs.db.idl: only the named tables and columns are replicated, everything is written in one transaction.
 
-ovsdbapp builds on the same class, but its import alone takes longer than a whole task, and its default registration reads every table.
+ovsdbapp builds on the same class; `northbound.py` adds its commands. Hypervisors wait for rows without it.
 """
 
 from __future__ import annotations
 
-import traceback
+import functools
+import sys
 import typing as t
 
 from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused, TimedOut
+from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .endpoint import Endpoint
+from .first_answer import first_answer
 from .tls_files import TlsFiles
 from .wire import Connection
 
-OVS_IMPORT_ERROR: str | None
+OVS_IMPORT_ERROR: ImportError | None = None
 try:
     import ovs.db.idl
     import ovs.poller
     import ovs.stream
-except ImportError:
-    OVS_IMPORT_ERROR = traceback.format_exc()
-else:
-    OVS_IMPORT_ERROR = None
+except ImportError as e:
+    OVS_IMPORT_ERROR = e
 
+_SESSION = t.TypeVar("_SESSION", bound="Session")
 Row = t.Any  # ovs.db.idl.Row: attributes are the registered columns
 if t.TYPE_CHECKING:
     Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
@@ -36,6 +37,14 @@ else:  # Python 3.8 in a pod cannot evaluate it
     Condition = list
 
 NO_ROWS: Condition = [False]
+
+
+def missing_library(name: str, package: str, error: ImportError) -> str:
+    """Return what to do about a Python library that cannot be imported here; nobody has connected to a database yet."""
+    return (
+        f"The Python library {name} cannot be used by {sys.executable} on this host: {error}. "
+        f"Install {package} (Debian, Ubuntu), or {name} from PyPI for that Python, then run again. Nothing was changed."
+    )
 
 
 class Session:
@@ -57,9 +66,7 @@ class Session:
         leader_only: bool = True,
     ) -> None:
         if OVS_IMPORT_ERROR:
-            raise InvalidInput(
-                "The Python library ovs is missing on this host: install python3-openvswitch (Debian), or ovs from PyPI."
-            )
+            raise InvalidInput(missing_library("ovs", "python3-openvswitch", OVS_IMPORT_ERROR))
         self.database = database
         self.deadline = deadline
         self.missing: set[tuple[str, str]] = set()
@@ -77,7 +84,7 @@ class Session:
                 self.idl.cond_change(table, condition)
         self.wait_until(self.idl.has_ever_connected, f"the {database} database to be read (leader and quorum present?)")
 
-    def __enter__(self) -> Session:
+    def __enter__(self: _SESSION) -> _SESSION:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -149,10 +156,13 @@ class Session:
             if status in (transaction.SUCCESS, transaction.UNCHANGED):
                 return bool(status == transaction.SUCCESS)
             if status != transaction.TRY_AGAIN:
-                raise Refused(
-                    f"The {self.database} database refused the change: {transaction.get_error()}",
-                    transaction_status=status,
-                )
+                error = str(transaction.get_error())
+                # A duplicate index value or a second row of a table of one, as in rows.py.
+                if "transaction causes" in error.lower():
+                    raise Conflict(
+                        f"Another client changed {self.database} at the same time ({error}). Nothing was written; run again."
+                    )
+                raise Refused(f"The {self.database} database refused the change: {error}", transaction_status=status)
             if self.deadline.expired:
                 raise TimedOut(
                     f"Other clients kept changing the same rows of {self.database} for {self.deadline.seconds:g} s. Nothing was written; run again."
@@ -167,16 +177,10 @@ def _reachable(
     endpoints: t.Sequence[Endpoint], database: str, tls: TlsFiles, deadline: Deadline
 ) -> tuple[list[Endpoint], dict[str, t.Any]]:
     """Return the endpoints, beginning with the first one that answers, and its schema. The IDL itself would retry without reporting an error."""
-    errors: list[OvnError] = []
-    for position, endpoint in enumerate(endpoints):
-        try:
-            with Connection(endpoint, tls, deadline.within(max(2.0, deadline.seconds / len(endpoints)))) as connection:
-                return [*endpoints[position:], *endpoints[:position]], connection.call("get_schema", [database])
-        except InvalidInput:
-            raise
-        except OvnError as e:
-            errors.append(e)
-    if len(errors) == 1:
-        raise errors[0]
-    reasons = " ".join(str(e) for e in errors) or "No endpoint is given."
-    raise type(errors[0] if errors else InvalidInput(""))(f"No server of {database} can be used. {reasons}")
+
+    def ask(position: int) -> tuple[list[Endpoint], dict[str, t.Any]]:
+        share = deadline.within(max(2.0, deadline.seconds / len(endpoints)))
+        with Connection(endpoints[position], tls, share) as connection:
+            return [*endpoints[position:], *endpoints[:position]], connection.call("get_schema", [database])
+
+    return first_answer([functools.partial(ask, position) for position in range(len(endpoints))], database)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-_VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # in the order of the fields
+from .._tls_options import VARIABLES
 
 
 class TlsFiles(t.NamedTuple):
-    """PEM files on the machine where the module runs. OVSDB always authenticates both sides."""
+    """PEM files on the machine where the module runs, in the order of `_tls_options.py`. OVSDB always authenticates both sides."""
 
     private_key: str | None = None
     certificate: str | None = None
@@ -23,11 +23,11 @@ class TlsFiles(t.NamedTuple):
     @classmethod
     def of_environment(cls, environment: t.Mapping[str, str]) -> TlsFiles:
         """Return the files from the environment of launchers and agents; an empty variable counts as absent."""
-        return cls(*(environment.get(variable) or None for variable in _VARIABLES))
+        return cls(*(environment.get(variable) or None for variable in VARIABLES))
 
     def as_environment(self) -> dict[str, str]:
         """Return the variables that `of_environment` reads."""
-        return {variable: path for variable, path in zip(_VARIABLES, self) if path}
+        return {variable: path for variable, path in zip(VARIABLES, self) if path}
 
     @property
     def complete(self) -> bool:

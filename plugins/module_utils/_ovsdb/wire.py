@@ -6,7 +6,8 @@
 JSON-RPC 1.0 (RFC 7047 section 4) over unix, tcp and TLS sockets, with the standard library alone.
 
 Not ovs.jsonrpc, because several members are asked at once under one deadline, a failed handshake needs a message, the certificate that a port serves
-is read, and the import costs a task without changes nothing. Tables are read and written with ovs.db.idl (session.py).
+is read, and the import costs a task without changes nothing. Tables that grow are followed with ovs.db.idl (session.py), the Northbound database is written
+with ovsdbapp (northbound.py).
 """
 
 from __future__ import annotations

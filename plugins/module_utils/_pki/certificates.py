@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The only importer of `cryptography`: reads certificates, makes keys and requests. Works from version 38 (Debian 12) on.
+The only importer of `cryptography`: reads certificates, makes keys and requests. Works from version 3.3 on; Debian 12 has 38.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class ServerView(t.NamedTuple):
 
 
 class Problem(t.NamedTuple):
-    """Why a source gave no answer. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, not_asked."""
+    """Why a source gave no answer. Codes: unreachable, timeout, certificate, refused, no_database, bad_answer, error."""
 
     code: str
     message: str

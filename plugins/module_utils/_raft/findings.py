@@ -21,6 +21,7 @@ class Reason(t.NamedTuple):
     member: str | None
     message: str
     severity: str = "problem"  # problem | warning
+    fixed_in: str = ""  # the release of Open vSwitch without the fault that a warning is about
 
     def as_dict(self) -> dict[str, t.Any]:
         return self._asdict()
@@ -45,5 +46,5 @@ class VerdictFindings:
     def problem(self, code: str, member: str | None, message: str) -> None:
         self.reasons.append(Reason(code, member, message))
 
-    def warning(self, code: str, member: str | None, message: str) -> None:
-        self.reasons.append(Reason(code, member, message, "warning"))
+    def warning(self, code: str, member: str | None, message: str, fixed_in: str = "") -> None:
+        self.reasons.append(Reason(code, member, message, "warning", fixed_in))

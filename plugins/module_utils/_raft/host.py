@@ -16,7 +16,7 @@ import typing as t
 
 from .._databases import DATABASE_NAMES, STEMS
 from .._deadline import Deadline
-from .._errors import Changed, InvalidInput, OvnError, Refused
+from .._errors import Changed, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.unixctl import appctl
 from .answer import Answer
@@ -61,7 +61,7 @@ class HostMember:
         pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
         return {key.strip(): value for key, value in pairs}
 
-    def _socket(self, kind: str) -> str:
+    def socket(self, kind: str) -> str:
         directory = self.environment().get("OVN_RUN_DIR", "/run/ovn")
         return os.path.join(directory, f"{STEMS[self.database]}.{kind}")
 
@@ -70,8 +70,8 @@ class HostMember:
         return ask_member(
             self.member,
             DATABASE_NAMES[self.database],
-            control_socket=self._socket("ctl"),
-            endpoint=Endpoint("unix", self._socket("sock")),
+            control_socket=self.socket("ctl"),
+            endpoint=Endpoint("unix", self.socket("sock")),
             deadline=Deadline(seconds),
             twice=twice,
         )
@@ -94,21 +94,12 @@ class HostMember:
         elif pid is not None:
             # A compaction of a large file takes as long. So the state of this member is unknown, and no step acts on it.
             reason = (
-                f"the server of {self.unit} does not answer on {self._socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
+                f"the server of {self.unit} does not answer on {self.socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
                 "check its log, wait, and restart the unit if it stays so"
             )
             return dataclasses.replace(observed, running=True, file_class="unknown", file_reason=reason)
-        observed = dataclasses.replace(
-            observed,
-            running=running,
-            connected=bool(server and server.connected),
-            leader=bool(server and server.leader),
-            cid=(server.cluster_id if server else None) or (status.cluster_id if status else None),
-            sid=(server.server_id if server else None) or (status.server_id if status else None),
-            listed={server.sid: server.address for server in status.servers} if status else {},
-            restart_reason=self._restart_reason(environment) if running else "",
-            answer=answer.as_dict(),
-        )
+        observed = self.with_answer(observed, answer, running=running)
+        observed = dataclasses.replace(observed, restart_reason=self._restart_reason(environment) if running else "")
         observed = self._with_file(observed, environment)
         if status is not None and status.log_next > 0:
             observed = dataclasses.replace(observed, last_index=status.log_next - 1, last_term=None)
@@ -127,6 +118,21 @@ class HostMember:
             free_bytes=space.free,
         )
 
+    @staticmethod
+    def with_answer(observed: Observation, answer: Answer, *, running: bool) -> Observation:
+        """Return the observation with what the process said of itself."""
+        status, server = answer.status, answer.server
+        return dataclasses.replace(
+            observed,
+            running=running,
+            connected=bool(server and server.connected),
+            leader=bool(server and server.leader),
+            cid=(server.cluster_id if server else None) or (status.cluster_id if status else None),
+            sid=(server.server_id if server else None) or (status.server_id if status else None),
+            listed={server.sid: server.address for server in status.servers} if status else {},
+            answer=answer.as_dict(),
+        )
+
     def _refuse_other_place(self, environment: t.Mapping[str, str]) -> None:
         """Raise `Refused` if the run names another file: an empty directory would look like a lost disk, and each healthy member would be replaced."""
         before = environment.get("OVN_DB_FILE", "")
@@ -139,7 +145,7 @@ class HostMember:
     def _with_file(self, observed: Observation, environment: dict[str, str]) -> Observation:
         """Return the observation with the state of the database file. A connected member knows its ids best: of its file only the presence counts."""
         if observed.connected:
-            file_class, reason = self._presence(environment.get("OVN_DB_FILE", "")), ""
+            file_class, reason = self.presence(environment.get("OVN_DB_FILE", "")), ""
             if file_class == "none":  # a disk that was unmounted under the server is no deleted file
                 file, _problem = self._examined_file(environment)
                 if file.get("class") == DISK_MISSING:
@@ -174,7 +180,7 @@ class HostMember:
         return file, ""
 
     @staticmethod
-    def _presence(path: str) -> str:
+    def presence(path: str) -> str:
         try:
             return "member" if os.stat(path).st_size else "empty"
         except FileNotFoundError:
@@ -212,7 +218,7 @@ class HostMember:
         """Return the server's process. A pid file can be stale and its number reused: only a process with our file on its command line counts."""
         file = self.environment().get("OVN_DB_FILE", "")
         try:
-            pid = int(pathlib.Path(self._socket("pid")).read_text(encoding="ascii"))
+            pid = int(pathlib.Path(self.socket("pid")).read_text(encoding="ascii"))
             arguments = pathlib.Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
         except (OSError, ValueError):
             return None
@@ -255,6 +261,9 @@ class HostMember:
     def start(self) -> None:
         """Start the unit. A launcher that waits in it has the settings of its own start: it is restarted with the current ones."""
         self.systemctl("restart" if self._launcher_waits() and self._pid() is None else "start")
+
+    def restart(self) -> None:
+        self.systemctl("restart")
 
     def systemctl(self, verb: str) -> None:
         # The unit may have been written a moment ago, by this or a killed run.
@@ -308,33 +317,17 @@ class HostMember:
         if not self._lists(leader, server_id):
             return
         check_unresponsive(self.database, leader, server_id)
-        appctl(self._socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
+        appctl(self.socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
         while self._lists(self.ask(), server_id):
             if deadline.expired:
                 raise still_listed_error(self.database, server_id, deadline)
             time.sleep(0.1)
 
     def _lists(self, leader: Answer, server_id: str) -> bool:
-        return is_listed(self.database, leader, server_id, self._socket("ctl"))
+        return is_listed(self.database, leader, server_id, self.socket("ctl"))
 
     def wait_for_change(self, seconds: float) -> None:
         """Wait until the answer of this member changes, at most `seconds`."""
         deadline, before = Deadline(seconds), read_progress(self.ask())
         while not deadline.expired and read_progress(self.ask()) == before:
             time.sleep(0.2)
-
-
-def member_of(params: t.Mapping[str, t.Any], run: Runner) -> HostMember:
-    if params["state"] == "kicked" and not params["server_id"]:
-        raise InvalidInput("state=kicked needs server_id.")
-    return HostMember(
-        database=params["database"],
-        member=params["member"],
-        record=params["record"],
-        environment_file=params["environment_file"],
-        launcher=params["launcher"],
-        unit=params["unit"] or f"c5c3-ovn-{params['database']}.service",
-        run=run,
-        database_file=params["database_file"] or "",
-        revision=params["revision"] or "",
-    )

@@ -294,13 +294,15 @@ class MemberChecks:
             if answer.version_numbers is not None:
                 by_version.setdefault(answer.version_numbers, []).append(answer)
         for version, answers in sorted(by_version.items()):
-            known = faults(version)
-            if known:
-                number = ".".join(map(str, version))
+            number = ".".join(map(str, version))
+            place = f" on {list_names(answers)}" if len(by_version) > 1 else ""
+            for fault in faults(version):
+                fixed_in = fault.fixed_in(version)
                 self.findings.warning(
-                    "version",
+                    fault.code,
                     None,
-                    f"Open vSwitch {number} on {list_names(answers)} has known faults unless backported: {'; '.join(known)}.",
+                    f"Open vSwitch {number}{place} has a known fault, fixed in {fixed_in} or by a backport: {fault.message}.",
+                    fixed_in,
                 )
 
     # --- what is returned of each member ------------------------------------------------------------------------------

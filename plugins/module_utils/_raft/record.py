@@ -232,6 +232,20 @@ def render_files(record: Record, election_timer: int) -> dict[str, str]:
     }
 
 
+def describe(files: t.Mapping[str, str] | None) -> str:
+    """Return what a diff shows of these files, a line a key: what a launcher reads, without the JSON that says the same."""
+    lines = []
+    for name, text in sorted((files or {}).items()):
+        if name != "record.json":
+            values = text.splitlines()
+            lines += (
+                [f"{name}: {values[0] if values else ''}"]
+                if len(values) < 2
+                else [f"{name}:", *(f"  {v}" for v in values)]
+            )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
 def latest(copies: t.Mapping[str, Record | None], places: int | None = None) -> Record | None:
     """Return the copy with the highest revision; `Refused` if copies name different clusters, or differ although their revision is equal.
 

@@ -5,7 +5,7 @@
 
 The one loop that brings a Raft database to its declared state: observe, refuse or plan one step, acquire the lock, write the record, execute.
 
-`next_round` is pure, with the clock as an argument, and everything that one round hands to the next is plain data (`Progress`): the role
+`next_round` is pure, with the clock as an argument, and everything that one round hands to the next is plain data (`RoundProgress`): the role
 `ovn_central` carries it through Ansible's tasks, `converge` through a Python loop. Neither decides anything.
 """
 
@@ -25,7 +25,7 @@ from .step import Gate, History, Round, Run, Step, Unexamined
 
 
 @dataclasses.dataclass(frozen=True)
-class Progress:
+class RoundProgress:
     """What the next round has to know of the rounds before. Times are seconds of the clock that `next_round` is given.
 
     `reason` is the step that was planned last, and `since` when it was planned first. `leaderless_since` is the first of the observations
@@ -44,12 +44,12 @@ class Progress:
 def next_round(
     run: Run,
     observations: t.Mapping[str, Observation],
-    progress: Progress,
+    progress: RoundProgress,
     now: float,
     *,
     able_to_start: t.Collection[str] | None = None,
     gate: Gate = gate_reason,
-) -> tuple[Round, Progress]:
+) -> tuple[Round, RoundProgress]:
     """Return the next round and what to hand to the one after it.
 
     `Refused` if a rule forbids to go on, `TimedOut` if the same step has been due for `run.wait_timeout` seconds. Nothing was changed then.
@@ -73,7 +73,7 @@ def next_round(
             f"Timed out after {run.wait_timeout:g} s waiting for this step: {reason}. No data was lost and no member is half-way in a step: correct the "
             "cause, then run again."
         )
-    return decided, Progress(kind, since, leaderless_since, decided.ahead)
+    return decided, RoundProgress(kind, since, leaderless_since, decided.ahead)
 
 
 def _kind(step: Step | None) -> str:
@@ -122,7 +122,7 @@ def converge(
     `make_examinable` acts on what keeps members from being examined, and returns whether it did. It is called only when nothing that is known
     forbids this run (R27). A run that ends anywhere in here is finished by the next one. `incomplete` returns the members that take no part in the end.
     """
-    progress = Progress()
+    progress = RoundProgress()
     while True:
         observations = backend.observe()
         try:

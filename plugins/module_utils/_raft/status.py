@@ -13,12 +13,12 @@ import typing as t
 
 from .._databases import DATABASE_NAMES, Database
 from .._deadline import Deadline
-from .._errors import TimedOut
+from .._errors import InvalidInput, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .answer import Answer
 from .ask import AskResult, add_contents, ask
-from .verdict import Verdict, assess
+from .verdict import CERTIFICATE_DAYS, Verdict, assess
 
 # What may pass by itself, such as two leaders of different terms: number of samples, and seconds between them.
 _SAMPLES = 3
@@ -39,8 +39,8 @@ class Expected(t.NamedTuple):
     """The expected cluster; None: as in the state record, if there is one. `certificate_days`: warn below this number."""
 
     members: int | None
-    cluster_id: str | None
-    certificate_days: int
+    cluster_id: str | None = None
+    certificate_days: float = CERTIFICATE_DAYS
 
 
 class Status(t.NamedTuple):
@@ -50,6 +50,15 @@ class Status(t.NamedTuple):
     def as_dict(self) -> dict[str, t.Any]:
         """Return the result of ovn_raft_status."""
         return {**self.verdict.as_dict(), "answers": [answer.as_dict() for answer in self.answers]}
+
+
+def check_options(expected_members: int | None, **seconds: float) -> None:
+    """Raise `InvalidInput` for what can never work; `seconds` are time limits by the names of their options."""
+    for option, value in seconds.items():
+        if value <= 0:
+            raise InvalidInput(f"{option} is {value:g}: it must be more than 0 seconds.")
+    if expected_members is not None and expected_members < 1:
+        raise InvalidInput(f"expected_members is {expected_members}: a cluster has at least one.")
 
 
 def source_of_places(

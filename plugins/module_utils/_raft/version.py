@@ -17,8 +17,9 @@ else:  # Python 3.8 in a pod cannot evaluate it
 
 
 class Fault(t.NamedTuple):
-    """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it."""
+    """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it. `code`: that of the warning."""
 
+    code: str
     message: str
     fixed: tuple[Version, ...]
 
@@ -28,20 +29,30 @@ class Fault(t.NamedTuple):
                 return version < first
         return version < max(self.fixed)
 
+    def fixed_in(self, version: Version) -> str:
+        """Return the next release after a faulty one that has the fix; of the same branch if there is one."""
+        return ".".join(map(str, min(first for first in self.fixed if first > version)))
+
 
 FAULTS = (
     Fault(
+        "fault_join",
         "a member may never finish to join, or lead while it joins",
         ((2, 17, 10), (3, 0, 7), (3, 1, 5), (3, 2, 3), (3, 3, 1), (3, 4, 0)),
     ),
     Fault(
+        "fault_leave",
         "the cluster breaks when two members leave while a third is down",
         ((3, 3, 5), (3, 4, 3), (3, 5, 1), (3, 6, 0)),
     ),
-    Fault("without pre-vote an isolated member raises the term and forces an election when it returns", ((3, 3, 0),)),
+    Fault(
+        "fault_pre_vote",
+        "without pre-vote an isolated member raises the term and forces an election when it returns",
+        ((3, 3, 0),),
+    ),
 )
 
 
-def faults(version: Version) -> list[str]:
-    """Return the known faults of a version, one phrase each."""
-    return [fault.message for fault in FAULTS if fault.in_version(version)]
+def faults(version: Version) -> list[Fault]:
+    """Return the known faults of a version."""
+    return [fault for fault in FAULTS if fault.in_version(version)]

@@ -63,6 +63,8 @@ class RunContext:
 
 
 class ObservedDatabase:
+    """`observations`, `pods`, `set` and `unknown` are as they were read last; `steps` grows as stuck pods are recreated and by `note`."""
+
     def __init__(
         self,
         context: RunContext,
@@ -116,10 +118,11 @@ class ObservedDatabase:
         """Return the observations of all members, made at the same time. A member that could not be examined is missing, which never means "absent"."""
         self.unknown, self.schemas = {}, Schemas(None, None)
         self.pods, self.set = self.members.pods(), self.stateful_set()
-        self.observations = self._observe_pods(list(self.run.declared))
+        self.observations = self.observe_pods(list(self.run.declared))
         return self.observations
 
-    def _observe_pods(self, names: t.Sequence[str]) -> dict[str, Observation]:
+    def observe_pods(self, names: t.Sequence[str]) -> dict[str, Observation]:
+        """Return the observations of these members, with the pods as they were read last."""
         cluster, namespace, pods = self.context.cluster, self.context.namespace, self.pods
         revision = update_revision(self.set)
         claims: set[str] | None = None
@@ -187,19 +190,19 @@ class ObservedDatabase:
 
     def describe_missing_members(self) -> str:
         """Return a message with the members that do not take part although no step is left, and why; empty if all do."""
-        away = self._not_participating(self.observations)
+        away = self.not_participating(self.observations)
         if not away:
             return ""
-        return f"{self.run.database}: {', '.join(away)} does not take part. {self._diagnose()} Run again when its pod runs.".replace(
+        return f"{self.run.database}: {', '.join(away)} does not take part. {self.diagnose()} Run again when its pod runs.".replace(
             "  ", " "
         )
 
     @property
     def is_complete(self) -> bool:
         """Return whether every declared member has its pod and takes part, so that nothing else is under way."""
-        return not self._not_participating(self.observations) and self.replicas == len(self.run.declared)
+        return not self.not_participating(self.observations) and self.replicas == len(self.run.declared)
 
-    def _not_participating(self, observations: t.Mapping[str, Observation]) -> list[str]:
+    def not_participating(self, observations: t.Mapping[str, Observation]) -> list[str]:
         """Return the declared members that do not take part in these observations."""
         return [name for name in self.run.declared if not (name in observations and observations[name].connected)]
 
@@ -301,13 +304,15 @@ class ObservedDatabase:
         return stuck
 
     def _note_recreation(self, name: str, why: str) -> None:
-        self._note(f"recreate the pod {name}: {why}")
+        self.note(f"recreate the pod {name}: {why}")
 
-    def _note(self, message: str) -> None:
+    def note(self, message: str) -> None:
+        """Add a step that was taken, once."""
         if message not in self.steps:
             self.steps.append(message)
 
-    def _diagnose(self) -> str:
+    def diagnose(self) -> str:
+        """Return why members cannot be examined, and what Kubernetes says about their pods."""
         diagnosis = describe(self.context.cluster, self.context.namespace, self.set_name, list(self.run.declared))
         return " ".join(
             [

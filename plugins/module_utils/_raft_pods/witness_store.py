@@ -26,20 +26,23 @@ from .._raft.observation import Observation
 from .._raft.record import Record
 
 
-class WitnessStore(WitnessMap):
-    """The ConfigMap of one database. `manifest` is the observed one, None if there is none. Like the record it has no owner."""
+class WitnessStore:
+    """The ConfigMap of one database; its content is read and changed through `map`. `manifest` is the observed one, None if there is none.
+
+    Like the record it has no owner.
+    """
 
     def __init__(self, cluster: Cluster, skeleton: Object, manifest: Object | None) -> None:
-        super().__init__(self._read_or_create, self._write, manifest)
         self.cluster, self.skeleton = cluster, skeleton
+        self.map = WitnessMap(self._read_or_create, self._write, manifest)
 
     def ensure(self, *, check_mode: bool) -> ObjectChange:
         """Create the ConfigMap if it is missing: the observer may write it, but not create it."""
-        before = after = self._stored
+        before = after = self.map.stored
         if before is None:
             after = {**self.skeleton, "data": {}}
             if not check_mode:
-                after = self._stored = self.cluster.create(after)
+                after = self.map.stored = self.cluster.create(after)
         metadata = self.skeleton["metadata"]
         action: Action = "unchanged" if before is not None else "created"
         return ObjectChange("ConfigMap", metadata["name"], metadata["namespace"], action, before, after)

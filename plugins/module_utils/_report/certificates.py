@@ -18,7 +18,7 @@ def report_certificates(
     installation: Installation, reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
     """Add the line and the findings of the certificates; return the days left of the one that expires first, and those of each chassis."""
-    section = ReportFindings()
+    section = findings.new_section()
     minimum = installation.certificate_days
     served: list[tuple[int, str, str]] = []
     asked = 0
@@ -31,17 +31,18 @@ def report_certificates(
             elif certificate["days_left"] is not None:
                 served.append((certificate["days_left"], name, certificate["endpoint"]))
                 if certificate["days_left"] < minimum:
-                    section.warnings.append(
-                        f"The certificate that {name} serves at {certificate['endpoint']} ends in {certificate['days_left']} days: renew it."
+                    section.warning(
+                        "certificate_expires",
+                        f"The certificate that {name} serves at {certificate['endpoint']} ends in {certificate['days_left']} days: renew it.",
                     )
         if broken:
             others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
-            section.problems.append(
-                f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}"
+            section.problem(
+                "endpoint_unusable",
+                f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}",
             )
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
-    findings.problems += section.problems
-    findings.warnings += section.warnings
+    findings.add(section)
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
     # Without any answer none was requested: c5c3.ovn.status, or no TLS.
@@ -67,22 +68,29 @@ def _chassis_certificates(
             unasked_count += 1
         elif "in_service" not in result:
             cause = cause_of(result) or "the task gave no result"
-            section.warnings.append(f"The certificate of chassis {name} cannot be read: {cause}.")
+            section.warning(
+                "chassis_certificate_unreadable", f"The certificate of chassis {name} cannot be read: {cause}."
+            )
         elif (days_left := result["days_left"]) is None:
-            section.problems.append(f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it.")
+            section.problem(
+                "chassis_certificate_missing", f"Chassis {name} has no certificate: run c5c3.ovn.hypervisors for it."
+            )
         else:
             found[name] = days_left
             if days_left < 0:
-                section.problems.append(
-                    f"The certificate of chassis {name} has expired: run c5c3.ovn.hypervisors for it."
+                section.problem(
+                    "chassis_certificate_expired",
+                    f"The certificate of chassis {name} has expired: run c5c3.ovn.hypervisors for it.",
                 )
             elif not result["in_service"]:
-                section.problems.append(
+                section.problem(
+                    "chassis_certificate_invalid",
                     f"The certificate of chassis {name} is not valid yet, or its key is missing or another one: "
-                    "check the clock there, then run c5c3.ovn.hypervisors for it."
+                    "check the clock there, then run c5c3.ovn.hypervisors for it.",
                 )
             elif days_left < minimum:
-                section.warnings.append(
-                    f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it."
+                section.warning(
+                    "chassis_certificate_expires",
+                    f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it.",
                 )
     return found, unasked_count

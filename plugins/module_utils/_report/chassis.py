@@ -31,37 +31,40 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     )
     late = [name for name in declared if name in known and known[name]["registered"] and known[name]["alive"] is False]
     unexpected = sorted(known.keys() - declared.keys())
-    section = ReportFindings()
+    section = findings.new_section()
     for name, cause in installation.unresponsive_clusters.items():
-        section.problems.append(f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
+        section.problem("chassis_not_read", f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
     for name, places in sorted(installation.twice.items()):
-        section.problems.append(
-            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Give one of them another one."
+        section.problem(
+            "duplicate_system_id",
+            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Give one of them another one.",
         )
     for name in missing:
         machine = "" if declared[name] == name else f" ({declared[name]})"
-        section.problems.append(
-            f"Chassis {name}{machine} is not registered in the Southbound database: check ovn-controller there."
+        section.problem(
+            "chassis_not_registered",
+            f"Chassis {name}{machine} is not registered in the Southbound database: check ovn-controller there.",
         )
     for name in late:
-        section.problems.append(
+        section.problem(
+            "chassis_late",
             f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, its last answer was {known[name]['nb_cfg']}: "
-            "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off."
+            "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
         )
     for name in unexpected:
         details = "is alive" if known[name]["alive"] else "does not answer"
-        section.warnings.append(f"Chassis {name} {details}, but is not in the inventory.")
+        section.warning("chassis_unexpected", f"Chassis {name} {details}, but is not in the inventory.")
     by_ip: dict[str, set[str]] = {}
     for entry in local:
         for encapsulation in entry["encapsulations"]:
             by_ip.setdefault(encapsulation["ip"], set()).add(entry["name"])
     for ip, names in sorted(by_ip.items()):
         if len(names) > 1:
-            section.problems.append(
-                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: tunnels to it go astray."
+            section.problem(
+                "duplicate_encapsulation_ip",
+                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: tunnels to it go astray.",
             )
-    findings.problems += section.problems
-    findings.warnings += section.warnings
+    findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
         lines.append(
@@ -92,7 +95,7 @@ def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
     """Return the line from the condition ControllersReady: the observer in the cluster counts the chassis that answer the heartbeats of other clients."""
     state, message = condition.get("status"), condition.get("message") or "The observer has not read the chassis yet."
     if state == "False" and condition.get("reason") != "NoChassis":
-        findings.problems.append(f"The OVNCluster says of its chassis: {message}")
+        findings.problem("chassis_unready", f"The OVNCluster says of its chassis: {message}")
     details = {"True": "healthy", "False": "none" if condition.get("reason") == "NoChassis" else "problem"}
     return format_line("Chassis", details.get(str(state), "unknown"), f"the OVNCluster says: {message}")
 

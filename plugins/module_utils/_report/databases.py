@@ -15,6 +15,7 @@ from .._api.status import pod_of
 from .._databases import DATABASE_NAMES, TITLES
 from .._raft.answer import Answer, failed_answer
 from .._raft.contents import Contents
+from .._raft.findings import Reason
 from .._raft.verdict import Verdict, assess
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
@@ -39,16 +40,6 @@ def assess_database(installation: Installation, database: str) -> Verdict:
     return assess(answers, installation.members(database) or None)
 
 
-def contents_results(*loops: Result | None) -> dict[str, Result]:
-    """Return the result for each database of tasks that loop over the databases; those of later tasks count."""
-    found: dict[str, Result] = {}
-    for loop in loops:
-        for result in (loop or {}).get("results") or ():
-            if "item" in result and not result.get("skipped"):
-                found[str(result["item"])] = result
-    return found
-
-
 def contents_in(result: Result | None) -> dict[str, Contents]:
     """Return what members hold according to a result of ovn_raft_status; a member that could not be asked is left out."""
     answers = [Answer.from_dict(data) for data in (result or {}).get("answers") or ()]
@@ -61,22 +52,25 @@ def database_facts(verdict: Verdict) -> dict[str, t.Any]:
     return facts
 
 
-def list_reasons(verdicts: t.Mapping[str, Verdict], severity: str, installation: Installation) -> list[str]:
-    """Return the messages of this severity (`problem` or `warning`), each once: both databases run on the same hosts and often have the same ones."""
-    titles_of: dict[str, list[str]] = {}
+def report_reasons(verdicts: t.Mapping[str, Verdict], installation: Installation, findings: ReportFindings) -> None:
+    """Add the reasons of the verdicts, each once: both databases run on the same hosts and often have the same ones."""
+    titles_of: dict[Reason, list[str]] = {}
     unreachable = {name for name, host in installation.central.items() if host.unreachable}
     for database, verdict in verdicts.items():
-        messages = [
-            reason.message
-            for reason in verdict.reasons
+        reasons = [*verdict.reasons]
+        if not verdict.healthy and not reasons:
+            reasons.append(Reason("verdict", None, f"the verdict is {verdict.verdict}."))
+        for reason in reasons:
             # A host that cannot be reached is a problem of its own already.
-            if reason.severity == severity and not (reason.code == "unreachable" and reason.member in unreachable)
-        ]
-        if severity == "problem" and not verdict.healthy and not verdict.reasons:
-            messages.append(f"the verdict is {verdict.verdict}.")
-        for message in messages:
-            titles_of.setdefault(message, []).append(TITLES[database])
-    return [f"{' and '.join(titles)}: {message}" for message, titles in titles_of.items()]
+            if reason.code != "unreachable" or reason.member not in unreachable:
+                # Reasons of one message are one finding, whichever name or address of the member they have.
+                titles_of.setdefault(reason._replace(member=None), []).append(TITLES[database])
+    for reason, titles in titles_of.items():
+        message = f"{' and '.join(dict.fromkeys(titles))}: {reason.message}"
+        if reason.severity == "problem":
+            findings.problem(reason.code, message)
+        else:
+            findings.warning(reason.code, message, reason.fixed_in)
 
 
 def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
@@ -98,8 +92,9 @@ def report_addresses(installation: Installation, findings: ReportFindings, lines
     if result is None:
         return []
     if "certificates" not in result:
-        findings.problems.append(
-            f"The addresses of the databases cannot be connected to: {cause_of(result) or 'no answer'}."
+        findings.problem(
+            "addresses_not_checked",
+            f"The addresses of the databases cannot be connected to: {cause_of(result) or 'no answer'}.",
         )
         lines.append(format_line("Addresses", "problem", "not asked"))
         return []
@@ -107,8 +102,9 @@ def report_addresses(installation: Installation, findings: ReportFindings, lines
     asked, viewpoint = len(result["certificates"]), f"seen from {installation.asked_from}"
     if dead:
         causes = " ".join(certificate["problem"] for certificate in dead)
-        findings.problems.append(
-            f"{len(dead)} of {asked} addresses that clients use do not answer, {viewpoint}: {causes}"
+        findings.problem(
+            "address_unreachable",
+            f"{len(dead)} of {asked} addresses that clients use do not answer, {viewpoint}: {causes}",
         )
     lines.append(
         format_line(

@@ -17,10 +17,39 @@ Result = t.Mapping[str, t.Any]
 """What a task returned; one without its values failed, and `msg` says why."""
 
 
+@dataclasses.dataclass(frozen=True)
+class ReportFinding:
+    """A problem or a warning. `code` is one of codes.py; `fixed_in` the release without the fault that a warning is about, else empty."""
+
+    code: str
+    message: str
+    fixed_in: str = ""
+
+
 @dataclasses.dataclass
 class ReportFindings:
-    problems: list[str] = dataclasses.field(default_factory=list)
-    warnings: list[str] = dataclasses.field(default_factory=list)
+    """`acknowledge` has codes: warnings with one of them are listed as acknowledged and change no state."""
+
+    acknowledge: frozenset[str] = frozenset()
+    problems: list[ReportFinding] = dataclasses.field(default_factory=list)
+    warnings: list[ReportFinding] = dataclasses.field(default_factory=list)
+    acknowledged: list[ReportFinding] = dataclasses.field(default_factory=list)
+
+    def problem(self, code: str, message: str) -> None:
+        self.problems.append(ReportFinding(code, message))
+
+    def warning(self, code: str, message: str, fixed_in: str = "") -> None:
+        found = self.acknowledged if code in self.acknowledge else self.warnings
+        found.append(ReportFinding(code, message, fixed_in))
+
+    def new_section(self) -> ReportFindings:
+        """Return empty findings for a part of the report, which has a state of its own."""
+        return ReportFindings(self.acknowledge)
+
+    def add(self, section: ReportFindings) -> None:
+        self.problems += section.problems
+        self.warnings += section.warnings
+        self.acknowledged += section.acknowledged
 
     def state(self, good: str = "healthy") -> str:
         return "problem" if self.problems else "warning" if self.warnings else good

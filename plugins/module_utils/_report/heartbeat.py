@@ -24,12 +24,12 @@ def report_heartbeat(installation: Installation, findings: ReportFindings, lines
             )
         else:
             cause = cause_of(heartbeat) or "no central host could be asked"
-            findings.problems.append(f"The heartbeat could not be sent: {cause}.")
+            findings.problem("heartbeat_not_sent", f"The heartbeat could not be sent: {cause}.")
             lines.append(format_line("Heartbeat", "problem", "not sent"))
         return {"nb_cfg": None, "probed": False, "northd_alive": None, "sb_ms": None, "hv_ms": None}
     number, sb_ms, hv_ms = heartbeat["nb_cfg"], heartbeat["sb_ms"], heartbeat["hv_ms"]
     if not heartbeat["northd_alive"]:
-        findings.problems.append(heartbeat["reason"])
+        findings.problem("heartbeat_unanswered", heartbeat["reason"])
         lines.append(format_line("Heartbeat", "problem", f"number {number} was not answered by northd"))
     elif sb_ms is None:
         details = f"the last one was number {number}, northd answered it" if number else "there was none so far"

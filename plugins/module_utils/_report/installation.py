@@ -16,9 +16,10 @@ from .findings import Result, cause_of
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """The results of the tasks on a central host; None: not run. A result without its values failed, and `msg` says why.
+    """What a central host answered; None: it was not asked. A result without its values failed, and `msg` says why.
 
-    `contents` has the results of reading the contents of the members, if that was done.
+    `info` is the result of ovn_central_info, `northbound` and `southbound` the Raft state in it. `contents` has, by the database, the Raft state of members
+    whose contents were read once more.
 
     `members` is set for a Kubernetes cluster: a host with all members, so many of each database, and all northds.
     """
@@ -29,13 +30,27 @@ class Host:
     members: t.Mapping[str, int] | None = None
     contents: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
 
+    @classmethod
+    def of(cls, info: Result | None, again: Result | None = None, members: t.Mapping[str, int] | None = None) -> Host:
+        """Return the host from two results of ovn_central_info, the later one of a call that asked some of it again, or None."""
+        raft: t.Mapping[str, Result] = (info or {}).get("raft") or {}
+        later = again or {}
+        return cls(
+            # A call that failed failed for all that it asked.
+            northbound=raft.get("northbound", info),
+            southbound=raft.get("southbound", info),
+            info={**info, "northd": later["northd"]} if info and "northd" in later else info,
+            members=members,
+            contents=later.get("raft") or {},
+        )
+
     @property
     def unreachable(self) -> str:
         """Return why the host could not be reached, empty if it could."""
-        first = self.northbound
-        if first and first.get("timedout"):
-            return f"it gave no answer within {first['timedout'].get('period', 'some')} s"
-        return cause_of(first) or "no answer" if first and first.get("unreachable") else ""
+        info = self.info
+        if info and info.get("timedout"):
+            return f"it gave no answer within {info['timedout'].get('period', 'some')} s"
+        return cause_of(info) or "no answer" if info and info.get("unreachable") else ""
 
     def northds(self, name: str) -> list[tuple[str, Result]]:
         """Return (name, result) of each northd; the result of one that could not be asked is empty."""
@@ -53,6 +68,7 @@ class Installation:
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
     `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; None: not asked.
+    `acknowledge` has the codes of warnings that the user knows of.
     `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
 
@@ -68,6 +84,7 @@ class Installation:
     southbound_endpoints: t.Sequence[str] = ()
     addresses: Result | None = None
     asked_from: str = ""
+    acknowledge: frozenset[str] = frozenset()
 
     @property
     def in_pods(self) -> bool:

@@ -18,30 +18,32 @@ from .installation import Host
 def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     """Add the line and the findings of northd; return the names of northds by state."""
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
-    section = ReportFindings()
+    section = findings.new_section()
     for host_name, host in reached.items():
         for name, northd in host.northds(host_name):
             state = northd.get("state", "unreachable")
             found[state].append(name)
             if state == "paused":
-                section.problems.append(
-                    f"northd on {name} is paused. Resume it with ovn-appctl -t /run/ovn/ovn-northd.ctl resume."
+                section.problem(
+                    "northd_paused",
+                    f"northd on {name} is paused. Resume it with ovn-appctl -t /run/ovn/ovn-northd.ctl resume.",
                 )
             elif state == "unreachable":
                 cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
-                section.problems.append(f"northd on {name} does not answer: {cause}.")
-            section.problems += [
-                f"northd on {name} is not connected to the {title} database."
-                for database, title in TITLES.items()
-                if northd.get(f"{database}_connected") is False
-            ]
+                section.problem("northd_unreachable", f"northd on {name} does not answer: {cause}.")
+            for database, title in TITLES.items():
+                if northd.get(f"{database}_connected") is False:
+                    section.problem(
+                        "northd_disconnected", f"northd on {name} is not connected to the {title} database."
+                    )
     if len(found["active"]) > 1:
-        section.problems.append(
-            f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be."
+        section.problem(
+            "northd_several_active",
+            f"northd is active on {', '.join(found['active'])} at once. Only the one with the lock of the Southbound leader may be.",
         )
     elif not found["active"]:
-        section.problems.append("No northd is active: network changes do not reach the chassis.")
-    findings.problems += section.problems
+        section.problem("northd_none_active", "No northd is active: network changes do not reach the chassis.")
+    findings.add(section)
     details = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
     lines.append(format_line("northd", section.state(), details or "not asked"))
     return found

@@ -8,29 +8,32 @@ The report on a whole installation, from the results of its central hosts and th
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import typing as t
 
 from .._databases import DATABASES, TITLES
 from .._raft.verdict import Verdict
 from .certificates import report_certificates
 from .chassis import report_chassis
-from .databases import assess_database, database_facts, list_reasons, report_addresses, summarize
-from .findings import ReportFindings, format_line
+from .databases import assess_database, database_facts, report_addresses, report_reasons, summarize
+from .findings import ReportFinding, ReportFindings, format_line
 from .heartbeat import report_heartbeat
 from .installation import Installation
 from .northd import report_northd
 from .versions import report_versions
 
+FORMAT_VERSION = 1  # of the facts, see docs/report.md: rises if a key goes away or changes its meaning
 _FINDING_LINES = 8  # the rest is counted; all of it is in the facts
 
 
 def build_report(installation: Installation) -> dict[str, t.Any]:
     """Return the facts (see the filter verify_report), and the same as `lines` for people."""
     reached = {name: host for name, host in installation.central.items() if not host.unreachable}
-    findings = ReportFindings()
+    findings = ReportFindings(installation.acknowledge)
     for name, host in installation.central.items():
         if host.unreachable:
-            findings.problems.append(f"{name} cannot be reached: {host.unreachable}.")
+            findings.problem("host_unreachable", f"{name} cannot be reached: {host.unreachable}.")
     lines: list[str] = []
     facts: dict[str, t.Any] = {}
     verdicts: dict[str, Verdict] = {database: assess_database(installation, database) for database in DATABASES}
@@ -43,8 +46,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
                 summarize(verdict, installation.members(database), installation.in_pods),
             )
         )
-    findings.problems += list_reasons(verdicts, "problem", installation)
-    findings.warnings += list_reasons(verdicts, "warning", installation)
+    report_reasons(verdicts, installation, findings)
     facts["northd"] = report_northd(reached, findings, lines)
     facts["heartbeat"] = report_heartbeat(installation, findings, lines)
     facts["chassis"] = report_chassis(installation, findings, lines)
@@ -52,14 +54,46 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     facts["certificates"] = report_certificates(installation, reached, findings, lines)
     facts["addresses"] = report_addresses(installation, findings, lines)
     facts["neutron"] = report_neutron(installation, lines)
-    problems, warnings = list(dict.fromkeys(findings.problems)), list(dict.fromkeys(findings.warnings))
+    problems, warnings = _messages(findings.problems), _messages(findings.warnings)
     return {
+        "format_version": FORMAT_VERSION,
         "healthy": not problems,
         "problems": problems,
         "warnings": warnings,
-        "lines": [_headline(problems, warnings), *lines, *_listed("Problem", problems), *_listed("Warning", warnings)],
+        "findings": [
+            {**dataclasses.asdict(finding), "severity": severity, "acknowledged": acknowledged}
+            for severity, acknowledged, found in (
+                ("problem", False, findings.problems),
+                ("warning", False, findings.warnings),
+                ("warning", True, findings.acknowledged),
+            )
+            for finding in dict.fromkeys(found)
+        ],
+        "lines": [
+            _headline(problems, warnings),
+            *lines,
+            *_listed("Problem", problems),
+            *_listed("Warning", warnings),
+            *_acknowledged(findings.acknowledged),
+        ],
         **facts,
     }
+
+
+def _messages(findings: list[ReportFinding]) -> list[str]:
+    return list(dict.fromkeys(finding.message for finding in findings))
+
+
+def _acknowledged(findings: list[ReportFinding]) -> list[str]:
+    """Return one line with the acknowledged warnings by their codes, none without them."""
+    counted: dict[tuple[str, str], int] = collections.Counter(
+        (finding.code, finding.fixed_in) for finding in dict.fromkeys(findings)
+    )
+    listed = []
+    for (code, fixed_in), count in counted.items():
+        details = [f"{count} warnings"] * (count > 1) + [f"fixed in Open vSwitch {fixed_in}"] * bool(fixed_in)
+        listed.append(f"{code} ({', '.join(details)})" if details else code)
+    return [f"Acknowledged: {', '.join(listed)}"] if listed else []
 
 
 def _headline(problems: list[str], warnings: list[str]) -> str:

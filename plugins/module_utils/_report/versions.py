@@ -20,7 +20,7 @@ def report_versions(
     reached: t.Mapping[str, Host], heartbeat: Result | None, findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
     """Add the line and the warnings of the versions; return the versions of daemons and schemas."""
-    section = ReportFindings()
+    section = findings.new_section()
     northd: dict[str, list[str]] = {}
     servers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
@@ -43,14 +43,14 @@ def report_versions(
     for what, found in named:
         if len(found) > 1:
             where = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(found.items()))
-            section.warnings.append(f"{what} differs between hosts: {where}.")
+            section.warning("versions_differ", f"{what} differs between hosts: {where}.")
     internal = str((heartbeat or {}).get("northd_version") or "")
     writer = internal.partition("-")[0]
     if writer and northd and writer not in northd:
-        section.warnings.append(
-            f"northd {writer} wrote the Southbound database, but none of the central hosts runs it."
+        section.warning(
+            "northd_foreign", f"northd {writer} wrote the Southbound database, but none of the central hosts runs it."
         )
-    findings.warnings += section.warnings
+    findings.add(section)
     details = [
         f"OVN {', '.join(sorted(northd))}" if northd else "",
         f"ovsdb-server {', '.join(sorted(servers))}" if servers else "",

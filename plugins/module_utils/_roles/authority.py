@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .variables import Variables, first_value
+from .variables import Variables, first_value, is_true
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +121,29 @@ def signing_problem(
     if request:
         return f"The request of {host} is not signed: {'; '.join(request)}. Something on this host changed the request; look at the host before you run again."
     return ""
+
+
+def ca_directory_problem(
+    signs: t.Mapping[str, t.Any], directory: str, kept: t.Any = False, clients: bool = False
+) -> str:
+    """Return why no CA, or no keys of `clients`, are created in this directory of the control node, empty if they may be.
+
+    `signs` say by their names that the control node is a container, which usually does not outlive the run. `kept`: the operator says that the directory does.
+    """
+    found = [name for name in signs if str(signs[name] or "").lower() not in ("", "0", "false")]
+    if not found or is_true({"ovn_pki_ca_directory_is_kept": kept}, "ovn_pki_ca_directory_is_kept"):
+        return ""
+    if clients:
+        return (
+            f"The control node is a container ({', '.join(found)}), and the keys of ovn_pki_clients would be created in it, in {directory}. When the "
+            "container ends, they are lost, and each run would issue others. Nothing was created. Mount a directory that outlives the container, set "
+            "ovn_pki_clients_directory to it and ovn_pki_ca_directory_is_kept to true; or issue the certificates of clients elsewhere."
+        )
+    return (
+        f"The control node is a container ({', '.join(found)}), and the CA would be created in it, in {directory}. When the container ends, the key of "
+        "the CA is lost, and no later run can issue or renew a certificate. Nothing was created. Mount a directory that outlives the container, set "
+        "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true; or give the CA as ovn_pki_ca_certificate and ovn_pki_ca_private_key."
+    )
 
 
 def given_secret_problem(place: str, exists: bool, state: Variables, central_twin: str = "") -> str:

@@ -55,6 +55,7 @@ class CentralMachineOptions:
     northd_threads: int = DEFAULT_THREADS
     backlog_threshold: str = ""
     log_level: str = "info"
+    northd_program: str = "/usr/bin/ovn-northd"
     database_directory: str = "/var/lib/ovn"
     config_directory: str = "/etc/c5c3-ovn"
     private_key: str = "/etc/ovn/tls/central-key.pem"
@@ -142,8 +143,21 @@ def desired_state(
                 "environment": {**environment[database], "OVN_REVISION": revision[database]},
                 "revision": revision[database],
                 "timers": timers[database]._asdict(),
-                "connections": connections[database],
-                "options": settings[database],
+                # Options of ovn_raft_member and of ovn_database
+                "observation": {
+                    "database": database,
+                    "member": host,
+                    "record": environment[database]["OVN_RECORD_DIR"],
+                    "environment_file": f"{options.config_directory}/{database}.env",
+                    "database_file": environment[database]["OVN_DB_FILE"],
+                    "revision": revision[database],
+                },
+                "settings": {
+                    "database": database,
+                    "election_timer": timers[database].election_timer,
+                    "connections": connections[database],
+                    "options": settings[database],
+                },
             }
         ),
         "raft_addresses": raft,
@@ -255,7 +269,7 @@ def _revision(environment: t.Mapping[str, str]) -> str:
 
 def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
     return NorthdSettings(
-        program="/usr/bin/ovn-northd",
+        program=options.northd_program,
         run_directory=_RUN,
         northbound=list(clients["northbound"].values()),
         southbound=list(clients["southbound"].values()),

@@ -22,7 +22,6 @@ from .options import plain, read_options
 from .variables import Hostvars, Variables, as_list, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
-_MASK_LENGTH = len("/dev/null")  # the size of a link is the length of its target
 _DEFAULT_ENCAPSULATION = "geneve"
 
 
@@ -203,33 +202,31 @@ def _is_same_cluster(options: ControlPlaneOptions, central: Variables) -> bool:
     return options.backend == "kubernetes" and (options.kubeconfig, options.context) == way
 
 
-def _content(lines: t.Iterable[str], path: str) -> list[str]:
-    """Return the lines of one file; in `lines` each stands behind the path of its file and a colon."""
-    return [line[len(path) + 1 :] for line in lines if line.startswith(f"{path}:")]
-
-
-def recorded_chassis(lines: t.Sequence[str], given: Variables) -> dict[str, t.Any]:
-    """Return which chassis a machine is by the files of the role: `set_up` if it was one, and the recorded `system_id`, empty without one."""
+def recorded_chassis(files: t.Mapping[str, str], given: Variables) -> dict[str, t.Any]:
+    """Return which chassis a machine is by the texts of the role's files: `set_up` if it was one, and the recorded `system_id`, empty without one."""
     return {
-        "set_up": bool(_content(lines, given["unit"])),
-        "system_id": "".join(_content(lines, given["system_id_file"])).strip(),
+        "set_up": bool(files.get(given["unit"])),
+        "system_id": files.get(given["system_id_file"], "").strip(),
     }
 
 
-def compare_units(lines: t.Sequence[str], given: Variables) -> dict[str, bool]:
+def compare_units(files: t.Mapping[str, str], given: Variables) -> dict[str, bool]:
     """Return whether the unit files of ovn-controller (`controller`) and of a declared `underlay` bridge are as declared, and whether `all` are."""
-    controller = _content(lines, given["unit"]) == given["unit_text"].splitlines()
-    underlay = not given.get("underlay") or (
-        _content(lines, given["underlay_unit"]) == given["underlay_text"].splitlines()
-    )
+
+    def same(path: str, text: str) -> bool:
+        return given[path] in files and files[given[path]].splitlines() == given[text].splitlines()
+
+    controller = same("unit", "unit_text")
+    underlay = not given.get("underlay") or same("underlay_unit", "underlay_text")
     return {"controller": controller, "underlay": underlay, "all": controller and underlay}
 
 
-def compare_machine(found: t.Iterable[Variables], given: Variables) -> dict[str, list[str]]:
-    """Return the `missing` files of `required_files`, and the `unmasked` units of `masked_units`; `found` are files as `ansible.builtin.find` returns them."""
-    files = {str(file["path"]): file for file in found}
-    masked = {path for path, file in files.items() if file["islnk"] and file["size"] == _MASK_LENGTH}
-    return {
-        "missing": [str(path) for path in given["required_files"] if path not in files],
-        "unmasked": [str(unit) for unit in given["masked_units"] if f"{given['unit_directory']}/{unit}" not in masked],
-    }
+def unmasked_units(predicted: Variables, masked: t.Iterable[str]) -> list[str]:
+    """Return those of the units to be masked that still run or may start; `predicted` is what `ovn_units` says in check mode.
+
+    If it failed, all of them may.
+    """
+    if "actions" not in predicted:
+        return list(masked)
+    handled = {action.partition(" ")[2] for action in predicted["actions"]}
+    return [unit for unit in masked if unit in handled]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._errors import InvalidInput
 from .options import read_options
 from .variables import Hostvars, Variables, as_list, backend_of
 
@@ -69,7 +70,12 @@ def _resources(result: Variables | None) -> list[dict[str, t.Any]]:
 
 def _place(given: Variables) -> int:
     """Return the place of the hypervisor in its group, from 0: a limited run gives the same addresses as one on all."""
-    return list(given["hosts"]).index(given["host"])
+    hosts = list(given["hosts"])
+    if given["host"] not in hosts:
+        raise InvalidInput(
+            f"{given['host']} is not in the group ovn_hypervisors. Put it there: the place in the group gives its guest an address."
+        )
+    return hosts.index(given["host"])
 
 
 def _port(name: str, octets: tuple[int, int]) -> dict[str, str]:
@@ -130,7 +136,8 @@ def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
     """Return who writes to the Northbound database, and how.
 
     `host`: the first central machine, else this hypervisor; `is_cluster`: it is a Kubernetes cluster. Then the first guest writes, or its machine: `writer`.
-    `northbound`: endpoints; `private_key`, `certificate`, `ca_certificate`: paths on the writer.
+    `northbound`: endpoints; `private_key`, `certificate`, `ca_certificate`: paths on the writer. `client`: an option of ovn_test_network; only central machines
+    have the library ovsdbapp.
     """
     host = next(iter(given.get("central_hosts") or ()), given["host"])
     if backend_of(hostvars[host]) == "host":
@@ -139,6 +146,7 @@ def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
             "is_cluster": False,
             "writer": host,
             "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            "client": "ovsdbapp" if given.get("central_hosts") else "json_rpc",
             **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
         }
     on_machine = given["backend"] == "host"
@@ -148,6 +156,7 @@ def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
         "is_cluster": True,
         "writer": guest.get("via") or given["host"],
         "northbound": as_list(_published(given)),
+        "client": "json_rpc",
         **(_tls_paths("/etc/ovn/tls", _CHASSIS_FILES) if on_machine else _tls_paths("/tls", _SECRET_FILES)),
     }
 

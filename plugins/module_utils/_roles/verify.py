@@ -11,9 +11,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._databases import DATABASES
 from .endpoints import endpoints_of
 from .pki import secret_of
 from .variables import Hostvars, Variables, as_list, first_value, hosts_by_backend, is_true
+from .verify_limits import limits_of
 
 FILES = ("private_key", "certificate", "ca_certificate")
 
@@ -42,13 +44,21 @@ class VerifyOptions:
 def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
     """Return the host on which heartbeat and addresses begin: one whose own members take part, else any that answered. Empty if none did."""
 
-    def writable(variables: Variables, database: str) -> bool:
-        return bool((variables.get(f"ovn_verify_{database}") or {}).get("writable"))
-
-    answered = {host: hostvars[host] for host in central}
-    answered = {host: found for host, found in answered.items() if "northd" in (found.get("ovn_verify_info") or {})}
-    fit = [host for host, found in answered.items() if writable(found, "northbound") and writable(found, "southbound")]
+    infos: dict[str, Variables] = {host: hostvars[host].get("ovn_verify_info") or {} for host in central}
+    answered = {host: info.get("raft") or {} for host, info in infos.items() if "northd" in info}
+    fit = [host for host, raft in answered.items() if all((raft.get(name) or {}).get("writable") for name in DATABASES)]
     return next(iter([*fit, *answered]), "")
+
+
+def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[list[str], str]:
+    """Return which tasks send the heartbeat, and why it cannot be sent if there are none."""
+    if cluster and not exposed:
+        return [], (
+            f"the control node reaches no database port of {cluster} (it is not there, or its Services are ClusterIP)"
+        )
+    if not cluster and not asked_from:
+        return [], "no central host could be asked"
+    return ["heartbeat_kubernetes" if cluster else "heartbeat_host"], ""
 
 
 def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
@@ -57,9 +67,12 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
     `asked_from` is the central host on which heartbeat and addresses begin. `cluster` is the central host that stands for a control plane in Kubernetes, and
     `cluster_place` how that is reached: both are empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
-    a control plane in Kubernetes, as far as they can be reached from outside. `heartbeat_problem` tells why no heartbeat can be sent.
+    a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
+    `heartbeat_problem` tells why there are none. `limits` are seconds, of the first call on a central host and of a second one.
     """
     options = VerifyOptions.of(variables)
+    # Each look into hostvars resolves all variables of the host, so one look has to do.
+    hostvars = {name: hostvars[name] for name in options.central}
     cluster = next(iter(hosts_by_backend(options.central, hostvars)["kubernetes"]), "")
     cluster_variables: Variables = hostvars[cluster] if cluster else {}
     found = cluster_variables.get("ovn_verify_cluster") or {}
@@ -74,6 +87,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     # Its ports outside the cluster are the ones that the control node can reach.
     exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
     secret = secret_of(cluster_variables, "central", role="ovn_verify")
+    asked_from = _asks_first(options.central, hostvars)
+    questions, problem = _heartbeat(cluster, exposed, asked_from)
     # Elsewhere, on localhost for example, the variable with the address may be undefined.
     own = [host] if host in options.central and not cluster else []
     return {
@@ -84,16 +99,14 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
             *endpoints_of(own, hostvars, "southbound", tls=options.tls),
         ],
         "tls_secret": secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
-        "asked_from": _asks_first(options.central, hostvars),
+        "asked_from": asked_from,
         "cluster": cluster,
         "cluster_place": {**secret.place(), "name": found.get("tls_secret") or secret.name} if cluster else {},
         "northbound_endpoints": northbound,
         "southbound_endpoints": southbound,
         "ports": northbound + southbound if exposed else [],
         "exposed": exposed,
-        "heartbeat_problem": (
-            f"the control node reaches no database port of {cluster} (it is not there, or its Services are ClusterIP)"
-            if cluster and not exposed
-            else ""
-        ),
+        "questions": questions,
+        "heartbeat_problem": problem,
+        "limits": {call: dataclasses.asdict(limits) for call, limits in limits_of(variables)._asdict().items()},
     }

@@ -20,7 +20,7 @@ class Undefined(dict[str, t.Any]):
 
 def test_the_variables_of_a_host() -> None:
     hostvars = {"rack1": {"ovn_context": "r1", "ovn_tls_secret": ""}}
-    expected = {"kubeconfig": "", "context": "r1", "namespace": "ovn-system", "name": "ovn-tls"}
+    expected = {"kubeconfig": "", "context": "r1", "namespace": "ovn-system", "name": "ovn-tls", "given": False}
     assert pki_secret("rack1", hostvars, GROUPS) == expected
 
 

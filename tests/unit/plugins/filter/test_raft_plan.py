@@ -111,6 +111,21 @@ def test_no_as_an_extra_variable_of_the_command_line_is_no() -> None:
     assert all("ovn_central_bootstrap is false" in refusal for refusal in plan["refusals"])
 
 
+def test_an_adoption_creates_nothing() -> None:
+    plan = raft_plan([*seen("northbound"), *seen("southbound")], {**RUN, "adopt": True}, {})
+    assert all("an adoption creates none. c5c3.ovn.site creates a new" in refusal for refusal in plan["refusals"])
+    assert len(plan["refusals"]) == 2
+
+
+def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:
+    observed = serving("northbound")
+    for result in observed:
+        result["observation"]["restart_reason"] = "it runs in ovn-ovsdb-server-nb.service and is adopted"
+    assert raft_plan(observed, {**RUN, "restart": False}, {})["step"] is None
+    step = raft_plan(observed, {**RUN, "restart": False, "adopt": True}, {})["step"]
+    assert step["reason"].startswith("restart northbound on c2: it runs in ovn-ovsdb-server-nb.service and is adopted")
+
+
 def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> None:
     files = seen("southbound", file_class="standalone", file_reason="southbound on c1: a standalone database")
     plan = raft_plan([*seen("northbound"), *files], RUN, {})
@@ -206,3 +221,47 @@ def test_a_database_whose_record_is_written_although_it_is_refused_is_named() ->
     plan = raft_plan([one, two, three, *serving("southbound")], {**RUN, "check_mode": False}, {})
     assert (plan["refusals"], plan["refused"], plan["left"]) == ([], ["northbound"], ["northbound", "southbound"])
     assert plan["record"] is not None
+
+
+BEFORE = {**RUN, "before_changes": True}
+
+
+def test_before_the_first_change_it_says_whether_anything_is_due() -> None:
+    """A run with nothing to do needs neither the lock nor a second look, but its warnings and cluster ids."""
+    plan = raft_plan([*serving("northbound"), *serving("southbound")], BEFORE, {})
+    assert (plan["due"], plan["refusals"], plan["step"]) == (False, [], None)
+    assert set(plan["cids"]) == {"northbound", "southbound"}
+    assert plan["incomplete"] == {"northbound": [], "southbound": []}
+
+
+@pytest.mark.parametrize(
+    "southbound",
+    [
+        pytest.param(seen("southbound"), id="a database does not exist yet"),
+        pytest.param(
+            [
+                {"observation": {**one["observation"], "restart_reason": "other settings"}}
+                for one in serving("southbound")
+            ],
+            id="members have to restart",
+        ),
+        pytest.param(
+            [
+                *serving("southbound")[:2],
+                {"observation": {**serving("southbound")[2]["observation"], "running": False, "connected": False}},
+            ],
+            id="a member is down",
+        ),
+        pytest.param(
+            [
+                {"observation": {**one["observation"], "leader": False, "connected": False}}
+                for one in serving("southbound")
+            ],
+            id="nobody leads",
+        ),
+    ],
+)
+def test_what_is_due_in_one_database_is_due(southbound: list[dict[str, t.Any]]) -> None:
+    plan = raft_plan([*serving("northbound"), *southbound], BEFORE, {})
+    assert plan["due"]
+    assert plan["step"] is None

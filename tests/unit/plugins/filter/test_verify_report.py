@@ -45,7 +45,7 @@ def test_a_host_that_was_not_asked_is_silent() -> None:
 
 def test_an_unreachable_host_is_told_once() -> None:
     unreachable = {"unreachable": True, "msg": "Task failed: no route to host."}
-    answer = report({"c1": {"ovn_verify_northbound": unreachable}}, central=["c1"], heartbeat=HEARTBEAT)
+    answer = report({"c1": {"ovn_verify_info": unreachable}}, central=["c1"], heartbeat=HEARTBEAT)
     assert [problem for problem in answer["problems"] if "c1" in problem] == ["c1 cannot be reached: no route to host."]
 
 

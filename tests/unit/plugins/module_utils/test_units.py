@@ -54,6 +54,30 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
         pytest.param(DesiredUnit(NAME, masked=True), ABSENT, ["mask"], id="masked before its package comes"),
         pytest.param(DesiredUnit(NAME, masked=True), UP, ["mask", "stop"], id="masked while it runs"),
         pytest.param(DesiredUnit(NAME, masked=True), Unit(NAME, "masked", "masked"), [], id="masked already"),
+        pytest.param(
+            DesiredUnit(NAME, masked=True),
+            dataclasses.replace(UP, in_etc=True),
+            ["disable", "stop"],
+            id="its own file is where the mask would be",
+        ),
+        pytest.param(
+            DesiredUnit(NAME, masked=True),
+            Unit(NAME, "loaded", "enabled", in_etc=True),
+            ["disable"],
+            id="a file in the place of the mask, stopped, but it starts with the machine",
+        ),
+        pytest.param(
+            DesiredUnit(NAME, masked=True),
+            Unit(NAME, "loaded", "disabled", in_etc=True),
+            [],
+            id="a file in the place of the mask, and it never starts",
+        ),
+        pytest.param(
+            DesiredUnit(NAME, masked=True),
+            Unit(NAME, "masked", "masked", in_etc=True),
+            [],
+            id="the mask is in its place",
+        ),
     ],
 )
 def test_systemctl_verbs(desired: DesiredUnit, unit: Unit, verbs: list[str]) -> None:
@@ -84,7 +108,8 @@ def test_show_is_read_block_by_block() -> None:
         "UnitFileState=enabled\nNeedDaemonReload=yes\n\n"
         "MainPID=0\nEnvironment=\nId=b.service\nLoadState=masked\nActiveState=inactive\nUnitFileState=masked\n"
     )
-    first, second = parse_show(text)
+    first, second = parse_show(text, {"/etc/systemd/system/b.service"}.__contains__)
+    assert (first.in_etc, second.in_etc) == (False, True)
     assert first == Unit("a.service", "loaded", "enabled", "active", True, 2649, ("A=1", "B=x y"))
     assert second.masked
     assert not second.outdated

@@ -7,7 +7,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
+from ansible.module_utils import basic
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_certificate
@@ -35,7 +35,10 @@ def test_without_the_library(
     monkeypatch.setattr(certificates, "CRYPTOGRAPHY_PROBLEM", "No module named cryptography")
     monkeypatch.delattr(certificates, "x509", raising=False)
     arguments = {**paths, "state": state, "common_name": "compute-1", "issuer": "some text"}
-    with patch_module_args(arguments), pytest.raises(SystemExit):
+    # Ansible's own helper for this is younger than the oldest ansible-core.
+    monkeypatch.setattr(basic, "_ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode())
+    monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
+    with pytest.raises(SystemExit):
         ovn_certificate.main()
     result: dict[str, t.Any] = json.loads(capsys.readouterr().out)
     assert result.get("failed", False) is failed

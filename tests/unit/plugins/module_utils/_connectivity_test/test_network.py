@@ -1,108 +1,93 @@
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import (
-    MARK,
-    ObservedNetwork,
+    DesiredNetwork,
+    ObservedRow,
+    Plan,
     SwitchPort,
-    actual_of,
-    operations,
-    queries,
-    removal,
+    make_plan,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 ONE = SwitchPort("net-h1", "02:00:00:00:00:01 198.18.0.1")
 TWO = SwitchPort("net-h2", "02:00:00:00:00:02 198.18.0.2")
-OURS = ["map", [[MARK, "net"]]]
+NET = DesiredNetwork("net", (ONE, TWO))
+ABSENT = DesiredNetwork("net", present=False)
 
 
-def row(**columns: t.Any) -> dict[str, t.Any]:
-    return {"_uuid": ["uuid", "u-" + columns.get("name", "net")], **columns}
+def row(uuid: str, name: str = "net", *addresses: str, mark: str | None = "net") -> ObservedRow:
+    return ObservedRow(uuid, name, mark, addresses)
 
 
-def answers(*tables: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-    return [{"rows": rows} for rows in tables]
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (answers([], [], [], []), ObservedNetwork()),
-        (
-            answers([row()], [row(name="net-h1", addresses=ONE.addresses)], [row(external_ids=OURS)], []),
-            ObservedNetwork("u-net", {"net-h1": ("u-net-h1", (ONE.addresses,))}),
-        ),
-        (
-            answers([row()], [row(name="net-h1", addresses=["set", ["a", "b"]])], [], []),
-            ObservedNetwork("u-net", {"net-h1": ("u-net-h1", ("a", "b"))}),
-        ),
-        (
-            answers([], [], [row(external_ids=["map", []])], [row(name="net-h1", external_ids=["map", []])]),
-            ObservedNetwork(foreign=("net", "net-h1")),
-        ),
-        (answers([], [], [row(external_ids=["map", [[MARK, "other"]]])], []), ObservedNetwork(foreign=("net",))),
-    ],
-    ids=["empty database", "ours", "several addresses", "somebody else's names", "another test network's name"],
-)
-def test_what_is_there(given: list[dict[str, t.Any]], expected: ObservedNetwork) -> None:
-    assert len(queries("net", [ONE])) == len(given)
-    assert actual_of("net", given) == expected
-
-
-def test_two_switches_of_one_network_are_refused() -> None:
-    with pytest.raises(Refused, match="2 logical switches"):
-        actual_of("net", answers([row(), row()], [], [], []))
-
-
-def kinds(todo: list[dict[str, t.Any]]) -> list[str]:
-    return [f"{operation['op']} {operation['table']}" for operation in todo]
-
-
-EXISTS = {"net-h1": ("u1", (ONE.addresses,))}
+FIRST, SECOND = row("u1", ONE.name, ONE.addresses), row("u2", TWO.name, TWO.addresses)
+WORDS_ONE, WORDS_TWO = f"port net-h1 ({ONE.addresses})", f"port net-h2 ({TWO.addresses})"
 
 
 @pytest.mark.parametrize(
-    ("actual", "expected"),
+    ("switches", "ports", "expected"),
     [
-        (
-            ObservedNetwork(),
-            [
-                "wait Logical_Switch",
-                "insert Logical_Switch_Port",
-                "insert Logical_Switch_Port",
-                "insert Logical_Switch",
-            ],
+        pytest.param(
+            [], [], Plan(create=True, add=(ONE, TWO), messages=("switch net", WORDS_ONE, WORDS_TWO)), id="nothing there"
         ),
-        (ObservedNetwork("u", EXISTS), ["insert Logical_Switch_Port", "mutate Logical_Switch"]),
-        (ObservedNetwork("u", {**EXISTS, "net-h2": ("u2", ("old",))}), ["update Logical_Switch_Port"]),
-        (ObservedNetwork("u", {**EXISTS, "net-h2": ("u2", (TWO.addresses,)), "net-h3": ("u3", ("x",))}), []),
+        pytest.param([row("u")], [FIRST], Plan(switch="u", add=(TWO,), messages=(WORDS_TWO,)), id="a port is missing"),
+        pytest.param(
+            [row("u")],
+            [FIRST, row("u2", TWO.name, "old")],
+            Plan(switch="u", correct=(("u2", TWO.addresses),), messages=(WORDS_TWO,)),
+            id="an address differs",
+        ),
+        pytest.param(
+            [row("u")],
+            [FIRST, row("u2", TWO.name, TWO.addresses, "another")],
+            Plan(switch="u", correct=(("u2", TWO.addresses),), messages=(WORDS_TWO,)),
+            id="one address too many",
+        ),
+        pytest.param(
+            [row("u")],
+            [FIRST, SECOND, row("u3", "net-h3", "x")],
+            Plan(switch="u"),
+            id="all there, ports of others stay",
+        ),
+        pytest.param(
+            [row("u"), row("n", "neutron", mark=None)],
+            [FIRST, SECOND, row("x", "neutron-1", mark=None), row("y", "other-h1", mark="other")],
+            Plan(switch="u"),
+            id="rows of others with other names",
+        ),
     ],
-    ids=["nothing there", "one port is missing", "an address differs", "all there, ports of others stay"],
 )
-def test_operations(actual: ObservedNetwork, expected: list[str]) -> None:
-    todo, words = operations("net", [ONE, TWO], actual)
-    assert kinds(todo) == expected
-    assert bool(words) == bool(todo)
+def test_what_is_written(switches: list[ObservedRow], ports: list[ObservedRow], expected: Plan) -> None:
+    assert make_plan(NET, switches, ports) == expected
 
 
-def test_every_new_row_carries_the_mark() -> None:
-    todo, _words = operations("net", [ONE, TWO], ObservedNetwork())
-    assert [operation["row"]["external_ids"] for operation in todo if operation["op"] == "insert"] == [OURS] * 3
+@pytest.mark.parametrize(
+    ("switches", "ports", "words"),
+    [
+        pytest.param([row("n", mark=None)], [], "already has net, which is not part", id="a switch"),
+        pytest.param([row("n", mark="other")], [], "already has net,", id="a switch of another test network"),
+        pytest.param([], [row("x", "net-h2", mark=None)], "already has net-h2,", id="a port"),
+        pytest.param(
+            [row("n", mark=None)], [row("x", "net-h2", mark=None)], "already has net, net-h2,", id="a switch and a port"
+        ),
+    ],
+)
+def test_names_of_others_are_refused(switches: list[ObservedRow], ports: list[ObservedRow], words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        make_plan(NET, switches, ports)
 
 
-def test_names_of_others_are_refused() -> None:
-    with pytest.raises(Refused, match="net-h1, which is not part"):
-        operations("net", [ONE], ObservedNetwork(foreign=("net-h1",)))
+def test_two_switches_of_one_network_are_refused_and_both_removed() -> None:
+    switches = [row("u2"), row("u1")]
+    with pytest.raises(Refused, match=r"2 logical switches .* state: absent"):
+        make_plan(NET, switches, [])
+    assert make_plan(ABSENT, switches, []) == Plan(delete=("u1", "u2"), messages=("switch net",))
 
 
 def test_removal_touches_marked_rows_only() -> None:
-    todo, words = removal("net", ObservedNetwork("u", EXISTS))
-    assert todo == [
-        {"op": "delete", "table": "Logical_Switch", "where": [["external_ids", "includes", ["map", [[MARK, "net"]]]]]}
-    ]
-    assert words == ["switch net", "port net-h1"]
-    assert removal("net", ObservedNetwork(foreign=("net",))) == ([], [])
+    foreign = [row("n", mark=None), row("o", mark="other")]
+    ports = [SECOND, FIRST, row("x", "net-h3", mark=None)]
+    expected = Plan(delete=("u",), messages=("switch net", "port net-h1", "port net-h2"))
+    assert make_plan(ABSENT, [row("u"), *foreign], ports) == expected
+    assert make_plan(ABSENT, foreign, []) == Plan()

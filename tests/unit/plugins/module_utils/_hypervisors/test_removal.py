@@ -11,6 +11,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
 
 LABELS = {
     "app.kubernetes.io/managed-by": "c5c3.ovn",
@@ -72,7 +73,12 @@ class World:
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
         make = t.cast("t.Any", removal.ChassisRemoval)
         one: removal.ChassisRemoval = make(
-            self.cluster, types.SimpleNamespace(**desired), types.SimpleNamespace(**live), {"n1": "n1"}, ()
+            self.cluster,
+            types.SimpleNamespace(**desired),
+            types.SimpleNamespace(**live),
+            {"n1": "n1"},
+            (),
+            Progress(),
         )
         one.run(self.registry(), Deadline(60), check_mode=False)
         return one
@@ -97,8 +103,8 @@ def test_only_what_is_ours_goes(
     world = World(monkeypatch, ("n1", *row))
     done = world.remove()
     assert (done.removed, world.deleted, done.left) == (removed, removed, left)
-    assert len(done.warnings) == (message is not None)
-    assert message is None or message in done.warnings[0]
+    assert len(done.progress.warnings) == (message is not None)
+    assert message is None or message in done.progress.warnings[0]
 
 
 def test_a_pod_of_a_deleted_node_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +118,7 @@ def test_a_pod_of_a_deleted_node_keeps_its_row_for_the_next_run(monkeypatch: pyt
     world.ends = 4
     done = world.remove(wait=False)
     assert (done.removed, world.deleted, done.left) == ([], [], {"n1": "n1"})
-    assert "pod p is still there" in done.warnings[0]
+    assert "pod p is still there" in done.progress.warnings[0]
 
 
 def test_a_chassis_that_comes_back_stays_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,4 +126,4 @@ def test_a_chassis_that_comes_back_stays_recorded(monkeypatch: pytest.MonkeyPatc
     world.immortal = {"n1"}
     done = world.remove()
     assert (done.removed, done.left) == ([], {"n1": "n1"})
-    assert "registered again" in done.warnings[0]
+    assert "registered again" in done.progress.warnings[0]

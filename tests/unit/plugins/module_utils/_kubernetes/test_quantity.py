@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import fractions
+import decimal
 
 import pytest
 
@@ -21,7 +21,10 @@ CANONICAL = [
     ("1024", "1024"),
     ("1Ki", "1Ki"),
     ("0.5Ki", "512"),
+    ("0.9765625Ki", "1k"),
     ("0Gi", "0"),
+    ("0.000001E", "1T"),
+    ("7.5Ei", "7680Pi"),
 ]
 
 
@@ -32,10 +35,22 @@ def test_canonical_quantity(text: str, canonical: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("10Gi", 10 * 1024**3), ("1k", 1000), ("250m", fractions.Fraction(1, 4)), ("3E", 3 * 10**18)]
+    ("value", "number"),
+    [
+        ("10Gi", 10 * 1024**3),
+        ("1k", 1000),
+        ("250m", decimal.Decimal("0.25")),
+        ("3E", 3 * 10**18),
+        # What no specification of ours holds, but answers of an API server
+        (2, 2),
+        (0.1, decimal.Decimal("0.1")),
+        ("1e3", 1000),
+        ("1500u", decimal.Decimal("0.0015")),
+        ("-1Ki", -1024),
+    ],
 )
-def test_parse_quantity(text: str, number: fractions.Fraction) -> None:
-    assert parse_quantity(text) == number
+def test_parse_quantity(value: str | float, number: decimal.Decimal) -> None:
+    assert parse_quantity(value) == number
 
 
 @pytest.mark.parametrize("text", ["", "x", "10GB", "-1", "1 Gi", "1e3", ".5", "1.Gi", "1\n", "0.0001", "1.3Ki"])

@@ -13,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import (
     Member,
     Permit,
     Record,
+    describe,
     latest,
     parse_record,
     render_files,
@@ -35,6 +36,20 @@ def test_a_record_survives_the_way_through_json() -> None:
     assert parse_record(json.dumps(RECORD.as_dict())) == RECORD
     permitted = RECORD.replace(cid=None, permit=Permit("c1", "run", "2026-01-01T00:00:00Z"))
     assert parse_record(permitted.as_dict()) == permitted
+
+
+def test_a_diff_shows_lines_without_json() -> None:
+    assert describe(None) == ""
+    assert describe(render_files(RECORD, 5000)).splitlines() == [
+        f"cid: {CID}",
+        "election_timer: 5000",
+        "hold:",
+        "members:",
+        f"  c1 confirmed {SID} ssl:192.0.2.1:6643",
+        f"  c2 {RECORD.members['c2'].state} - ssl:192.0.2.2:6643",
+        "permit:",
+        f"retired_cids: {OTHER}",
+    ]
 
 
 def test_files_are_what_the_launcher_reads() -> None:

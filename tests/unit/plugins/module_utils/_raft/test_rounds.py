@@ -9,7 +9,12 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import Progress, converge, hold_back, next_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
+    RoundProgress,
+    converge,
+    hold_back,
+    next_round,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
@@ -123,15 +128,15 @@ def open_gate(*_: t.Any) -> str:
 
 def test_a_server_that_has_just_started_is_waited_for_when_nothing_else_is_left() -> None:
     world = {name: up(name, connected=name != "m2", starting=name == "m2") for name in NAMES}
-    decided, _progress = next_round(run(), world, Progress(), 0.0, gate=open_gate)
+    decided, _progress = next_round(run(), world, RoundProgress(), 0.0, gate=open_gate)
     assert decided.step == Step("wait", ("m2",), "wait for m2 to find the other members of northbound")
     world["m2"] = up("m2", connected=False)
-    assert next_round(run(), world, Progress(), 0.0, gate=open_gate)[0].is_empty
+    assert next_round(run(), world, RoundProgress(), 0.0, gate=open_gate)[0].is_empty
 
 
 def test_the_same_step_is_due_for_no_longer_than_the_limit() -> None:
     world = {name: up(name, connected=name != "m2", starting=name == "m2") for name in NAMES}
-    progress = Progress()
+    progress = RoundProgress()
     for now in (0.0, 50.0, 60.0):
         _decided, progress = next_round(run(wait_timeout=60), world, progress, now, gate=open_gate)
     with pytest.raises(

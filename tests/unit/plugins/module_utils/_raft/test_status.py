@@ -4,11 +4,17 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, failed_answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.ask import AskResult
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.status import Expected, Source, await_verdict, examine
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.status import (
+    Expected,
+    Source,
+    await_verdict,
+    check_options,
+    examine,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Verdict
 
 NOTHING = Expected(None, None, 14)
@@ -102,3 +108,22 @@ def test_too_late_tells_the_last_verdict(monkeypatch: pytest.MonkeyPatch) -> Non
         wait(members, "healthy", 0.0)
     assert (e.value.details["verdict"], len(e.value.details["answers"])) == ("degraded", 1)
     assert members.log == [("ask", 0.1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("members", "seconds", "message"),
+    [
+        (0, {}, "expected_members is 0: a cluster has at least one."),
+        (3, {"timeout": 5.0, "contents_timeout": 0.0}, "contents_timeout is 0: it must be more than 0 seconds."),
+        (None, {"timeout": -1.5}, "timeout is -1.5: it must be more than 0 seconds."),
+    ],
+)
+def test_options_that_can_never_work(members: int | None, seconds: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInput) as e:
+        check_options(members, **seconds)
+    assert str(e.value) == message
+
+
+def test_options_that_work() -> None:
+    check_options(1, timeout=0.1)
+    check_options(None)

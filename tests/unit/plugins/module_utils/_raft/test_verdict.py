@@ -336,7 +336,7 @@ CASES = [
         "healthy",
         True,
         set(),
-        {"version"},
+        {"fault_join", "fault_leave", "fault_pre_vote"},
     ),
     Case(
         "a certificate that ends soon is a warning",
@@ -486,6 +486,17 @@ CASES = [
         {"not_clustered"},
     ),
 ]
+
+
+@pytest.mark.parametrize(("versions", "place"), [(("3.1.0",) * 3, ""), (("3.1.0", "3.1.0", "3.5.1"), " on m1, m2")])
+def test_a_faulty_version_is_placed_if_others_have_another_one(
+    versions: tuple[str, ...], place: str, paper: t.Any
+) -> None:
+    raft = paper.Raft(3)
+    for number, version in enumerate(versions, 1):
+        raft.set(number, version=version)
+    found = [reason for reason in assess(raft.answers(), 3).reasons if reason.code == "fault_join"]
+    assert [(r.message.split(" has")[0], r.fixed_in) for r in found] == [(f"Open vSwitch 3.1.0{place}", "3.1.5")]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.sentence)

@@ -26,3 +26,16 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import faul
 )
 def test_version_floors(version: tuple[int, int, int], count: int) -> None:
     assert len(faults(version)) == count
+
+
+@pytest.mark.parametrize(
+    ("version", "fixed"),
+    [
+        ((2, 17, 9), {"fault_join": "2.17.10", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}),
+        ((3, 1, 0), {"fault_join": "3.1.5", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}),
+        ((3, 4, 0), {"fault_leave": "3.4.3"}),
+        ((3, 5, 1), {}),
+    ],
+)
+def test_the_next_release_with_the_fix_is_named(version: tuple[int, int, int], fixed: dict[str, str]) -> None:
+    assert {fault.code: fault.fixed_in(version) for fault in faults(version)} == fixed

@@ -26,7 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Membe
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run, Step
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import backend, observed
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.backend import DatabaseRollout
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import RunContext
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.observed import ObservedDatabase, RunContext
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.record_store import RecordStore
 
 NOW = 1_800_000_000.0
@@ -93,15 +93,8 @@ def rollout(
     context = RunContext(cluster, "x", "ovn", t.cast(t.Any, lease), False)
     run = Run("northbound", {name: address(name) for name in NAMES}, "run", "2026-01-01T00:00:00Z")
     asked = scaled if scaled is not None else []
-    return DatabaseRollout(
-        context,
-        run,
-        store(cluster, there),
-        lambda replicas, _seen: asked.append(replicas),
-        replicas,
-        election_timer=1000,
-        stateful_set=lambda: None,
-    )
+    database = ObservedDatabase(context, run, store(cluster, there), replicas, lambda: None)
+    return DatabaseRollout(database, lambda replicas, _seen: asked.append(replicas), election_timer=1000)
 
 
 CREATION = record(m0="expected", m1="expected", m2="expected").replace(cid=None)
@@ -111,23 +104,23 @@ CREATION = record(m0="expected", m1="expected", m2="expected").replace(cid=None)
 
 
 def test_who_cannot_be_examined_is_unknown_and_who_never_was_is_not_installed() -> None:
-    seen = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record()).read_members()
+    seen = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record()).observed.read_members()
     assert list(seen) == [NAMES[2]]  # a pod that does not answer, and a claim without a pod: both may hold data
     assert not seen[NAMES[2]].installed
 
 
 def test_why_a_member_is_unknown_is_kept() -> None:
     one = rollout(cluster_with(pod(NAMES[0]), claim(NAMES[1])), record())
-    one.read_members()
-    assert one.unknown[NAMES[0]] == "no node"
-    assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
+    one.observed.read_members()
+    assert one.observed.unknown[NAMES[0]] == "no node"
+    assert one.observed.unknown[NAMES[1]] == "it has a claim, but no pod"
 
 
 def test_what_a_claim_holds_is_unknown_also_if_the_record_only_expects_its_member() -> None:
     """It may have joined just before the run was killed that would have recorded it."""
     one = rollout(cluster_with(claim(NAMES[1])), record(m1="expected"))
-    assert NAMES[1] not in one.read_members()
-    assert one.unknown[NAMES[1]] == "it has a claim, but no pod"
+    assert NAMES[1] not in one.observed.read_members()
+    assert one.observed.unknown[NAMES[1]] == "it has a claim, but no pod"
 
 
 @pytest.mark.parametrize(
@@ -139,10 +132,10 @@ def test_pods_exist_up_to_the_last_that_was_started(
 ) -> None:
     asked: list[int] = []
     one = rollout(cluster_with(), record(), replicas, asked)
-    monkeypatch.setattr(one.members, "execute", lambda *_: None)
+    monkeypatch.setattr(one.observed.members, "execute", lambda *_: None)
     one.execute(Step("start", tuple(NAMES[index] for index in members), "join"), record())
     assert asked == scaled
-    assert one.replicas == max([replicas, *scaled])
+    assert one.observed.replicas == max([replicas, *scaled])
 
 
 def started(seconds_ago: float) -> dict[str, t.Any]:
@@ -176,24 +169,24 @@ def test_a_server_that_has_just_started_is_given_the_time_to_find_the_others(
     last: dict[str, t.Any], ago: float, wait: bool, starts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = rollout(cluster_with(), record(), 3)
-    one.context.wait = wait
-    monkeypatch.setattr(one.context, "now", lambda: NOW)
-    one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
-    one.pods = {NAMES[2]: started(ago)}
-    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
+    one.observed.context.wait = wait
+    monkeypatch.setattr(one.observed.context, "now", lambda: NOW)
+    one.observed.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], **last))}
+    one.observed.pods = {NAMES[2]: started(ago)}
+    monkeypatch.setattr(one.observed, "await_examined", lambda _deadline: None)
     assert one.observe()[NAMES[2]].starting is starts
 
 
 def test_a_server_that_starts_again_and_again_is_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     one = rollout(cluster_with(), record(), 3)
     clock = [1000.0]
-    monkeypatch.setattr(one.context, "now", lambda: NOW)
+    monkeypatch.setattr(one.observed.context, "now", lambda: NOW)
     monkeypatch.setattr(backend.time, "monotonic", lambda: clock[0])
-    one.pods = {NAMES[2]: started(5)}
-    monkeypatch.setattr(one, "await_examined", lambda _deadline: None)
+    one.observed.pods = {NAMES[2]: started(5)}
+    monkeypatch.setattr(one.observed, "await_examined", lambda _deadline: None)
     starting = []
     for _look in range(12):
-        one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
+        one.observed.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), up(NAMES[2], connected=False))}
         starting.append(one.observe()[NAMES[2]].starting)
         clock[0] += 10
     assert starting == [True] * 10 + [False] * 2
@@ -222,15 +215,15 @@ def test_a_target_is_looked_at_once_more_before_a_step(
     cluster.answers = {NAMES[1]: Unreachable("no node") if changes is None else ExecResult(0, "", "")}
     monkeypatch.setattr(observed, "parse_observation", lambda *_: found)
     one = rollout(cluster, record(), 3)
-    one.observations = {NAMES[1]: up(NAMES[1])}
-    one.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
+    one.observed.observations = {NAMES[1]: up(NAMES[1])}
+    one.observed.pods = {NAMES[1]: {"metadata": {"name": NAMES[1], "uid": "u"}}}
     taken: list[Step] = []
-    monkeypatch.setattr(one.members, "execute", lambda step, *_: taken.append(step))
+    monkeypatch.setattr(one.observed.members, "execute", lambda step, *_: taken.append(step))
     step = dataclasses.replace(RESTART, expects={NAMES[1]: up(NAMES[1]).target()})
     with pytest.raises(Changed, match=words) if words else contextlib.nullcontext():
         one.execute(step, record())
     assert taken == ([] if words else [step])
-    assert one.steps == ([] if words else ["restart m1"])
+    assert one.observed.steps == ([] if words else ["restart m1"])
 
 
 def test_who_has_no_time_left_takes_no_step() -> None:
@@ -273,8 +266,8 @@ def test_who_takes_part_when_the_plan_is_carried_out(
 ) -> None:
     monkeypatch.setattr(backend, "gate_reason", lambda *_: "")
     one = rollout(cluster_with(), record(), 3)
-    one.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
-    monkeypatch.setattr(one, "read_members", lambda: one.observations)
+    one.observed.observations = {o.member: o for o in (up(NAMES[0]), up(NAMES[1]), last) if o is not None}
+    monkeypatch.setattr(one.observed, "read_members", lambda: one.observed.observations)
     one.simulate()
     assert one.is_predicted_complete is whole
 
@@ -305,21 +298,21 @@ def test_a_pod_that_will_be_recreated_is_predicted(
 ) -> None:
     """In a first run that was cut off: what else follows depends on what it finds."""
     one = rollout(cluster_with(STATEFUL_SET), BEGUN, 1)
-    one.template_changed, one.pods = changed, {NAMES[0]: idle_pod(revision)}
-    one.observations = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
-    monkeypatch.setattr(one, "read_members", lambda: one.observations)
+    one.observed.template_changed, one.observed.pods = changed, {NAMES[0]: idle_pod(revision)}
+    one.observed.observations = {name: Observation(name, record=BEGUN.as_dict(), installed=False) for name in NAMES[1:]}
+    monkeypatch.setattr(one.observed, "read_members", lambda: one.observed.observations)
     with contextlib.nullcontext() if steps else pytest.raises(Refused, match="could not be examined"):
         one.simulate()
-    assert one.steps == steps
+    assert one.observed.steps == steps
     assert one.warnings == [f"What follows for northbound is known when {NAMES[0]} runs."] * len(steps)
-    one.steps.clear()
+    one.observed.steps.clear()
     one.deleted = {NAMES[0]}
     with contextlib.suppress(Refused):
         one.simulate()
-    assert not any("recreate" in step for step in one.steps)  # it goes with its claim
+    assert not any("recreate" in step for step in one.observed.steps)  # it goes with its claim
     one.deleted.clear()
     for name in NAMES[:2]:
-        one.observations.pop(name, None)  # nothing helps this one
+        one.observed.observations.pop(name, None)  # nothing helps this one
     with pytest.raises(Refused, match="could not be examined"):
         one.simulate()
 
@@ -331,7 +324,7 @@ def test_a_pod_that_will_be_recreated_is_predicted(
 )
 def test_claims_whose_pods_the_run_creates_do_not_stop_check_mode(replicas: int, wait: bool, refused: bool) -> None:
     one = rollout(cluster_with(*map(claim, NAMES)), None, replicas)
-    one.context.wait = wait
+    one.observed.context.wait = wait
     with pytest.raises(Refused, match="could not be examined") if refused else contextlib.nullcontext():
         one.simulate()
     assert one.warnings == ([] if refused else [f"What follows for northbound is known when {', '.join(NAMES)} runs."])

@@ -141,8 +141,8 @@ def test_it_is_made_once_and_not_in_check_mode() -> None:
 def test_one_that_somebody_deleted_is_made_before_a_pod_is_recreated() -> None:
     cluster = FakeCluster()
     store = WitnessStore(cluster, SKELETON, None)
-    assert store.update(lambda _stored: ClusterWitness(CID, {ONE: MemberWitness(5)}))
+    assert store.map.update(lambda _stored: ClusterWitness(CID, {ONE: MemberWitness(5)}))
     assert len(cluster.asked("create")) == 1
     there = cluster.stored("ConfigMap", "ovn-northbound-witness")
     assert there is not None
-    assert there["data"]["witness"] == store.text == f"cluster {CID}\nserver {ONE} 5 -\n"
+    assert there["data"]["witness"] == store.map.text == f"cluster {CID}\nserver {ONE} 5 -\n"

@@ -7,12 +7,15 @@ import dataclasses
 import typing as t
 
 import pytest
+from report_page import differences
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in, contents_results
+from ansible_collections.c5c3.ovn.plugins.module_utils._report import report as report_file
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS as PROBLEM_CODES
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import WARNINGS as WARNING_CODES
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host, Installation
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
 
 NAMES = ("central1", "central2", "central3")
 SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit in zip(NAMES, "abc")}
@@ -95,6 +98,8 @@ def chassis(name: str, **changes: t.Any) -> dict[str, t.Any]:
         "encapsulations": [{"type": "geneve", "ip": f"192.0.2.{sum(map(ord, name)) % 200}"}],
         "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex"}],
         "gateway": name == "hv1",
+        "cms_options": [],
+        "transport_zones": [],
         **changes,
     }
 
@@ -131,6 +136,18 @@ def installation(change: t.Callable[[dict[str, t.Any]], object] = lambda parts: 
     }
     change(parts)
     return Installation(**{**parts, "central": {name: Host(**host) for name, host in parts["central"].items()}})
+
+
+def build_report(installation: Installation) -> dict[str, t.Any]:
+    """The report, which has the documented structure and codes whatever is wrong."""
+    report = report_file.build_report(installation)
+    assert differences(report) == []
+    codes = {
+        severity: {f["code"] for f in report["findings"] if f["severity"] == severity}
+        for severity in ("problem", "warning")
+    }
+    assert codes["problem"] - PROBLEM_CODES == codes["warning"] - WARNING_CODES == set()
+    return report
 
 
 def test_a_healthy_installation_reads_like_this() -> None:
@@ -186,7 +203,7 @@ def certificate(key: str, value: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
 PROBLEMS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], list[str]]] = [
     (
         "an unreachable host",
-        put("central", "central3", {"northbound": UNREACHABLE, "southbound": None, "info": None}),
+        put("central", "central3", {"northbound": UNREACHABLE, "southbound": UNREACHABLE, "info": UNREACHABLE}),
         ["central3 cannot be reached: Failed to connect to the host via ssh: timed out."],
     ),
     (
@@ -261,7 +278,7 @@ def holding(name: str, log_index: int, digest: str) -> dict[str, t.Any]:
     """The result of reading what a member of the Northbound holds."""
     answer = Answer.from_dict(member(name, "OVN_Northbound")["answers"][0])
     contents = Contents(log_index, {"ACL": "1", "Logical_Switch": digest})
-    return {"item": "northbound", "answers": [dataclasses.replace(answer, contents=contents).as_dict()]}
+    return {"answers": [dataclasses.replace(answer, contents=contents).as_dict()]}
 
 
 @pytest.mark.parametrize(
@@ -299,19 +316,31 @@ def test_what_members_of_several_hosts_hold(
     assert "".join(report["warnings"]).startswith(warning)
 
 
-def test_what_was_read_again_counts() -> None:
-    first = {"results": [holding("central1", 8, "1"), {"item": "southbound", "answers": []}]}
-    again = {"results": [holding("central1", 9, "2"), {"item": "southbound", "skipped": True}]}
-    found = contents_results(first, again)
-    assert contents_in(found["northbound"])["central1"].log_index == 9
-    assert found["southbound"] == first["results"][1]
-    assert contents_results(None, {"unreachable": True}) == {}
+def test_what_was_asked_again_counts() -> None:
+    first = {**info("central1"), "raft": {"northbound": holding("central1", 8, "1"), "southbound": {"answers": []}}}
+    late = {**info("central2"), "certificates": [], "raft": {"northbound": holding("central1", 9, "2")}}
+    host = Host.of(first, late)
+    assert (host.northbound, host.southbound) == (first["raft"]["northbound"], first["raft"]["southbound"])
+    assert contents_in(host.contents["northbound"])["central1"].log_index == 9
+    assert host.info is not None
+    assert (host.info["northd"], host.info["certificates"]) == (late["northd"], first["certificates"])
+    for nothing in (None, {"skipped": True}, UNREACHABLE):
+        assert Host.of(first, nothing) == Host.of(first)
+    assert Host.of(first).contents == {}
     assert contents_in({"msg": "failed"}) == {}
+
+
+def test_a_call_that_failed_failed_for_all_that_it_asked() -> None:
+    for failed in (None, UNREACHABLE, {"msg": "no such file"}):
+        host = Host.of(failed)
+        assert (host.northbound, host.southbound, host.info) == (failed, failed, failed)
+    assert Host.of(UNREACHABLE).unreachable.startswith("Failed to connect")
 
 
 def test_a_host_that_gave_no_answer_in_time_cannot_be_reached() -> None:
     ended = {"failed": False, "msg": "Timed out after 20 second(s).", "timedout": {"period": 20}}
-    report = build_report(installation(put("central", "central3", {"northbound": ended})))
+    dead = {"northbound": ended, "southbound": ended, "info": ended}
+    report = build_report(installation(put("central", "central3", dead)))
     assert report["problems"] == ["central3 cannot be reached: it gave no answer within 20 s."]
 
 
@@ -357,6 +386,61 @@ def test_warning(change: t.Callable[[dict[str, t.Any]], None], start: str) -> No
     assert len(report["warnings"]) == 1, report["warnings"]
     assert report["warnings"][0].startswith(start)
     assert report["lines"][0] == "OVN is healthy, 1 warning"
+
+
+def old(*fixed: str) -> t.Callable[[dict[str, t.Any]], None]:
+    """Servers of Open vSwitch 3.1.0 on all hosts, with these codes acknowledged."""
+
+    def change(parts: dict[str, t.Any]) -> None:
+        for host in parts["central"].values():
+            for database in ("northbound", "southbound"):
+                host[database]["answers"][0]["version"] = "ovsdb-server (Open vSwitch) 3.1.0\n"
+        parts["acknowledge"] = frozenset(fixed)
+
+    return change
+
+
+def test_faults_of_a_version_are_warnings_of_their_own() -> None:
+    report = build_report(installation(old()))
+    assert report["lines"][0] == "OVN is healthy, 3 warnings"
+    found = {finding["code"]: finding["fixed_in"] for finding in report["findings"]}
+    assert found == {"fault_join": "3.1.5", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}
+    assert report["warnings"][0] == (
+        "Northbound and Southbound: Open vSwitch 3.1.0 has a known fault, fixed in 3.1.5 or by a backport: "
+        "a member may never finish to join, or lead while it joins."
+    )
+
+
+def test_acknowledged_warnings_are_listed_but_not_counted() -> None:
+    report = build_report(installation(old("fault_join", "fault_leave")))
+    assert report["lines"][0] == "OVN is healthy, 1 warning"
+    assert report["lines"][-1] == (
+        "Acknowledged: fault_join (fixed in Open vSwitch 3.1.5), fault_leave (fixed in Open vSwitch 3.3.5)"
+    )
+    assert [(f["code"], f["acknowledged"]) for f in report["findings"]] == [
+        ("fault_pre_vote", False),
+        ("fault_join", True),
+        ("fault_leave", True),
+    ]
+    assert len(report["warnings"]) == 1
+
+
+def test_an_acknowledged_warning_leaves_its_part_healthy() -> None:
+    soon = both(
+        certificate("days_left", 29),
+        put("central", "central2", "info", "certificates", 0, "days_left", 28),
+        put("acknowledge", frozenset({"certificate_expires"})),
+    )
+    report = build_report(installation(soon))
+    assert report["lines"][0] == "OVN is healthy"
+    assert any(line.startswith("Certificates  healthy     28 days left") for line in report["lines"])
+    assert report["lines"][-1] == "Acknowledged: certificate_expires (2 warnings)"
+
+
+def test_a_problem_is_not_acknowledged() -> None:
+    acknowledged = put("acknowledge", frozenset({"northd_paused", "partial_view"}))
+    report = build_report(installation(both(northd("central2", "state", "paused"), acknowledged)))
+    assert not report["healthy"]
 
 
 def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
@@ -438,7 +522,7 @@ def test_many_chassis_stay_short_and_the_bad_ones_come_first() -> None:
 def test_everything_down_is_still_short() -> None:
     def dead(parts: dict[str, t.Any]) -> None:
         parts["heartbeat"] = None
-        parts["central"] = {name: {"northbound": UNREACHABLE} for name in NAMES}
+        parts["central"] = {name: {"info": UNREACHABLE} for name in NAMES}
 
     report = build_report(installation(dead))
     assert not report["healthy"]

@@ -100,3 +100,32 @@ def test_given_secret_problem(exists: bool, state: Vars, twin: str, expected: st
     assert expected in found
     assert found.endswith("Nothing was changed." if expected else "")
     assert bool(expected) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("signs", "kept", "refused"),
+    [
+        pytest.param({}, False, False, id="nothing is known"),
+        pytest.param({"/.dockerenv": False, "POD": "", "X": "0", "Y": None}, False, False, id="a machine"),
+        pytest.param({"/.dockerenv": True, "POD": ""}, False, True, id="a file"),
+        pytest.param({"/.dockerenv": "True"}, False, True, id="as text"),
+        pytest.param({"/.dockerenv": "False"}, "", False, id="as text, no"),
+        pytest.param({"POD": "192.0.2.1"}, "false", True, id="a variable"),
+        pytest.param({"POD": "192.0.2.1"}, "true", False, id="kept, from the command line"),
+        pytest.param({"/.dockerenv": True}, True, False, id="kept"),
+    ],
+)
+def test_where_a_ca_may_be_created(signs: Vars, kept: t.Any, refused: bool) -> None:
+    problem = authority.ca_directory_problem(signs, "/srv/ovn-pki", kept)
+    assert bool(problem) is refused
+    if refused:
+        (sign,) = [name for name, value in signs.items() if value]
+        assert f"({sign})" in problem
+        assert "/srv/ovn-pki" in problem
+
+
+def test_where_keys_of_clients_may_be_created() -> None:
+    problem = authority.ca_directory_problem({"POD": "192.0.2.1"}, "/srv/clients", clients=True)
+    assert "ovn_pki_clients would be created in it, in /srv/clients" in problem
+    assert "ovn_pki_clients_directory" in problem
+    assert authority.ca_directory_problem({"POD": "192.0.2.1"}, "/srv/clients", "true", clients=True) == ""

@@ -33,6 +33,10 @@ def of_databases(desired: t.Any, name: str) -> dict[str, t.Any]:
     return {database: values[name] for database, values in desired["databases"].items()}
 
 
+def of_settings(desired: t.Any, name: str) -> dict[str, t.Any]:
+    return {database: settings[name] for database, settings in of_databases(desired, "settings").items()}
+
+
 def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
     return CentralClusterOptions.from_options({"members": ["k1"], **given})
 
@@ -41,7 +45,10 @@ def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
     documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
-        if field.name != "members":  # a group of the inventory
+        if field.name not in (
+            "members",
+            "northd_program",
+        ):  # a group of the inventory, a key of ovn_central_distribution
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name
@@ -159,7 +166,7 @@ class TestListeners:
     )
     def test_rows(self, given: dict[str, t.Any], scheme: str, role: str) -> None:
         probe = {"inactivity_probe": 30000}
-        assert of_databases(machine(given), "connections") == {
+        assert of_settings(machine(given), "connections") == {
             "northbound": [{"target": f"{scheme}:6641:[::]", **probe}],
             "southbound": [
                 {"target": f"{scheme}:6642:[::]", "role": role, **probe},
@@ -168,14 +175,14 @@ class TestListeners:
         }
 
     def test_address(self) -> None:
-        (row,) = machine({"listen_address": "0.0.0.0"})["databases"]["northbound"]["connections"]
+        (row,) = machine({"listen_address": "0.0.0.0"})["databases"]["northbound"]["settings"]["connections"]
         assert row["target"] == "pssl:6641:0.0.0.0"
 
     def test_further_ones_come_last(self) -> None:
         extra = {"target": "pssl:16650:[::]", "read_only": True}
         desired = machine({"extra_connections": {"southbound": [extra], "northbound": None}})
-        assert desired["databases"]["southbound"]["connections"][2:] == [extra]
-        assert len(desired["databases"]["northbound"]["connections"]) == 1
+        assert desired["databases"]["southbound"]["settings"]["connections"][2:] == [extra]
+        assert len(desired["databases"]["northbound"]["settings"]["connections"]) == 1
 
 
 class TestTimers:
@@ -199,8 +206,8 @@ class TestTimers:
         timers = of_databases(desired, "timers").values()
         assert tuple(timer["election_timer"] for timer in timers) == election
         assert tuple(timer["inactivity_probe"] for timer in timers) == probes
-        assert desired["databases"]["southbound"]["connections"][0]["inactivity_probe"] == probes[1]
-        assert desired["databases"]["northbound"]["options"] == {"northd_probe_interval": str(max(probes))}
+        assert desired["databases"]["southbound"]["settings"]["connections"][0]["inactivity_probe"] == probes[1]
+        assert desired["databases"]["northbound"]["settings"]["options"] == {"northd_probe_interval": str(max(probes))}
         assert (desired["wait_timeout"], desired["lock_seconds"]) == (wait, wait + 60)
 
     def test_before_the_first_plan(self) -> None:
@@ -214,7 +221,7 @@ class TestTimers:
 
     def test_options_of_the_databases(self) -> None:
         given = {"northbound_options": {"northd_probe_interval": 7, "x": None}, "southbound_options": {"a": True}}
-        assert of_databases(machine(given), "options") == {
+        assert of_settings(machine(given), "options") == {
             "northbound": {"northd_probe_interval": 7, "x": None},
             "southbound": {"a": True},
         }

@@ -7,11 +7,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
-    compare_machine,
     compare_units,
     desired_state,
     find_control_plane,
     recorded_chassis,
+    unmasked_units,
 )
 
 UNITS = "/etc/systemd/system"
@@ -25,7 +25,6 @@ MACHINE: dict[str, t.Any] = {
     "unit": f"{UNITS}/c5c3-ovn-controller.service",
     "underlay_unit": f"{UNITS}/c5c3-ovn-underlay.service",
     "system_id_file": "/etc/openvswitch/system-id.conf",
-    "unit_directory": UNITS,
 }
 CLUSTER: dict[str, t.Any] = {
     "backend": "kubernetes",
@@ -225,48 +224,50 @@ def test_why_nobody_can_connect(options: dict[str, t.Any], words: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("files", "expected"),
     [
-        ([], (False, "")),
-        ([f"{MACHINE['system_id_file']}: h1 "], (False, "h1")),
-        ([f"{MACHINE['unit']}:[Unit]", f"{MACHINE['system_id_file']}:a:b"], (True, "a:b")),
-        ([f"{MACHINE['underlay_unit']}:[Unit]"], (False, "")),
+        ({}, (False, "")),
+        ({"system_id_file": " h1 \n"}, (False, "h1")),
+        ({"unit": "[Unit]\n", "system_id_file": "a:b\n"}, (True, "a:b")),
+        ({"unit": ""}, (False, "")),
+        ({"underlay_unit": "[Unit]\n"}, (False, "")),
     ],
 )
-def test_what_is_recorded(lines: list[str], expected: tuple[bool, str]) -> None:
-    found = recorded_chassis(lines, MACHINE)
+def test_what_is_recorded(files: dict[str, str], expected: tuple[bool, str]) -> None:
+    found = recorded_chassis({MACHINE[kind]: text for kind, text in files.items()}, MACHINE)
     assert (found["set_up"], found["system_id"]) == expected
 
 
 @pytest.mark.parametrize(
-    ("underlay", "lines", "expected"),
+    ("underlay", "files", "expected"),
     [
-        pytest.param({}, ["unit:a", "unit:b"], (True, True, True), id="as declared"),
-        pytest.param({}, ["unit:a"], (False, True, False), id="another text"),
-        pytest.param({}, [], (False, True, False), id="missing"),
-        pytest.param(UNDERLAY, ["unit:a", "unit:b"], (True, False, False), id="no unit of the underlay"),
-        pytest.param(UNDERLAY, ["unit:a", "unit:b", "underlay_unit:u: v"], (True, True, True), id="both"),
+        pytest.param({}, {"unit": "a\nb\n"}, (True, True, True), id="as declared"),
+        pytest.param({}, {"unit": "a\n"}, (False, True, False), id="another text"),
+        pytest.param({}, {}, (False, True, False), id="missing"),
+        pytest.param(UNDERLAY, {"unit": "a\nb\n"}, (True, False, False), id="no unit of the underlay"),
+        pytest.param(UNDERLAY, {"unit": "a\nb\n", "underlay_unit": "u: v\n"}, (True, True, True), id="both"),
     ],
 )
-def test_units(underlay: dict[str, str], lines: list[str], expected: tuple[bool, bool, bool]) -> None:
+def test_units(underlay: dict[str, str], files: dict[str, str], expected: tuple[bool, bool, bool]) -> None:
     given = {**MACHINE, "underlay": underlay, "unit_text": "a\nb\n", "underlay_text": "u: v\n"}
     if not underlay:  # its template needs the option
         del given["underlay_text"]
-    on_disk = [f"{MACHINE[kind]}:{text}" for kind, _colon, text in (line.partition(":") for line in lines)]
-    found = compare_units(on_disk, given)
+    found = compare_units({MACHINE[kind]: text for kind, text in files.items()}, given)
     assert (found["controller"], found["underlay"], found["all"]) == expected
 
 
-def test_what_a_machine_lacks() -> None:
-    found = [
-        {"path": "/usr/bin/there", "islnk": False, "size": 100},
-        {"path": f"{UNITS}/masked.service", "islnk": True, "size": 9},
-        {"path": f"{UNITS}/linked.service", "islnk": True, "size": 20},
-        {"path": f"{UNITS}/small.service", "islnk": False, "size": 9},
+def test_units_that_are_not_masked() -> None:
+    """A unit with a file of its own in /etc is disabled and stopped instead."""
+    units = ["masked.service", "running.service", "missing.service", "own.service"]
+    actions = [
+        "mask running.service",
+        "stop running.service",
+        "mask missing.service",
+        "disable own.service",
+        "start x.service",
     ]
-    units = ["masked.service", "linked.service", "small.service", "missing.service"]
-    given = {**MACHINE, "required_files": ["/usr/bin/there", "/usr/bin/missing"], "masked_units": units}
-    assert compare_machine(found, given) == {"missing": ["/usr/bin/missing"], "unmasked": units[1:]}
+    assert unmasked_units({"actions": actions}, units) == units[1:]
+    assert unmasked_units({"failed": True, "msg": "systemctl failed"}, units) == units
 
 
 class Undefined(dict[str, t.Any]):

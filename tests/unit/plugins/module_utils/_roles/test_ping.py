@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
     choose_remover,
     choose_writer,
@@ -126,6 +127,7 @@ def test_a_machine_writes_through_its_socket() -> None:
             "is_cluster": False,
             "writer": writer,
             "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            "client": "ovsdbapp" if writer == "db1" else "json_rpc",
             "private_key": "/etc/ovn/tls/central-key.pem",
             "certificate": "/etc/ovn/tls/central-cert.pem",
             "ca_certificate": "/etc/ovn/tls/ca.pem",
@@ -147,7 +149,7 @@ ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
 )
 def test_a_cluster_is_written_by_a_guest(given: Given, writer: str, northbound: list[str], key: str) -> None:
     found = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **given})
-    assert (found["host"], found["is_cluster"]) == ("k", True)
+    assert (found["host"], found["is_cluster"], found["client"]) == ("k", True, "json_rpc")
     assert (found["writer"], found["northbound"], found["private_key"]) == (writer, northbound, key)
 
 
@@ -224,3 +226,8 @@ def test_what_all_hosts_have() -> None:
         "none": {},
     }
     assert collect(hostvars, ["k", "m", "none"]) == {"guests": [1, 2, 3], "report": ["a", "b", "c"]}
+
+
+def test_a_host_outside_of_the_group_is_named() -> None:
+    with pytest.raises(InvalidInput, match="h2 is not in the group ovn_hypervisors"):
+        desired_state({**MACHINE, "hosts": []})

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import verify
 
 Vars = dict[str, t.Any]
-WRITABLE = {"writable": True}
+WRITABLE, READ_ONLY = {"writable": True}, {"writable": False}
 FILES = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
 OPTIONS: Vars = {"ovn_verify_central": ["c1", "c2"], **{f"ovn_verify_{name}": path for name, path in FILES.items()}}
 
@@ -34,7 +34,7 @@ def test_endpoints_of_machines() -> None:
     found = desired_state(machines())
     assert found["northbound_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:c2:6641"]
     assert found["southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
-    assert (found["cluster"], found["cluster_place"], found["heartbeat_problem"], found["ports"]) == ("", {}, "", [])
+    assert (found["cluster"], found["cluster_place"], found["ports"]) == ("", {}, [])
 
 
 def test_own_endpoints_and_files() -> None:
@@ -67,30 +67,32 @@ def test_declared_endpoints_count(hosts: dict[str, Vars], value: t.Any) -> None:
     assert len(found["northbound_endpoints"]) == 2
 
 
+def answered(northbound: Vars, southbound: Vars) -> Vars:
+    """What a host registers whose northd gave any answer."""
+    return {"ovn_verify_info": {"northd": {}, "raft": {"northbound": northbound, "southbound": southbound}}}
+
+
+FAILED = {"failed": True, "msg": "x"}
+
+
 @pytest.mark.parametrize(
     ("hosts", "expected"),
     [
         pytest.param(machines(), "", id="nobody answered"),
-        pytest.param(machines(c2={"ovn_verify_info": {"northd": None}}), "c2", id="any that answered"),
+        pytest.param(machines(c2=answered(READ_ONLY, FAILED)), "c2", id="any that answered"),
         pytest.param(
-            machines(
-                c1={"ovn_verify_info": {"northd": {}}, "ovn_verify_northbound": WRITABLE, "ovn_verify_southbound": {}},
-                c2={
-                    "ovn_verify_info": {"northd": {}},
-                    "ovn_verify_northbound": WRITABLE,
-                    "ovn_verify_southbound": WRITABLE,
-                },
-            ),
+            machines(c1=answered(WRITABLE, READ_ONLY), c2=answered(WRITABLE, WRITABLE)),
             "c2",
             id="whose members take part",
         ),
-        pytest.param(
-            machines(c1={"ovn_verify_info": {"msg": "x"}, "ovn_verify_northbound": WRITABLE}), "", id="no answer"
-        ),
+        pytest.param(machines(c1={"ovn_verify_info": {"unreachable": True, "msg": "x"}}), "", id="no answer"),
     ],
 )
 def test_asked_from(hosts: dict[str, Vars], expected: str) -> None:
-    assert desired_state(hosts)["asked_from"] == expected
+    found = desired_state(hosts)
+    assert found["asked_from"] == expected
+    assert found["questions"] == (["heartbeat_host"] if expected else [])
+    assert found["heartbeat_problem"] == ("" if expected else "no central host could be asked")
 
 
 def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
@@ -98,7 +100,7 @@ def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
     assert found["cluster"] == "plane"
     assert found["cluster_place"] == {"kubeconfig": "/kube", "context": "", "namespace": "ovn-system", "name": "found"}
     assert found["ports"] == ["ssl:n:1", "ssl:n:2", "ssl:s:1"]
-    assert (found["exposed"], found["heartbeat_problem"]) == (True, "")
+    assert (found["exposed"], found["questions"], found["heartbeat_problem"]) == (True, ["heartbeat_kubernetes"], "")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
 )
 def test_a_control_plane_that_the_control_node_does_not_reach(hosts: dict[str, Vars]) -> None:
     found = desired_state(hosts, ovn_verify_central=["plane"])
-    assert (found["exposed"], found["ports"]) == (False, [])
+    assert (found["exposed"], found["ports"], found["questions"]) == (False, [], [])
     assert "reaches no database port of plane (" in found["heartbeat_problem"]
 
 
@@ -123,3 +125,9 @@ def test_secret(host: str, expected: str) -> None:
     }
     hosts = {**plane(), "rack1": {"ovn_backend": "kubernetes"}}
     assert desired_state(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected
+
+
+def test_limits_are_data_for_tasks() -> None:
+    limits = desired_state(machines(), ovn_verify_host_timeout="40", connection_timeout=10)["limits"]
+    assert limits["first"] == {"northd": 25.0, "contents": 25.0, "host": 40}
+    assert limits["again"] == {"northd": 30.0, "contents": 60.0, "host": 100}

@@ -1,0 +1,74 @@
+"""Print docs/variables.md: each option of each role with its default and the first sentence of its description.
+
+Usage: .venv/bin/python docs/site/variables.py > docs/variables.md    after a change of an argument_specs.yml
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = """# All variables
+
+Every option of every role. `docs/site/variables.py` writes this page from `roles/*/meta/argument_specs.yml`; suboptions and further sentences are shown by
+`ansible-doc -t role`. Variables that several roles share, such as `ovn_backend` and `ovn_tls`, are in the [inventory reference](inventory.md).
+"""
+# Ansible's markup: O(name), O(c5c3.ovn.ovn_database#module:name), V(value), C(code), E(VARIABLE), RV(value); M(name), P(name#type); B(text), I(text)
+CODE = re.compile(r"\b(?:O|V|C|E|RV)\((?:[\w.]+#\w+:)?((?:[^()\\]|\\.|\([^()]*\))*)\)")
+PLUGIN = re.compile(r"\b[MP]\(([\w.]+)(?:#\w+)?\)")
+TEXT = re.compile(r"\b[BI]\(([^()]*)\)")
+
+
+def as_markdown(text: str) -> str:
+    """Return a description with Markdown instead of Ansible's markup."""
+    text = CODE.sub(lambda found: "`" + re.sub(r"\\(.)", r"\1", found[1]) + "`", text)
+    return TEXT.sub(r"**\1**", PLUGIN.sub(r"`\1`", text))
+
+
+def first_sentence(description: str | list[str]) -> str:
+    """Return the first sentence of a description, in Markdown for a cell of a table."""
+    text = description if isinstance(description, str) else description[0]
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", as_markdown(text))[0].replace("|", r"\|")
+
+
+def default_of(option: dict[str, Any]) -> str:
+    """Return the default as an inventory would write it; `required` or nothing where there is none."""
+    if "default" not in option:
+        return "required" if option.get("required") else ""
+    value = option["default"]
+    if value == "":
+        return "empty"
+    if isinstance(value, str):
+        return as_markdown(value) if re.search(r"[A-Z]\(| ", value) else f"`{value}`"
+    return f"`{json.dumps(value)}`"
+
+
+def section(role: Path) -> str:
+    """Return the part of the page about one role."""
+    specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+    main = specs["main"]
+    lines = [
+        f"## {role.name}",
+        "",
+        f"{main['short_description'].rstrip('.')}: [the role](../roles/{role.name}/README.md).",
+        "",
+    ]
+    lines += ["| Variable | Default | Meaning |", "|---|---|---|"]
+    for name, option in main.get("options", {}).items():
+        lines.append(f"| `{name}` | {default_of(option)} | {first_sentence(option['description'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    roles = sorted(path.parents[1] for path in ROOT.glob("roles/*/meta/argument_specs.yml"))
+    return "\n".join([HEAD, *(section(role) for role in roles)])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

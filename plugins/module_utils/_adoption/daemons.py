@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the daemons on this host say of themselves: Raft address and ids, listeners, certificates, the state of northd. Read only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import typing as t
+
+from .._databases import DATABASE_NAMES, DATABASES
+from .._deadline import Deadline
+from .._errors import OvnError
+from .._northd.central_host import ask_northd, parse_version
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.rows import as_optional, select
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.unixctl import appctl
+from .._ovsdb.wire import Connection
+from .._raft.parse import parse_cluster_status
+from .processes import ControlPlaneProcess, find_processes
+
+_OWN_UNIT = "c5c3-ovn-{}.service"
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
+_TLS = ("private_key", "certificate", "ca_cert")
+
+
+def read_daemons(seconds: float, container_name: t.Callable[[str, str], str]) -> list[dict[str, t.Any]]:
+    """Return all daemons of the control plane on this host. `container_name(runtime, id)` is empty if it is not known."""
+    return [_read_daemon(process, seconds, container_name) for process in find_processes()]
+
+
+def _read_daemon(
+    process: ControlPlaneProcess, seconds: float, container_name: t.Callable[[str, str], str]
+) -> dict[str, t.Any]:
+    supervisor = process.supervisor
+    name = supervisor.name
+    if supervisor.kind == "container" and supervisor.runtime:
+        name = container_name(supervisor.runtime, name) or name
+    daemon: dict[str, t.Any] = {
+        "name": process.name,
+        "pid": process.pid,
+        "supervisor": {"kind": supervisor.kind, "name": name, "runtime": supervisor.runtime},
+        "own": supervisor.kind == "unit" and supervisor.name == _OWN_UNIT.format(process.name),
+        "file": process.file,
+        "clustered": process.clustered,
+        "control_socket": _control_socket(process),
+        "remotes": list(process.command.remotes),
+        "connections": [],
+        "ca_digests": [],
+        **dict.fromkeys(("address", "cluster_id", "server_id", "version", "state", "problem"), ""),
+        **dict.fromkeys(("private_key", "certificate", "ca_certificate"), ""),
+    }
+    try:
+        if process.name in DATABASES:
+            _ask_server(process, daemon, seconds)
+        else:
+            answer = ask_northd(process.root + daemon["control_socket"], seconds)
+            daemon.update(state=answer["state"], version=answer["version"], problem=answer["reason"])
+    except OvnError as e:
+        daemon["problem"] = str(e)
+    return daemon
+
+
+def _control_socket(process: ControlPlaneProcess) -> str:
+    """Return the path of the control socket; of a daemon without the option it has the process id in its name."""
+    given = process.command.value("--unixctl")
+    directory = os.path.dirname(given) or "/run/ovn"
+    name = os.path.basename(given) or f"ovn-northd.{process.pid}.ctl"
+    # /var/run is a link to /run.
+    return os.path.join(directory if process.root else os.path.realpath(directory), name)
+
+
+def _ask_server(process: ControlPlaneProcess, daemon: dict[str, t.Any], seconds: float) -> None:
+    database, deadline = DATABASE_NAMES[process.name], Deadline(seconds)
+    control = process.root + daemon["control_socket"]
+    daemon["version"] = parse_version(appctl(control, "version", deadline=deadline))
+    if process.clustered:
+        status = parse_cluster_status(appctl(control, "cluster/status", database, deadline=deadline))
+        daemon.update(address=status.address, cluster_id=status.cluster_id or "", server_id=status.server_id or "")
+    socket = next((r.partition(":")[2] for r in process.command.remotes if r.startswith("punix:")), "")
+    columns = ["_uuid", "target", *(["role"] if process.name == "southbound" else [])]
+    with Connection(Endpoint("unix", process.root + socket), TlsFiles(), deadline) as connection:
+        rows = select(connection, database, {"Connection": columns, "SSL": list(_TLS)})
+    daemon["connections"] = sorted(rows["Connection"], key=lambda row: str(row["target"]))
+    row = next(iter(rows["SSL"]), {})
+    files = [
+        _tls_file(process.command.value(option), as_optional(row.get(column)))
+        for option, column in zip(("--private-key", "--certificate", "--ca-cert"), _TLS)
+    ]
+    daemon.update(zip(("private_key", "certificate", "ca_certificate"), files))
+    daemon["ca_digests"] = read_certificate_digests(process.root + files[2]) if files[2] else []
+
+
+def _tls_file(option: str, column: t.Any) -> str:
+    """Return the path that counts: `db:DATABASE,SSL,COLUMN` stands for what the table says."""
+    return str(column or "") if option.startswith("db:") else option
+
+
+def read_certificate_digests(path: str) -> list[str]:
+    """Return the SHA-256 of each certificate in a PEM file, sorted; none if it cannot be read."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            text = file.read()
+        return sorted({hashlib.sha256(base64.b64decode(body)).hexdigest() for body in _PEM.findall(text)})
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,178 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What stands in the way of adopting the daemons of one host, and in which order northd is adopted. Pure.
+
+What concerns the cluster is decided where every run decides it (`_raft/plan.py`): cluster ids, addresses, members that nobody declared, the order.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._databases import DATABASES, STEMS
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import parse_endpoint
+from .._processes.supervisor import Supervisor
+from .listeners import listener_problems
+
+Daemon = t.Mapping[str, t.Any]
+_RUN_DIRECTORY = "/run/ovn"
+
+
+def supervisor_of(daemon: Daemon) -> Supervisor:
+    return Supervisor(**daemon["supervisor"])
+
+
+def describe(daemon: Daemon) -> str:
+    """Return what a daemon is and what keeps it running."""
+    supervisor = supervisor_of(daemon)
+    place = f", {daemon['file']}" if daemon["file"] else ""
+    return f"{daemon['name']} in {supervisor} (process {daemon['pid']}{place})"
+
+
+def foreign_daemons(found: t.Mapping[str, t.Any]) -> list[Daemon]:
+    """Return the daemons in a result of `ovn_daemons_info` that no unit of this collection runs."""
+    return [daemon for daemon in found["daemons"] if not daemon["own"]]
+
+
+# What Debian's packages would start.
+_DISTRIBUTION_UNITS = "ovn-central, ovn-ovsdb-server-nb, ovn-ovsdb-server-sb and ovn-northd (systemctl mask)"
+
+
+def foreign_message(found: t.Mapping[str, t.Any]) -> str:
+    """Return why a rollout must not go on beside these daemons, empty if there are none."""
+    foreign = foreign_daemons(found)
+    if not foreign:
+        return ""
+    return (
+        f"OVN runs on this host, and this collection did not start it, so it does not stop it either: {'; '.join(map(describe, foreign))}. "
+        "Nothing was changed. Adopt it with the playbook c5c3.ovn.adopt, whose check mode tells the order; if nobody needs what it holds, stop it, "
+        "then run again."
+    )
+
+
+def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.Any]) -> list[str]:
+    """Return what stands in the way on one host, one message each.
+
+    `found` is the result of `ovn_daemons_info`, `desired` the desired state of the host as the filter `central_desired` returns it.
+    """
+    foreign = foreign_daemons(found)
+    if found["daemons"] and not foreign:
+        return []
+    problems = [
+        f"{', '.join(found['missing_files'])} is missing. Mask {_DISTRIBUTION_UNITS} first, then install the packages by hand: their scripts start and "
+        "restart daemons, so an adoption installs none"
+    ] * bool(found["missing_files"])
+    units = [supervisor_of(daemon).name for daemon in found["daemons"] if daemon["supervisor"]["kind"] == "unit"]
+    for daemon in foreign:
+        problems += _supervisor_problem(daemon, units)
+        if daemon["name"] in DATABASES and not daemon["problem"]:
+            problems += _database_problems(daemon, desired["databases"][daemon["name"]], found)
+        elif daemon["problem"]:
+            problems.append(f"{describe(daemon)} does not respond: {daemon['problem'].rstrip('.')}. Repair it first")
+    return [f"{problem}." for problem in dict.fromkeys(problems)]
+
+
+def _supervisor_problem(daemon: Daemon, units: t.Sequence[str]) -> t.Iterator[str]:
+    supervisor = supervisor_of(daemon)
+    if supervisor.kind in ("container", "pod"):
+        command = supervisor.stop_command(daemon["control_socket"])
+        yield (
+            f'{describe(daemon)}: what is not a unit of this host is stopped by a person. See "Containers" in docs/adopt.md for the order'
+            + (f"; the command is: {command}" if command else "")
+        )
+    elif supervisor.kind == "none" and daemon["name"] == "northd":
+        yield (
+            f"{describe(daemon)}: northd is only adopted from a unit. End it, another host's goes on: {supervisor.stop_command(daemon['control_socket'])}"
+        )
+    elif supervisor.kind == "unit" and units.count(supervisor.name) > 1:
+        yield (
+            f"{supervisor.name} runs several daemons, which could only be stopped together. Give each a unit of its own first (Debian has "
+            "ovn-ovsdb-server-nb, ovn-ovsdb-server-sb and ovn-northd)"
+        )
+
+
+def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.Mapping[str, t.Any]) -> t.Iterator[str]:
+    database = daemon["name"]
+    if not daemon["clustered"]:
+        yield (
+            f"{describe(daemon)} is a standalone database, no member of a Raft cluster. Stop it when its users can do without it, make it a cluster "
+            f"(ovsdb-tool create-cluster NEW_FILE {daemon['file']} {desired['environment']['OVN_LOCAL_ADDRESS']}), start it from NEW_FILE, then run again"
+        )
+        return
+    yield from _place_problems(daemon, desired)
+    yield from _address_problem(daemon, desired["environment"]["OVN_LOCAL_ADDRESS"])
+    yield from listener_problems(database, desired["settings"]["connections"], daemon["connections"], daemon["remotes"])
+    yield from _tls_problem(daemon, desired["environment"], found["ca_digests"])
+    if _numbers(daemon["version"]) > _numbers(found["version"]):
+        yield (
+            f"{database} runs ovsdb-server {daemon['version']}, and {found['version'] or 'none'} is installed, which may not read its file. "
+            "Install the same version or a newer one"
+        )
+
+
+def _place_problems(daemon: Daemon, desired: t.Mapping[str, t.Any]) -> t.Iterator[str]:
+    database, file, declared = daemon["name"], daemon["file"], desired["database_file"]
+    if file != declared:
+        directory, _slash, name = file.rpartition("/")
+        if name == declared.rpartition("/")[2]:
+            remedy = f"Set ovn_central_database_directory={directory}"
+        else:
+            remedy = f"Stop it, rename the file to {directory}/{STEMS[database]}.db, and let its unit start it from there first"
+        yield f"the file of {database} is {file}, and {declared} is declared. {remedy}"
+    socket = f"{_RUN_DIRECTORY}/{STEMS[database]}.ctl"
+    if daemon["control_socket"] != socket:
+        yield (
+            f"the control socket of {database} is {daemon['control_socket'] or 'unknown'}, and tools of this collection look for {socket}. "
+            f"Start the server with --unixctl={socket} first"
+        )
+
+
+def _address_problem(daemon: Daemon, declared: str) -> t.Iterator[str]:
+    """Name the option: the planner refuses every other address as well, but knows no variables of the inventory."""
+    if daemon["address"] in ("", declared):
+        return
+    remedy = "Change the inventory (ovn_address) to it, for the address is part of a member's identity"
+    try:
+        now, then = parse_endpoint(daemon["address"]), parse_endpoint(declared)
+        if now.scheme != then.scheme:
+            remedy = f"Set ovn_tls={'true' if now.scheme == 'ssl' else 'false'}, for the scheme is part of a member's identity"
+        elif now.port != then.port:
+            remedy = f"This collection uses port {then.port}. Replace the members one by one with such an address first"
+        else:
+            remedy = f"Set ovn_address={now.host}, for the address is part of a member's identity"
+    except InvalidInput:
+        pass
+    yield f"{daemon['name']} has the Raft address {daemon['address']}, and {declared} is declared. {remedy}"
+
+
+def _tls_problem(daemon: Daemon, environment: t.Mapping[str, str], ca_digests: t.Collection[str]) -> t.Iterator[str]:
+    """A member with certificates of another CA would find no other member."""
+    if not (environment["OVN_LOCAL_ADDRESS"].startswith("ssl:") and daemon["address"].startswith("ssl:")):
+        return
+    key, certificate, authority = daemon["private_key"], daemon["certificate"], daemon["ca_certificate"]
+    if not daemon["ca_digests"]:
+        yield f"the CA certificate of {daemon['name']} cannot be read ({authority or 'none is set'})"
+    elif not set(daemon["ca_digests"]) <= set(ca_digests):
+        yield (
+            f"{daemon['name']} trusts the CA in {authority}, which is not in {environment['OVN_CA_CERTIFICATE']}. Use the files that are there: "
+            f"ovn_central_private_key={key}, ovn_central_certificate={certificate}, ovn_central_ca_certificate={authority}"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def northd_order(found: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """Return the hosts with a foreign northd, in the order of their adoption: the active one last, so that it hands over once."""
+    states = {
+        host: daemon["state"]
+        for host, result in found.items()
+        for daemon in foreign_daemons(result)
+        if daemon["name"] == "northd"
+    }
+    return sorted(states, key=lambda host: states[host] == "active")

@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Rolls out both databases, one after the other, in the time that a run has.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._databases import Database
+from .._deadline import Deadline
+from .._errors import OvnError, TimedOut, Unreachable
+from .._kubernetes.progress import Progress
+from .._raft_pods.backend import DatabaseRollout, raise_combined
+
+# What the first database leaves of the time to the second one.
+_RESERVED, _RESERVED_SECONDS = 0.3, 30.0
+
+
+def roll_out_databases(
+    databases: t.Mapping[Database, DatabaseRollout],
+    deadline: Deadline,
+    progress: Progress,
+    *,
+    server: str,
+    check_mode: bool,
+) -> None:
+    """Roll out one database after the other. A failure of the first does not keep the second from its rounds. `server` is the API server's URL."""
+    failures: list[BaseException] = []
+    for left, database in zip(reversed(range(len(databases))), databases.values()):
+        try:
+            if check_mode:
+                database.simulate()
+            else:
+                rest = deadline.left()
+                share = deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED))
+                database.roll_out(share, deadline.seconds)
+        except (Unreachable, TimedOut) as e:
+            failures.append(e)
+            if server in str(e):
+                break  # without the API server the second one cannot be observed either
+        except OvnError as e:
+            failures.append(e)
+    for database in databases.values():
+        progress.steps += database.observed.steps
+        progress.warnings += database.warnings
+    raise_combined(failures)

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The database servers and northd that run on a host, whoever started them, in the form of `ovn_daemons_info`.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from .._adoption.daemons import read_certificate_digests, read_daemons
+from .._adoption.units import read_stopped_units
+from .._commands import Commands
+from .._northd.central_host import parse_version
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "required_files": {"type": "list", "elements": "path", "default": []},
+    "ca_certificate": {"type": "path"},
+    "stopped_units": {"type": "bool", "default": False},
+    "timeout": {"type": "float", "default": 5},
+}
+
+
+def read_host_daemons(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.Any]:
+    """Return the result of `ovn_daemons_info`; `OvnError` if processes must not be read."""
+
+    def output_of(*command: str) -> str:
+        program = commands.find(command[0])
+        code, out, _err = commands.run([program, *command[1:]]) if program else (1, "", "")
+        return out.strip() if code == 0 else ""
+
+    def container_name(runtime: str, identifier: str) -> str:
+        return output_of(runtime, "inspect", "--format", "{{.Name}}", identifier).lstrip("/")
+
+    def systemctl(*arguments: str) -> str:
+        return output_of("systemctl", *arguments)
+
+    stopped = read_stopped_units(systemctl) if params["stopped_units"] else []
+    return {
+        "daemons": read_daemons(params["timeout"], container_name),
+        "stopped_northd_units": [unit.name for unit in stopped if unit.starts("northd", "")],
+        "version": parse_version(output_of("ovsdb-server", "--version")),
+        "missing_files": [path for path in params["required_files"] if not os.path.exists(path)],
+        "ca_digests": read_certificate_digests(params["ca_certificate"]) if params["ca_certificate"] else [],
+    }

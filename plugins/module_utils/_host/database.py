@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Brings the settings of the database of this host to their desired state, in the form of `ovn_database`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._database.converge import converge
+from .._database.member import LocalMember
+from .._database.settings import LAYOUTS, desired_from_params
+from .._deadline import Deadline
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
+    "control_socket": {"type": "path"},
+    "socket": {"type": "str"},
+    "election_timer": {"type": "int"},
+    "connections": {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "target": {"type": "str", "required": True},
+            "role": {"type": "str"},
+            "read_only": {"type": "bool"},
+            "inactivity_probe": {"type": "int"},
+            "max_backoff": {"type": "int"},
+        },
+    },
+    "purge_connections": {"type": "bool", "default": False},
+    "options": {"type": "dict"},
+    "timeout": {"type": "float", "default": 5},
+    "wait_timeout": {"type": "float", "default": 60},
+}
+
+
+def apply_database_settings(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
+    """Return the result of `ovn_database`; `OvnError` as `converge` raises it."""
+    layout = LAYOUTS[params["database"]]
+    desired = desired_from_params(params)
+    member = LocalMember(
+        layout,
+        params["control_socket"] or f"/run/ovn/{layout.stem}.ctl",
+        params["socket"] or f"unix:/run/ovn/{layout.stem}.sock",
+        params["timeout"],
+    )
+    outcome = converge(member, desired, layout, Deadline(params["wait_timeout"]), check_mode=check_mode)
+    return {
+        "changed": outcome.changed,
+        "role": outcome.state.role,
+        "actions": outcome.done.actions,
+        "election_timer": outcome.state.election_timer,
+        "connections": [
+            {column: value for column, value in row.items() if column != "_uuid"}
+            for _target, row in sorted(outcome.observed.connections.items())
+        ],
+        "options": dict(outcome.observed.options),
+        "diff": {"before": outcome.done.before, "after": outcome.done.after},
+    }

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The member of a Raft database on this host, as the options of `ovn_raft_member` describe it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._adoption.member import AdoptedMember
+from .._commands import Commands
+from .._raft.host import HostMember
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
+    "member": {"type": "str", "required": True},
+    "record": {"type": "path", "required": True},
+    "environment_file": {"type": "path", "required": True},
+    "launcher": {"type": "path", "default": "/usr/lib/c5c3-ovn/ovn-raft-launcher"},
+    "unit": {"type": "str"},
+    "database_file": {"type": "path"},
+    "adopt": {"type": "bool", "default": False},
+    "revision": {"type": "str"},
+}
+
+
+def member_of(params: t.Mapping[str, t.Any], commands: Commands) -> HostMember:
+    kind = AdoptedMember if params["adopt"] else HostMember
+    return kind(
+        database=params["database"],
+        member=params["member"],
+        record=params["record"],
+        environment_file=params["environment_file"],
+        launcher=params["launcher"],
+        unit=params["unit"] or f"c5c3-ovn-{params['database']}.service",
+        run=commands.run,
+        database_file=params["database_file"] or "",
+        revision=params["revision"] or "",
+    )
+
+
+def observe_member(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.Any]:
+    """Return the result of `ovn_raft_member` with `state: examined`."""
+    member = member_of(params, commands)
+    return {"observation": {"database": member.database, **member.observe().as_dict()}}

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Several reads of one host in one process, in the form of `ovn_host_info`. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import typing as t
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from .._commands import Commands
+from .._errors import InvalidInput, OvnError
+from . import daemons, database, member, packages, units
+
+Options = t.Mapping[str, t.Any]
+Result = dict[str, t.Any]
+
+
+def read_state(params: Options, commands: Commands) -> Result:
+    """Return the result of `ovn_host_info`; `InvalidInput` names the option that is wrong, `OvnError` says why packages or daemons cannot be read."""
+    result: Result = {}
+    if params["packages"] is not None:
+        options = _validated("packages", params["packages"], packages.OPTIONS)
+        result["packages"] = packages.read_packages(options, commands)
+    if params["daemons"] is not None:
+        options = _validated("daemons", params["daemons"], daemons.OPTIONS)
+        result["daemons"] = daemons.read_host_daemons(options, commands)
+    members = [_validated(f"members[{i}]", one, member.OPTIONS) for i, one in enumerate(params["members"])]
+    result["members"] = [member.observe_member(one, commands) for one in members]
+    result["files"] = dict(_texts(params["files"]))
+    desired_units = [_validated(f"units[{i}]", one, units.OPTIONS) for i, one in enumerate(params["units"])]
+    result["units"] = [
+        _predicted(functools.partial(units.apply_units, one, commands, check_mode=True)) for one in desired_units
+    ]
+    settings = [_validated(f"databases[{i}]", one, database.OPTIONS) for i, one in enumerate(params["databases"])]
+    result["databases"] = [
+        _predicted(functools.partial(database.apply_database_settings, one, check_mode=True)) for one in settings
+    ]
+    predictions = [*result["units"], *result["databases"]]
+    result["due"] = any(one.get("failed") or one["changed"] for one in predictions)
+    return result
+
+
+def _validated(path: str, options: Options, specification: dict[str, dict[str, t.Any]]) -> Options:
+    checked = ArgumentSpecValidator(specification).validate(dict(options))
+    if checked.error_messages:
+        raise InvalidInput(f"{path}: {'; '.join(checked.error_messages)}. Nothing was read.")
+    return t.cast("Options", checked.validated_parameters)
+
+
+def _predicted(call: t.Callable[[], Result]) -> Result:
+    """Return the result without its diff, which nobody shows; a refusal is one, too: the task that acts will tell it."""
+    try:
+        result = call()
+    except OvnError as e:
+        return {"failed": True, **e.as_result()}
+    return {name: value for name, value in result.items() if name != "diff"}
+
+
+def _texts(paths: t.Iterable[str]) -> t.Iterator[tuple[str, str]]:
+    for path in paths:
+        try:
+            yield path, pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            continue
+        except OSError as e:
+            raise OvnError(f"{path} cannot be read: {e.strerror}. Correct that on this host, then run again.") from e

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which chassis a hypervisor cluster has to have, and which of them have to go: the desired state, compared with the observed one. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.chassis_settings import Settings
+from .._errors import InvalidInput
+from .desired import DesiredHypervisors
+from .nodes import select_nodes
+from .observed_state import ObservedHypervisors
+from .ownership import OwnershipEvidence, clashes, orphaned_chassis
+from .resources import declared_settings, nodes_of_others
+from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames
+from .southbound import Registry
+
+MOST_LISTED = 10
+
+
+class HypervisorPlan(t.NamedTuple):
+    """`observed` is the state that it was made from, `known` are the nodes that were hypervisors before.
+
+    `to_remove` maps nodes that are no hypervisors any more to their system ids. `registry` is None if the Southbound database was not asked.
+    """
+
+    observed: ObservedHypervisors
+    default: Settings
+    chassis: t.Sequence[Chassis]
+    known: frozenset[str]
+    to_remove: t.Mapping[str, str]
+    registry: Registry | None = None
+
+    @property
+    def system_ids(self) -> set[str]:
+        """Return the chassis that remain."""
+        return {one.system_id for one in self.chassis}
+
+    @property
+    def addressed(self) -> list[Chassis]:
+        """Return the chassis whose tunnel addresses are known without the nodes."""
+        return [one for one in self.chassis if one.ips is not None]
+
+    @property
+    def self_addressed(self) -> list[Chassis]:
+        """Return the chassis whose tunnel addresses only the nodes know."""
+        return [one for one in self.chassis if one.ips is None]
+
+
+def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors, *, changed: bool) -> HypervisorPlan:
+    """Return the plan without the Southbound database; one `InvalidInput` names all problems of a kind. `changed`: the run has changed something."""
+    recorded = recorded_nodes(observed.settings)
+    known = frozenset({*recorded, *observed.our_chassis})
+    nodes = select_nodes(observed.nodes, desired.spec, known=bool(known))
+    names = {node.name for node in nodes}
+    default = default_settings(desired.spec, desired.southbound)
+    declared = {node: declared_settings(resource) for node, resource in observed.chassis.items() if node in names}
+    chassis = plan_chassis(nodes, desired.spec, default, declared)
+    _refuse(renames(chassis, recorded), changed)
+    _refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)
+    return HypervisorPlan(observed, default, chassis, known, nodes_to_remove(observed, recorded, names))
+
+
+def with_registry(plan: HypervisorPlan, registry: Registry | None, *, changed: bool) -> HypervisorPlan:
+    """Return the plan with what the Southbound database knows: chassis of ours that nobody recorded go, too. `InvalidInput` if another one clashes."""
+    ours = OwnershipEvidence(plan.observed.owner, plan.observed.addresses())
+    removed = set(plan.to_remove.values())
+    _refuse(clashes(plan.chassis, registry, ours, plan.known, removed), changed)
+    orphaned = orphaned_chassis(registry, ours, plan.system_ids | removed)
+    return plan._replace(registry=registry, to_remove={**orphaned, **plan.to_remove})
+
+
+def nodes_to_remove(
+    observed: ObservedHypervisors, recorded: t.Mapping[str, str], remaining: t.Container[str]
+) -> dict[str, str]:
+    """Return node to system id of the nodes that have a chassis of ours, but are no hypervisors any more or do not exist."""
+    ours = {
+        node: (resource.get("spec") or {}).get("systemId") or node for node, resource in observed.our_chassis.items()
+    }
+    return {node: name for node, name in {**ours, **recorded}.items() if node not in remaining}
+
+
+def _refuse(problems: list[str], changed: bool) -> None:
+    if problems:
+        more = f" (and {len(problems) - MOST_LISTED} more problems)" if len(problems) > MOST_LISTED else ""
+        nothing = "" if changed else " Nothing was changed."
+        raise InvalidInput(f"{' '.join(problems[:MOST_LISTED])}{more}{nothing}", problems=problems)

@@ -1,0 +1,62 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of each OVNChassis, as a run has observed it last.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import typing as t
+
+from .._api.names import API_VERSION, Object
+from .._kubernetes.client import Cluster
+from .desired import DesiredHypervisors
+from .plan import HypervisorPlan
+from .pods import COMPONENTS, pod_problems, rolled_out
+from .resources import KIND, chassis_facts, chassis_status
+from .settings import Chassis
+from .wait import our_pods
+
+
+def read_pod_problems(
+    cluster: Cluster,
+    desired: DesiredHypervisors,
+    daemon_sets: t.Mapping[str, Object],
+    chassis: t.Sequence[Chassis],
+) -> dict[str, str] | None:
+    """Return what is wrong with the pods, by node; None if there are no pods yet. `daemon_sets`: those that are as they were read."""
+    if desired.wait and all(one.node.ready for one in chassis):
+        return {}  # or we would not have come so far
+    if len(daemon_sets) == len(COMPONENTS) and all(rolled_out(one, len(chassis)) for one in daemon_sets.values()):
+        return {}
+    if not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
+        return None
+    pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
+    return pod_problems(pods, [one.node for one in chassis])
+
+
+def write_statuses(
+    cluster: Cluster,
+    plan: HypervisorPlan,
+    resources: t.Mapping[str, Object],
+    problems: t.Mapping[str, str] | None,
+) -> None:
+    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    if problems is None and plan.registry is None:
+        return
+    for one in plan.chassis:
+        resource = resources.get(one.node.name)
+        if resource is None:
+            continue
+        previous = resource.get("status") or {}
+        facts = chassis_facts(one, plan.registry, problems)
+        status = chassis_status(previous, facts, generation=resource["metadata"].get("generation", 1), now=now)
+        if json.dumps(status, sort_keys=True) != json.dumps(previous, sort_keys=True):
+            cluster.apply_status(
+                {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": one.node.name}, "status": status}
+            )

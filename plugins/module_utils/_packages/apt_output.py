@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What dpkg, apt and /etc/os-release say about the packages of a host. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import typing as t
+import urllib.parse
+
+STATUS_FORMAT = r"${Package}\t${db:Status-Want}\t${db:Status-Status}\t${Version}\t${Depends}\n"
+_INSTALLED = ("installed", "triggers-awaited", "triggers-pending")
+_INTERRUPTED = ("half-installed", "unpacked", "half-configured")
+_PROXY = re.compile(r'Acquire::(\w+)::Proxy "([^"]+)"', re.IGNORECASE)
+_PORTS = {"http": 80, "https": 443, "ftp": 21}
+_EXACT = re.compile(r"\s*([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?\s*\(=\s*([^)\s]+)\s*\)\s*")
+
+
+class InstalledPackage(t.NamedTuple):
+    """An installed package. `needs` are the packages that it needs in exactly one version."""
+
+    version: str
+    held: bool
+    needs: dict[str, str]
+
+
+class DpkgStatus(t.NamedTuple):
+    """The database of dpkg: what is installed, and what an installation that was cut off has left behind."""
+
+    installed: dict[str, InstalledPackage]
+    interrupted: list[str]
+
+
+def parse_needs(depends: str) -> dict[str, str]:
+    """Return the packages of a Depends field that are needed in exactly one version, such as those of the same source."""
+    found = (_EXACT.fullmatch(group) for group in depends.split(","))
+    return {match[1]: match[2] for match in found if match}
+
+
+def parse_status(text: str) -> DpkgStatus:
+    """Parse the output of `dpkg-query --show` with `STATUS_FORMAT`."""
+    status = DpkgStatus({}, [])
+    for line in text.splitlines():
+        name, want, state, version, depends = [*line.split("\t"), "", "", "", ""][:5]
+        if state in _INSTALLED:
+            status.installed[name] = InstalledPackage(version, want == "hold", parse_needs(depends))
+        elif state in _INTERRUPTED:
+            status.interrupted.append(name)
+    return status
+
+
+def parse_candidates(text: str) -> dict[str, str]:
+    """Parse the output of `apt-cache policy`: what apt would install of each package."""
+    candidates: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            name = line.partition(":")[0]
+        elif line.startswith("  Candidate: ") and not line.endswith("(none)"):
+            candidates[name] = line.rpartition(" ")[2]
+    return candidates
+
+
+def parse_obtainable(text: str) -> dict[str, list[str]]:
+    """Parse the output of `apt-cache madison`: the versions of each package that a source has, each once."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 3 and cells[2].endswith(" Packages"):  # the others are sources
+            versions = found.setdefault(cells[0], [])
+            if cells[1] not in versions:
+                versions.append(cells[1])
+    return found
+
+
+def parse_records(text: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Parse the output of `apt-cache show --all-versions`: what each version of each package needs exactly."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for block in text.split("\n\n"):
+        fields = {key: value.strip() for key, _colon, value in (line.partition(":") for line in block.splitlines())}
+        if "Package" in fields:
+            found.setdefault(fields["Package"], {})[fields.get("Version", "")] = parse_needs(fields.get("Depends", ""))
+    return found
+
+
+def parse_archives(uris: str, settings: str) -> list[tuple[str, int]]:
+    """Return host and port where archives are fetched from: those of `apt-get update --print-uris`, or of the proxy in the output of `apt-config dump`."""
+    proxies = {scheme.lower(): proxy for scheme, proxy in _PROXY.findall(settings)}
+    places: dict[tuple[str, int], None] = {}
+    for uri in re.findall(r"^'([^']+)'", uris, re.MULTILINE):
+        scheme = urllib.parse.urlsplit(uri).scheme
+        proxy = proxies.get(scheme) or proxies.get("http", "") if scheme in _PORTS else ""
+        place = urllib.parse.urlsplit(uri if not proxy or proxy.upper() == "DIRECT" else proxy)
+        if place.hostname and place.scheme in _PORTS:
+            places[place.hostname, place.port or _PORTS[place.scheme]] = None
+    return list(places)
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """Return the `id`, `version` and `name` of a distribution from os-release(5), each empty if the file does not say it."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, value = line.strip().partition("=")
+        if equals and not key.startswith("#"):
+            values[key] = _unquote(value)
+    return {
+        "id": values.get("ID", "").lower(),
+        "version": values.get("VERSION_ID", ""),
+        "name": values.get("PRETTY_NAME") or values.get("NAME", ""),
+    }
+
+
+def _unquote(value: str) -> str:
+    """Return the first word of a value of shell, or all of one that no shell would take."""
+    try:
+        return "".join(shlex.split(value)[:1])
+    except ValueError:  # a quote that is not closed
+        return value

@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Asks dpkg for the packages of a host, and apt only for those that are not as desired: reading the lists of packages takes apt up to seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import shlex
+import typing as t
+
+from .apt_output import (
+    STATUS_FORMAT,
+    DpkgStatus,
+    InstalledPackage,
+    parse_archives,
+    parse_candidates,
+    parse_obtainable,
+    parse_records,
+    parse_status,
+)
+from .commands import Run
+from .plan import Package, unsatisfied
+
+
+@dataclasses.dataclass(frozen=True)
+class Observed:
+    """The desired packages and those that need or are needed by one of them in exactly one version; and what a cut off installation has left behind."""
+
+    packages: dict[str, Package]
+    interrupted: list[str]
+
+
+def _family(names: t.Iterable[str], installed: t.Mapping[str, InstalledPackage]) -> list[str]:
+    """Return the names and, as far as they are installed, all that is bound to them by exact versions, in either direction."""
+    found = list(dict.fromkeys(names))
+    for name in found:
+        known = installed.get(name)
+        bound = (
+            [*known.needs, *(other for other, package in installed.items() if name in package.needs)] if known else []
+        )
+        found += [other for other in bound if other in installed and other not in found]
+    return found
+
+
+def read_status(run: Run) -> DpkgStatus:
+    return parse_status(run("dpkg-query", "--show", f"--showformat={STATUS_FORMAT}"))
+
+
+def read_candidates(run: Run, names: t.Sequence[str]) -> dict[str, str]:
+    """Return what apt would install of these packages, without those that no list has."""
+    return parse_candidates(run("apt-cache", "policy", *names)) if names else {}
+
+
+def has_lists(run: Run) -> bool:
+    """Return whether the lists of packages of any archive are here: a cloud image comes without them."""
+    answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
+    return any(pathlib.Path(answer.partition("=")[2]).glob("*_Packages*"))
+
+
+def read_archives(run: Run) -> list[tuple[str, int]]:
+    """Return host and port of each archive or proxy that a refresh of the lists would ask."""
+    return parse_archives(run("apt-get", "update", "--print-uris"), run("apt-config", "dump"))
+
+
+def observe(run: Run, desired: t.Mapping[str, str]) -> Observed:
+    """Return what is installed and, for packages that are not as desired and what belongs to them, what can be installed."""
+    status = read_status(run)
+    names = _family(desired, status.installed)
+    asked = _family(
+        unsatisfied(desired, {name: known.version for name, known in status.installed.items()}), status.installed
+    )
+    records: dict[str, dict[str, dict[str, str]]] = {}
+    while new := [name for name in asked if name not in records]:
+        found = parse_records(run("apt-cache", "show", "--all-versions", *new))
+        records.update({name: found.get(name, {}) for name in new})
+        needed = [other for name in new for needs in records[name].values() for other in needs]
+        asked = _family([*asked, *needed], status.installed)
+    candidates = read_candidates(run, asked)
+    versions = parse_obtainable(run("apt-cache", "madison", *asked)) if asked else {}
+    packages = {}
+    for name in dict.fromkeys([*names, *asked]):
+        there = status.installed.get(name, InstalledPackage("", False, {}))
+        packages[name] = Package(
+            installed=there.version,
+            held=there.held,
+            needs=there.needs,
+            candidate=candidates.get(name, ""),
+            obtainable={version: records[name].get(version, {}) for version in versions.get(name, ())},
+        )
+    return Observed(packages, status.interrupted)

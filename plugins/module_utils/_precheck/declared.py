@@ -1,0 +1,241 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What an inventory declares about its hosts, as far as it can be checked before the first change. Pure. An empty value counts as absent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import typing as t
+
+from .._databases import PORTS
+from .._distributions import Role, distribution_data
+from .._errors import InvalidInput
+from .._inventory import address_of, encapsulation_ip_of, system_id_of
+from .._ovsdb.endpoint import parse_endpoints
+from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+
+CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
+RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
+TUNNEL_PORTS = {"geneve": 6081, "vxlan": 4789}
+# Octets of an encapsulated frame around the packet of the guest, without the IP header: inner Ethernet 14, UDP 8,
+# and Geneve 8 with OVN's option of 8 or VXLAN 8.
+_ENCAPSULATION = {"geneve": 38, "vxlan": 30}
+_IP_HEADERS = {4: 20, 6: 40}
+# What Neutron gives to its guests fits into an underlay of this MTU, unless somebody says otherwise.
+USUAL_MTU = 1500
+# Hypervisors test the paths to this many others, those that follow them in the group: all of them would be a square.
+_NEIGHBORS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredHost:
+    """One host of the inventory. `encapsulation` are the addresses where its tunnels end; `elsewhere` the endpoints (address and port) of a Southbound
+    database that the inventory names itself."""
+
+    name: str
+    central: bool
+    hypervisor: bool
+    cluster: bool  # it stands for a whole Kubernetes cluster
+    address: str
+    system_id: str = ""
+    encapsulation: tuple[str, ...] = ()
+    encapsulation_types: tuple[str, ...] = ()
+    underlay: str = ""  # the interface that a bridge will own, which gets the encapsulation address only then
+    userspace: bool = False
+    elsewhere: tuple[tuple[str, int], ...] = ()
+    paths: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    other_archive: bool = False  # a source or a proxy that only the run itself uses
+    versions_pinned: bool = False
+    distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
+    openvswitch_database: str = "unix:/run/openvswitch/db.sock"
+    openvswitch_service: str = ""
+    listen_address: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Return whether the host is a machine that a run would change."""
+        return (self.central or self.hypervisor) and not self.cluster
+
+    @property
+    def tunnel_ports(self) -> list[int]:
+        """Return the UDP ports that tunnels of the kernel take; a datapath in userspace takes none."""
+        kinds = () if self.userspace else self.encapsulation_types
+        return [TUNNEL_PORTS[kind] for kind in kinds if kind in TUNNEL_PORTS]
+
+    def overhead(self) -> int:
+        """Return the octets that the tunnels add to a packet of a guest, 0 without tunnels whose overhead is known."""
+        around = max((_ENCAPSULATION.get(kind, 0) for kind in self.encapsulation_types), default=0)
+        header = max((_IP_HEADERS[version] for version in map(_version, self.encapsulation)), default=20)
+        return around + header if around else 0
+
+
+def declared_hosts(hostvars: Hostvars, groups: Groups, names: t.Iterable[str]) -> dict[str, DeclaredHost]:
+    """Return what the inventory declares about these hosts."""
+    central, hypervisors = members_of(groups, "ovn_central"), members_of(groups, "ovn_hypervisors")
+    return {name: _host(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+
+
+def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
+    hypervisor = in_hypervisors and first_value(variables, "ovn_hypervisor_state", default="present") == "present"
+    host = DeclaredHost(
+        name=name,
+        central=in_central,
+        hypervisor=hypervisor,
+        cluster=backend_of(variables) == "kubernetes",
+        address=address_of(name, variables),
+    )
+    if host.cluster:
+        return host
+    host = _with_packages(host, variables)
+    if in_central:
+        database = first_value(variables, "ovn_central_database_directory", default="/var/lib/ovn")
+        records = first_value(variables, "ovn_central_config_directory", default="/etc/c5c3-ovn")
+        listen = first_value(variables, "ovn_central_listen_address", default="[::]")
+        host = dataclasses.replace(host, paths=(str(database), str(records)), listen_address=str(listen).strip("[]"))
+    return _with_chassis(host, variables) if hypervisor else host
+
+
+def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
+    parts: list[Role] = ["central"] if host.central else []
+    parts += ["hypervisor"] if host.hypervisor else []
+    given = [_distribution_options(role, variables) for role in parts]
+    packages = [
+        name
+        for role, data in zip(parts, given)
+        for name in as_list(first_value(variables, f"ovn_{role}_packages"))
+        or distribution_data(role, data, {}, host.name)["packages"]
+    ]
+    known = {
+        role: not distribution_data(role, data, {"id": "unknown"}, host.name)["problem"]
+        for role, data in zip(parts, given)
+    }
+    return dataclasses.replace(
+        host,
+        packages=tuple(dict.fromkeys(packages)),
+        other_archive=any(first_value(variables, f"ovn_packages_{name}") for name in ("repository", "proxy")),
+        versions_pinned=bool(first_value(variables, "ovn_packages_versions")) or any("=" in name for name in packages),
+        distribution_given=bool(known) and all(known.values()),
+    )
+
+
+def _distribution_options(role: Role, variables: Variables) -> t.Mapping[str, t.Any]:
+    """Return what the inventory says about the distribution of a host, nothing if the role will refuse it."""
+    given = first_value(variables, f"ovn_{role}_distribution", default={})
+    try:
+        distribution_data(role, given, {}, "")
+    except (InvalidInput, TypeError, ValueError):
+        return {}
+    return t.cast("t.Mapping[str, t.Any]", given)
+
+
+def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
+    addresses = first_value(variables, "ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host.name, variables)
+    underlay = first_value(variables, "ovn_hypervisor_underlay", default={})
+    return dataclasses.replace(
+        host,
+        system_id=system_id_of(host.name, variables),
+        encapsulation=tuple(address.strip("[]") for address in as_list(addresses)),
+        encapsulation_types=tuple(
+            as_list(first_value(variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
+        ),
+        underlay=str(underlay.get("interface") or "") if isinstance(underlay, t.Mapping) else "",
+        userspace=first_value(variables, "ovn_hypervisor_datapath_type") == "netdev",
+        elsewhere=_elsewhere(variables),
+        openvswitch_database=str(
+            first_value(variables, "ovn_hypervisor_openvswitch_database", default=host.openvswitch_database)
+        ),
+        openvswitch_service=str(
+            distribution_data("hypervisor", _distribution_options("hypervisor", variables), {}, host.name)[
+                "openvswitch_service"
+            ]
+        ),
+    )
+
+
+def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
+    given = first_value(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
+    try:
+        return tuple((one.host, one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
+    except InvalidInput:  # the role says so with the name of its option
+        return ()
+
+
+def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 0) -> dict[str, t.Any]:
+    """Return the options of ovn_precheck for this host, none if nothing is to be measured on it."""
+    host = declared_hosts(hostvars, groups, [name])[name]
+    if not host.measured:
+        return {}
+    options: dict[str, t.Any] = {
+        "local_addresses": [host.address] if host.central else [],
+        "peers": _peers(hostvars, groups, host),
+        "tcp_ports": CENTRAL_PORTS if host.central else [],
+        "udp_ports": host.tunnel_ports,
+        "paths": list(host.paths),
+        "packages": list(host.packages),
+        "kernel_modules": _kernel_modules(host),
+        "openvswitch_database": host.openvswitch_database,
+    }
+    if host.hypervisor and host.encapsulation:
+        if not host.underlay:
+            options["local_addresses"] = list(dict.fromkeys([*options["local_addresses"], *host.encapsulation]))
+        options["tunnel"] = {
+            "address": host.encapsulation[0],
+            "packet_size": guest_mtu + host.overhead() if guest_mtu else USUAL_MTU,
+            "peers": _tunnel_peers(hostvars, groups, host),
+        }
+        if host.underlay:
+            options["tunnel"]["interface"] = host.underlay
+    return options
+
+
+def _peers(hostvars: Hostvars, groups: Groups, host: DeclaredHost) -> list[dict[str, t.Any]]:
+    others = declared_hosts(hostvars, groups, members_of(groups, "ovn_central"))
+    members = [other for other in others.values() if not other.cluster and other.name != host.name]
+    ports = {PORTS["southbound"].client} if host.hypervisor and not host.elsewhere else set()
+    ports |= set(CENTRAL_PORTS) if host.central else set()
+    peers = [
+        {"host": other.name, "address": other.address, "port": port} for other in members for port in sorted(ports)
+    ]
+    if host.hypervisor:
+        peers += [{"host": address, "address": address, "port": port} for address, port in host.elsewhere]
+    return peers
+
+
+def _tunnel_peers(hostvars: Hostvars, groups: Groups, host: DeclaredHost) -> list[dict[str, t.Any]]:
+    """Return the next hypervisors of the group with an address of the same kind, so that each of them is asked by some."""
+    names = members_of(groups, "ovn_hypervisors")
+    index = names.index(host.name)
+    peers = []
+    for name in (names[index + 1 :] + names[:index])[:_NEIGHBORS]:
+        other = declared_hosts(hostvars, groups, [name])[name]
+        if other.measured and other.hypervisor and other.encapsulation:
+            address = other.encapsulation[0]
+            if _version(address) and _version(address) == _version(host.encapsulation[0]):
+                peers.append({"host": name, "address": address})
+    return peers
+
+
+def _kernel_modules(host: DeclaredHost) -> list[str]:
+    if not host.hypervisor or host.userspace:
+        return []
+    return ["openvswitch", *(kind for kind in host.encapsulation_types if kind in TUNNEL_PORTS)]
+
+
+def _version(address: str) -> int:
+    """Return 4 or 6 for an address, 4 for a name, whose tunnels are those of IPv4 as far as anybody knows."""
+    try:
+        return ipaddress.ip_address(address).version
+    except ValueError:
+        return 4
+
+
+def southbound_addresses(hosts: t.Iterable[DeclaredHost], hypervisor: DeclaredHost) -> set[str]:
+    """Return the addresses at which this hypervisor will look for the Southbound database; none if only a cluster knows them."""
+    named = {address for address, _port in hypervisor.elsewhere}
+    return named or {host.address for host in hosts if host.central and not host.cluster}

@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Findings of the precheck, and the codes by which they can be ignored. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import InvalidInput
+from .._precheck_kubernetes.findings import CODES as CLUSTER_CODES
+
+# In the order of the report. docs/precheck.md explains each of them, docs/precheck-kubernetes.md those of clusters; tests compare.
+MACHINE_CODES = (
+    # The inventory
+    "central_count",
+    "duplicate_central_address",
+    "duplicate_system_id",
+    "duplicate_encapsulation_ip",
+    "same_machine",
+    # The hosts
+    "host_unreachable",
+    "not_measured",
+    "operating_system",
+    "clock_difference",
+    "disk_space",
+    "file_system",
+    "kernel_module",
+    # The network
+    "address_unresolved",
+    "address_not_local",
+    "peer_unreachable",
+    "port_taken",
+    "tunnel_port_taken",
+    "mtu_too_small",
+    "path_mtu_too_small",
+    # The software
+    "packages_missing",
+    "archive_unreachable",
+    "mixed_versions",
+    "foreign_ovn",
+    "foreign_open_vswitch",
+)
+CODES = (*MACHINE_CODES, *CLUSTER_CODES)
+
+
+def check_ignored(codes: t.Iterable[str]) -> None:
+    """Raise `InvalidInput` if a code is not known."""
+    unknown = [code for code in codes if code not in CODES]
+    if unknown:
+        raise InvalidInput(
+            f"ovn_precheck_ignore has {', '.join(unknown)}, which is no code of a finding. Use codes of these: {', '.join(CODES)}."
+        )

@@ -1,0 +1,88 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The precheck of a run from the variables of its hosts: what they declare, what their tasks have registered, and the options of the role. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._precheck_kubernetes.findings import Finding
+from .._roles.options import read_options
+from .._roles.variables import Groups, Hostvars, as_list, members_of
+from .declared import declared_hosts, measurement
+from .finding import check_ignored
+from .judge_inventory import not_checked
+from .measured import Limits, MeasuredHost
+from .report import judge, report
+
+_MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
+_GROUPS = ("ovn_central", "ovn_hypervisors")
+
+
+@dataclasses.dataclass(frozen=True)
+class PrecheckOptions:
+    """The options of the role. `guest_mtu` in octets, 0 if nobody says it; `free_space` in MiB, `clock_difference` in seconds."""
+
+    ignore: list[str] = dataclasses.field(default_factory=list)
+    guest_mtu: int = 0
+    free_space: int = 1024
+    clock_difference: int = 5
+
+    @classmethod
+    def of(cls, given: t.Mapping[str, t.Any]) -> PrecheckOptions:
+        """Return the checked options; `ignore` may be a text with commas, as the command line gives it."""
+        ignore = as_list(given.get("ignore") or ())
+        options = read_options(cls, {**given, "ignore": ignore}, "ovn_precheck_")
+        check_ignored(options.ignore)
+        return options
+
+
+def measurement_of_host(
+    hostvars: Hostvars, groups: Groups, host: str, given: t.Mapping[str, t.Any]
+) -> dict[str, t.Any]:
+    """Return the options of ovn_precheck for this host, none if nothing is to be measured on it."""
+    return measurement(hostvars, groups, host, PrecheckOptions.of(given).guest_mtu)
+
+
+def precheck(
+    hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str], given: t.Mapping[str, t.Any]
+) -> dict[str, t.Any]:
+    """Return the report on `hosts`, those of the play; `given` are the options of the role."""
+    options = PrecheckOptions.of(given)
+    limits = Limits(options.guest_mtu, options.clock_difference, options.free_space << 20)
+    names = [name for group in _GROUPS for name in members_of(groups, group)]
+    declared = declared_hosts(hostvars, groups, names)
+    hosts = list(hosts)
+    machines = [
+        MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {})
+        for name in hosts
+        if name in declared and declared[name].measured
+    ]
+    clusters = [name for name in hosts if name in declared and declared[name].cluster]
+    results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
+    more = [finding for name, result in results for finding in _of_cluster(name, result)]
+    not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
+    findings = judge(list(declared.values()), machines, limits, more)
+    checked = len(machines) + len(clusters)
+    return report(findings, options.ignore, checked, not_checked(machines), list(dict.fromkeys(not_tested)))
+
+
+def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:
+    """Return what ovn_precheck_kubernetes has found. A cluster that gave no result was not asked, one whose task failed was."""
+    if result and "findings" not in result and not result.get("skipped"):
+        cause = f"the check failed: {str(result.get('msg') or 'no reason given').rstrip('.')}"
+        return [Finding("not_measured", name, cause, "Correct that, then run again")]
+    return [
+        Finding(one["code"], f"{name} {one['object']}", one["cause"].rstrip("."), one["next_step"].rstrip("."))
+        for one in result.get("findings") or ()
+    ]
+
+
+def _not_tested(result: t.Mapping[str, t.Any]) -> list[str]:
+    """Return what ovn_precheck_kubernetes could not look at."""
+    return [f"{one['what']}: {one['cause']}" for one in (result.get("facts") or {}).get("not_tested") or ()]

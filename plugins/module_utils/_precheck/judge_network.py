@@ -1,0 +1,193 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is wrong with addresses, ports and MTUs. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._precheck_kubernetes.findings import Finding
+from .declared import RAFT_PORTS, TUNNEL_PORTS, USUAL_MTU
+from .measured import Facts, Limits, MeasuredHost, is_ours, place_of, runs_control_plane
+
+_WILDCARDS = ("", "::", "0.0.0.0")
+_KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
+
+
+def judge_network(hosts: t.Sequence[MeasuredHost], limits: Limits) -> list[Finding]:
+    """Return the findings of all hosts that were measured. Whoever answers Ansible, but not another host, is behind a firewall or a wrong route."""
+    answering = {host.name for host in hosts if host.facts}
+    misplaced = {host.name for host in hosts if host.facts and _is_misplaced(host)}
+    findings = []
+    for host in hosts:
+        if host.facts:
+            findings += [*_addresses(host), *_peers(host, answering, misplaced), *_ports(host), *_tunnel_ports(host)]
+            findings += [*_mtu(host, limits), *_paths(host, limits)]
+    return findings
+
+
+def _addresses(host: MeasuredHost) -> list[Finding]:
+    declared = host.declared
+    named = {declared.address: "ovn_address"} if host.becomes_member else {}
+    if host.becomes_chassis and not declared.underlay:
+        named.update({address: "ovn_encapsulation_ip" for address in declared.encapsulation if address not in named})
+    findings = []
+    for one in host.facts["local_addresses"]:
+        option = named.get(one["address"])
+        where = f"{host.name} {one['address']}"
+        if not option or one["local"]:
+            continue
+        if not one["resolved"]:
+            cause = f"the name cannot be resolved there ({one['error']})"
+            step = f"Add it to the name service, or set {option} to an address"
+            findings.append(Finding("address_unresolved", where, cause, step))
+        else:
+            known = "" if one["resolved"] == [one["address"]] else f" ({', '.join(one['resolved'])})"
+            cause = f"no interface of the host has this address{known}"
+            step = f"Set {option} to one of its addresses, or configure the interface first"
+            findings.append(Finding("address_not_local", where, cause, step))
+    return findings
+
+
+def _is_misplaced(host: MeasuredHost) -> bool:
+    """Return whether the host does not have the address at which others look for it, which is a finding of its own."""
+    own = [one["local"] for one in host.facts["local_addresses"] if one["address"] == host.declared.address]
+    return own == [False]
+
+
+def _peers(host: MeasuredHost, answering: t.Container[str], misplaced: t.Container[str]) -> list[Finding]:
+    """A port at which nobody listens yet refuses, which proves the way. A peer that is not in this run may simply be down, as long as another one answers."""
+    if not host.is_new:
+        return []
+    unresolved: dict[tuple[str, str], str] = {}
+    closed: dict[tuple[str, str, str], list[int]] = {}
+    reached = {peer["host"] for peer in host.facts["peers"] if peer["state"] in ("connected", "refused")}
+    for peer in host.facts["peers"]:
+        if peer["host"] in misplaced:
+            continue
+        if peer["state"] == "unresolved":
+            unresolved[peer["host"], peer["address"]] = peer["error"]
+        elif peer["state"] in ("timed_out", "unreachable") and (peer["host"] in answering or not reached):
+            closed.setdefault((peer["host"], peer["address"], peer["error"]), []).append(peer["port"])
+    step = "Add it to the name service of every host, or use addresses"
+    findings = [
+        Finding(
+            "address_unresolved",
+            f"{host.name} {address}",
+            f"the address of {peer} cannot be resolved there ({error})",
+            step,
+        )
+        for (peer, address), error in unresolved.items()
+    ]
+    step = "Check routes and firewalls between them"
+    for (peer, address, error), ports in closed.items():
+        to = f"{peer} at {address}" if peer != address else address
+        cause = f"it cannot reach {to}, TCP port {_numbers(ports)} ({error or 'no answer'})"
+        findings.append(Finding("peer_unreachable", host.name, cause, step))
+    return findings
+
+
+def _ports(host: MeasuredHost) -> list[Finding]:
+    if not host.becomes_member:
+        return []
+    own: list[str] = next(
+        (one["resolved"] for one in host.facts["local_addresses"] if one["address"] == host.declared.address), []
+    )
+    taken: dict[str, set[int]] = {}
+    for one in host.facts["listeners"]:
+        desired = own if one["port"] in RAFT_PORTS else [host.declared.listen_address]
+        holder = one["holder"]
+        if one["protocol"] != "tcp" or (holder and (is_ours(holder) or runs_control_plane(holder))):
+            continue  # daemons of another control plane are a finding of their own
+        if _overlaps(one["address"], desired):
+            taken.setdefault(_holder(holder), set()).add(one["port"])
+    step = "Stop it, or move it to another port: OVN's clients and members expect these"
+    return [
+        Finding("port_taken", host.name, f"TCP port {_numbers(ports)} is held by {holder}", step)
+        for holder, ports in taken.items()
+    ]
+
+
+def _overlaps(address: str, desired: t.Sequence[str]) -> bool:
+    return address in _WILDCARDS or any(one in _WILDCARDS or one == address for one in desired)
+
+
+def _tunnel_ports(host: MeasuredHost) -> list[Finding]:
+    if not host.becomes_chassis:
+        return []
+    findings = []
+    step = "Remove it, or use another encapsulation with ovn_hypervisor_encapsulation_type"
+    for port in host.declared.tunnel_ports:
+        kind = next(kind for kind, its_port in TUNNEL_PORTS.items() if its_port == port)
+        devices = [one["name"] for one in host.facts["tunnel_devices"] if one["port"] == port]
+        holders = [f"the device {name}" for name in devices if not name.startswith(_KERNEL_DEVICES)]
+        holders += [
+            _holder(one["holder"])
+            for one in host.facts["listeners"]
+            if one["protocol"] == "udp" and one["port"] == port and one["holder"] and not is_ours(one["holder"])
+        ]
+        if holders:
+            cause = f"UDP port {port} of {kind} tunnels is held by {', '.join(dict.fromkeys(holders))}"
+            findings.append(Finding("tunnel_port_taken", host.name, cause, step))
+    return findings
+
+
+def _mtu(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    underlay = host.facts["underlay"]
+    if not host.becomes_chassis or not underlay or not host.declared.overhead():
+        return []
+    needed, guests = _needed(host, limits)
+    if not 0 < underlay["mtu"] < needed:
+        return []
+    cause = f"MTU {underlay['mtu']} of {underlay['name']} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets"
+    return [Finding("mtu_too_small", host.name, cause, _mtu_step(host, underlay["mtu"]))]
+
+
+def _paths(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    """Without an answer to the small packet nothing is known: echo requests may be filtered, or the other host has no such address yet."""
+    needed, guests = _needed(host, limits)
+    underlay: Facts = host.facts["underlay"] or {"mtu": 0}
+    if not host.becomes_chassis or not host.declared.overhead() or 0 < underlay["mtu"] < needed:
+        return []
+    cut = [f"{one['host']} ({one['address']})" for one in host.facts["paths"] if one["small"] and not one["large"]]
+    if not cut:
+        return []
+    cause = f"packets of {needed} octets, as guests with MTU {guests} need them, do not come back from {', '.join(cut)}, small ones do"
+    return [
+        Finding(
+            "path_mtu_too_small",
+            host.name,
+            cause,
+            "Raise the MTU of switches and routers between them, or " + _smaller(host),
+        )
+    ]
+
+
+def _needed(host: MeasuredHost, limits: Limits) -> tuple[int, int]:
+    """Return the octets of the longest packet of the underlay, and the MTU of the guests."""
+    overhead = host.declared.overhead()
+    guests = limits.guest_mtu or USUAL_MTU - overhead
+    return guests + overhead, guests
+
+
+def _mtu_step(host: MeasuredHost, mtu: int) -> str:
+    return f"Raise it, or {_smaller(host)} of {mtu - host.declared.overhead()} or less"
+
+
+def _smaller(host: MeasuredHost) -> str:
+    return "give guests a smaller MTU (Neutron: global_physnet_mtu) and say so with an ovn_precheck_guest_mtu"
+
+
+def _holder(holder: Facts | None) -> str:
+    if not holder:
+        return "a process that cannot be seen there"
+    place = place_of(holder)
+    return f"{holder['program']} (process {holder['pid']}{', ' + place if place else ''})"
+
+
+def _numbers(ports: t.Iterable[int]) -> str:
+    return ", ".join(str(port) for port in sorted(set(ports)))

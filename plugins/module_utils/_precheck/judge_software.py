@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is wrong with packages and versions, and which other Open vSwitch or OVN a host has. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import parse_endpoints
+from .._packages.plan import desired_versions
+from .._precheck_kubernetes.findings import Finding
+from .declared import DeclaredHost, southbound_addresses
+from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
+
+# Units of the distributions whose daemons the role takes over.
+_DISTRIBUTION_CHASSIS = ("ovn-controller.service", "ovn-host.service")
+_DISTRIBUTION_SWITCH = (
+    "ovs-vswitchd.service",
+    "ovsdb-server.service",
+    "openvswitch.service",
+    "openvswitch-switch.service",
+)
+_OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
+
+
+def judge_software(hosts: t.Sequence[MeasuredHost], declared: t.Sequence[DeclaredHost]) -> list[Finding]:
+    """Return the findings of all hosts that were measured; `declared` are all hosts of the inventory."""
+    measured = [host for host in hosts if host.facts]
+    findings = [finding for host in measured if host.is_new for finding in _packages(host)]
+    findings += _versions(measured)
+    for host in measured:
+        findings += [*_foreign_control_plane(host), *_foreign_chassis(host, declared), *_foreign_switch(host)]
+    return findings
+
+
+def _packages(host: MeasuredHost) -> list[Finding]:
+    found = host.facts["packages"]
+    if found["problem"]:
+        cause, _dot, step = " ".join(found["problem"].split()).rstrip(".").rpartition(". ")
+        return [Finding("not_measured", host.name, f"its packages could not be read: {cause}", step)]
+    names = desired_versions(host.declared.packages, {})
+    missing = [name for name in names if name not in found["installed"] and name not in found["candidates"]]
+    if not missing or not found["manager"] or host.declared.other_archive:
+        return []
+    if found["index"]:
+        cause = f"its package index does not have {', '.join(missing)}"
+        step = "Enable the archive that has them (Debian: main, Ubuntu: universe), or name one with ovn_packages_repository"
+        return [Finding("packages_missing", host.name, cause, step)]
+    silent = [one for one in found["archives"] if one["state"] not in ("connected", "refused")]
+    if found["archives"] and len(silent) < len(found["archives"]):
+        return []  # only a refreshed index could tell more, and refreshing it is a change
+    where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
+    cause = f"it has no package index, and {'no archive answers: ' + where if where else 'no archive is configured'}"
+    step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(missing)} beforehand"
+    return [Finding("archive_unreachable", host.name, cause, step)]
+
+
+def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:
+    """Return year and month of the OVN that the host has or would get for this role, nothing if that is not known.
+
+    Where versions are pinned, the role ovn_packages knows what comes, and refuses mixed ones before the first change, too.
+    """
+    packages, name = host.facts["packages"], _OVN_PACKAGES[role]
+    text = (
+        packages["installed"].get(name)
+        or ("" if host.declared.versions_pinned else packages["candidates"].get(name))
+        or ""
+    )
+    match = re.match(r"(?:\d+:)?(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else ()
+
+
+def _versions(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
+    """Members of one cluster have one version. An ovn-controller older than northd may not understand what it is told; a newer one does."""
+    versions = {host.name: ovn_version(host, "central") for host in hosts if host.declared.central}
+    central = {name: version for name, version in versions.items() if version}
+    if not central:
+        return []
+    findings = []
+    if len(set(central.values())) > 1 and any(host.becomes_member for host in hosts):
+        cause = f"its hosts have different versions of OVN: {', '.join(f'{name} {_text(one)}' for name, one in central.items())}"
+        step = "Give all of them one version with ovn_packages_versions"
+        findings.append(Finding("mixed_versions", "ovn_central", cause, step))
+    newest = max(central.values())
+    for host in hosts:
+        own = ovn_version(host, "hypervisor") if host.becomes_chassis else ()
+        if own and own < newest:
+            cause = f"its ovn-controller is {_text(own)}, older than northd ({_text(newest)})"
+            step = "Give hypervisors the version of the control plane or a newer one with ovn_packages_versions"
+            findings.append(Finding("mixed_versions", host.name, cause, step))
+    return findings
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return f"{version[0]}.{version[1]:02}"
+
+
+def _foreign_control_plane(host: MeasuredHost) -> list[Finding]:
+    if not host.becomes_member:
+        return []
+    running = [one for one in _others(host) if runs_control_plane(one)]
+    step = "c5c3.ovn.adopt takes it over with its data (of containers: docs/adopt.md); if it is of no use any more, stop and disable it"
+    return _foreign("foreign_ovn", host, running, "another control plane runs there", step)
+
+
+def _foreign_chassis(host: MeasuredHost, declared: t.Sequence[DeclaredHost]) -> list[Finding]:
+    """The distribution's ovn-controller is taken over, with its flows, unless it works for another control plane."""
+    if not host.becomes_chassis:
+        return []
+    controllers = [one for one in _others(host) if one["program"] == "ovn-controller"]
+    outside = [one for one in controllers if not _is_in_unit(one, _DISTRIBUTION_CHASSIS)]
+    if outside:
+        step = (
+            "Stop it and keep it from starting (Kolla: the containers ovn_*), or leave the host out of ovn_hypervisors"
+        )
+        return _foreign("foreign_ovn", host, outside, "another ovn-controller runs there", step)
+    remote = host.facts["chassis"]["remote"]
+    here = southbound_addresses(declared, host.declared)
+    if not controllers or not remote or not here or _addresses(remote) & here:
+        return []
+    cause = f"its ovn-controller works for another control plane, {remote}"
+    step = "Remove the chassis there first, or set ovn_southbound_endpoints to that control plane"
+    return [Finding("foreign_ovn", host.name, cause, step)]
+
+
+def _foreign_switch(host: MeasuredHost) -> list[Finding]:
+    if not host.becomes_chassis:
+        return []
+    units = (*_DISTRIBUTION_SWITCH, host.declared.openvswitch_service)
+    running = [
+        one
+        for one in _others(host)
+        if (one["program"] == "ovs-vswitchd" or (one["program"] == "ovsdb-server" and "vswitch" in one["arguments"]))
+        and not _is_in_unit(one, units)
+    ]
+    step = "Stop it and keep it from starting (Kolla: the containers openvswitch_*), or set openvswitch_service of ovn_hypervisor_distribution to its unit"
+    return _foreign("foreign_open_vswitch", host, running, "another Open vSwitch runs there", step)
+
+
+def _others(host: MeasuredHost) -> list[Facts]:
+    return [one for one in host.facts["daemons"] if not is_ours(one)]
+
+
+def _is_in_unit(process: Facts, units: t.Collection[str]) -> bool:
+    supervisor = supervisor_of(process)
+    return supervisor.kind == "unit" and supervisor.name in units
+
+
+def _foreign(code: str, host: MeasuredHost, running: t.Sequence[Facts], what: str, step: str) -> list[Finding]:
+    if not running:
+        return []
+    names = ", ".join(dict.fromkeys(f"{one['program']} in {_place(one)}" for one in running))
+    return [Finding(code, host.name, f"{what}: {names}", step)]
+
+
+def _place(process: Facts) -> str:
+    return place_of(process) or f"process {process['pid']}, started by hand"
+
+
+def _addresses(remote: str) -> set[str]:
+    try:
+        return {one.host for one in parse_endpoints([remote])}
+    except InvalidInput:
+        return set()

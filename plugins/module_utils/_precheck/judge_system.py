@@ -1,0 +1,100 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What is wrong with the machine that a host is: operating system, clock, disk, kernel. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._precheck_kubernetes.findings import Finding
+from .measured import Limits, MeasuredHost
+
+_DEBIAN = ("12", "13")
+_VOLATILE = ("tmpfs", "ramfs")
+_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.glusterfs", "fuse.sshfs", "afs")
+_MIB = 1 << 20
+
+
+def judge_system(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    """Return the findings of one machine that was measured."""
+    findings = [*_clock(host, limits)]
+    if host.is_new:
+        findings += _operating_system(host)
+    if host.becomes_member:
+        findings += _file_systems(host, limits)
+    if host.becomes_chassis:
+        findings += _kernel(host)
+    return findings
+
+
+def clock_range(host: MeasuredHost) -> tuple[float, float]:
+    """Return how many seconds the clock of the host is ahead at least and at most: the way there and back took an unknown part of the time."""
+    clock = host.facts["clock"]
+    return clock["ended"] - host.received, clock["began"] - host.sent
+
+
+def _clock(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    least, most = clock_range(host)
+    if least <= limits.clock_seconds and most >= -limits.clock_seconds:
+        return []
+    far, direction = (least, "ahead of") if least > 0 else (-most, "behind")
+    cause = f"its clock is {far:.0f} s or more {direction} the control node's; certificates and heartbeats need the same time everywhere"
+    return [Finding("clock_difference", host.name, cause, "Set both clocks with NTP (chrony, systemd-timesyncd)")]
+
+
+def _operating_system(host: MeasuredHost) -> list[Finding]:
+    system, declared = host.facts["system"], host.declared
+    known = system["id"] == "ubuntu" or (system["id"] == "debian" and system["version"] in _DEBIAN)
+    if known or declared.distribution_given:
+        return []
+    options = ["ovn_central_distribution"] if declared.central else []
+    options += ["ovn_hypervisor_distribution"] if declared.hypervisor else []
+    cause = f"{system['name'] or 'its operating system'} is not known here; known are Debian 12 and 13, and Ubuntu"
+    return [Finding("operating_system", host.name, cause, f"Use one of these, or set {', '.join(options)}")]
+
+
+def _file_systems(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    findings = []
+    for one in host.facts["file_systems"]:
+        where, mount = f"{host.name} {one['path']}", f"{one['type']} mounted at {one['mount']}"
+        unfit = ""
+        if one["type"] in _VOLATILE:
+            unfit = f"{mount} is empty after a reboot"
+        elif one["type"] in _REMOTE:
+            unfit = f"{mount} is on another machine, and a member must not lose its disk with the network"
+        elif one["read_only"]:
+            unfit = f"{mount} is read-only"
+        if unfit:
+            findings.append(Finding("file_system", where, unfit, "Mount a local file system there, ext4 or XFS"))
+    return [*findings, *_disk_space(host, limits)]
+
+
+def _disk_space(host: MeasuredHost, limits: Limits) -> list[Finding]:
+    """The first path has the databases; records and settings need next to nothing."""
+    for one in host.facts["file_systems"][:1]:
+        if one["free"] < limits.free_octets:
+            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {limits.free_octets // _MIB} MiB that databases should find"
+            step = "Free space, mount a larger file system there, or set ovn_precheck_free_space"
+            return [Finding("disk_space", f"{host.name} {one['path']}", cause, step)]
+    return []
+
+
+def _kernel(host: MeasuredHost) -> list[Finding]:
+    missing = [name for name, state in host.facts["kernel_modules"].items() if state == "missing"]
+    if not missing:
+        return []
+    names = f"module{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+    cause = f"kernel {host.facts['system']['kernel']} has no {names}"
+    step = (
+        "Install the package with the kernel's modules (Ubuntu: linux-modules-extra), reboot if a newer kernel is installed,"
+        " load the module on the machine below if this is a container, or set ovn_hypervisor_datapath_type to netdev"
+    )
+    return [Finding("kernel_module", host.name, cause, step)]
+
+
+def judge_systems(hosts: t.Iterable[MeasuredHost], limits: Limits) -> list[Finding]:
+    return [finding for host in hosts if host.facts for finding in judge_system(host, limits)]

@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Everything that is measured on one host, in one go. What it means is judged elsewhere, with the facts of all hosts.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._packages.commands import Run
+from .._processes.proc import running_programs
+from .chassis import read_chassis
+from .packages import read_packages
+from .reachability import connect_all, read_local
+from .sockets import read_listeners
+from .system import own_units, read_file_systems, read_modules, read_system
+from .tunnels import probe_paths, read_interfaces, tunnel_devices, underlay_of
+
+_DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
+
+
+def measure(params: t.Mapping[str, t.Any], run: Run | None) -> dict[str, t.Any]:
+    """Return the facts of this host, as `ovn_precheck` documents them; `params` are its options, `run` runs dpkg and apt, where they are."""
+    began = time.time()
+    system = read_system()
+    daemons = running_programs(_DAEMONS)
+    interfaces = read_interfaces()
+    tunnel = params["tunnel"] or {}
+    source = tunnel.get("address") or ""
+    underlay = underlay_of(interfaces or [], {source}, tunnel.get("interface") or "") if source else None
+    facts = {
+        "system": system,
+        "own_units": own_units(),
+        "daemons": [daemon.as_dict() for daemon in daemons],
+        "chassis": read_chassis(params["openvswitch_database"], params["timeout"]),
+        "local_addresses": read_local(params["local_addresses"]),
+        "listeners": read_listeners(params["tcp_ports"], params["udp_ports"], [daemon.pid for daemon in daemons]),
+        "peers": connect_all(params["peers"], params["timeout"]),
+        "tunnel_devices": tunnel_devices(interfaces or []),
+        "underlay": underlay,
+        "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
+        "file_systems": read_file_systems(params["paths"]),
+        "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
+        "packages": read_packages(run, params["packages"], params["timeout"]),
+    }
+    return {**facts, "clock": {"began": began, "ended": time.time()}}

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+All findings of a run in their order, and the lines that people read. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._precheck_kubernetes.findings import Finding
+from .declared import DeclaredHost
+from .finding import CODES, check_ignored
+from .judge_inventory import judge_inventory, judge_measuring
+from .judge_network import judge_network
+from .judge_software import judge_software
+from .judge_system import judge_systems
+from .measured import Limits, MeasuredHost
+
+_NAMED = 5  # of hosts with the same finding
+
+
+def judge(
+    declared: t.Sequence[DeclaredHost], hosts: t.Sequence[MeasuredHost], limits: Limits, more: t.Iterable[Finding] = ()
+) -> list[Finding]:
+    """Return the findings of all hosts in the order of their codes. `declared` are all hosts of the groups, `hosts` the machines of this run;
+    `more` are findings that a Kubernetes cluster has had."""
+    findings = [
+        *judge_inventory(declared, hosts),
+        *judge_measuring(hosts),
+        *judge_systems(hosts, limits),
+        *judge_network(hosts, limits),
+        *judge_software(hosts, declared),
+        *more,
+    ]
+    order = {code: number for number, code in enumerate(CODES)}
+    return sorted(findings, key=lambda finding: order.get(finding.code, len(order)))
+
+
+def report(
+    findings: t.Sequence[Finding],
+    ignored: t.Collection[str],
+    checked: int,
+    left_out: t.Sequence[str] = (),
+    not_tested: t.Sequence[str] = (),
+) -> dict[str, t.Any]:
+    """Return `findings` and `ignored` (as dictionaries), `not_tested` and `lines`.
+
+    `checked` is the number of hosts, with `left_out`: hypervisors that are down. `not_tested` says what could not be looked at, and why.
+    """
+    check_ignored(ignored)
+    counted = [finding for finding in findings if finding.code not in ignored]
+    passed_over = [finding for finding in findings if finding.code in ignored]
+    lines = [_head(checked - len(left_out), len(counted), len(passed_over))]
+    lines += [_line(*group) for group in _grouped(counted)]
+    lines += [f"Ignored: {finding.code} {objects}" for finding, objects in _grouped(passed_over)]
+    if left_out:
+        lines.append(f"Not checked: {_names(left_out)}, unreachable")
+    lines += [f"Not tested: {one}" for one in not_tested]
+    return {
+        "findings": [finding._asdict() for finding in counted],
+        "ignored": [finding._asdict() for finding in passed_over],
+        "not_tested": list(not_tested),
+        "lines": lines,
+    }
+
+
+def _head(checked: int, findings: int, ignored: int) -> str:
+    hosts = f"{checked} host{'' if checked == 1 else 's'}"
+    if not findings:
+        return f"Precheck ok: {hosts}, {f'{ignored} ignored' if ignored else 'nothing found'}"
+    return f"Precheck: {hosts}, {findings} finding{'' if findings == 1 else 's'}. Nothing was changed"
+
+
+def _line(finding: Finding, objects: str) -> str:
+    return f"{finding.code} {objects}: {finding.cause}. {finding.next_step}."
+
+
+def _grouped(findings: t.Iterable[Finding]) -> list[tuple[Finding, str]]:
+    """Return each finding once, with the names of all objects that have it alike."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.cause, finding.next_step), []).append(finding)
+    return [(group[0], _names([one.object for one in group])) for group in groups.values()]
+
+
+def _names(names: t.Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,101 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The machine itself: operating system, which machine it is, file systems, modules of the kernel, our units. Read only.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import typing as t
+
+from .._packages.commands import read_distribution
+
+_UNITS = pathlib.Path("/etc/systemd/system")
+_OURS = "c5c3-ovn-*.service"
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+class Mount(t.NamedTuple):
+    place: str
+    type: str
+
+
+def read_system() -> dict[str, t.Any]:
+    """Return the operating system, and `machine`, which two names of an inventory share only if they are one machine."""
+    boot = _text("/proc/sys/kernel/random/boot_id").strip()
+    return {
+        **read_distribution(),
+        "kernel": os.uname().release,
+        "machine": f"{boot}/{os.readlink('/proc/self/ns/net')}" if boot else "",
+    }
+
+
+def own_units() -> list[str]:
+    """Return the units of the collection on this host."""
+    return sorted(path.name for path in _UNITS.glob(_OURS))
+
+
+def parse_mounts(text: str) -> list[Mount]:
+    """Return the mounts in the text of /proc/self/mountinfo (proc(5)), in the order in which they cover each other."""
+    mounts = []
+    for line in text.splitlines():
+        before, _dash, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) > 4 and after:
+            place = _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4])
+            mounts.append(Mount(place, after.split()[0]))
+    return mounts
+
+
+def mount_of(path: str, mounts: t.Iterable[Mount]) -> Mount | None:
+    """Return the mount that has this absolute path: the longest one, of several at one place the last."""
+    fitting = [one for one in mounts if one.place == "/" or f"{path}/".startswith(f"{one.place}/")]
+    return max(reversed(fitting), key=lambda one: len(one.place), default=None)
+
+
+def read_file_systems(paths: t.Iterable[str]) -> list[dict[str, t.Any]]:
+    """Return for each path the file system in which it is or would be: `mount`, `type`, `free` and `size` in octets, `read_only`."""
+    mounts = parse_mounts(_text("/proc/self/mountinfo"))
+    result = []
+    for path in paths:
+        place = os.path.realpath(path)
+        while not os.path.exists(place):
+            place = os.path.dirname(place)
+        mount = mount_of(place, mounts) or Mount("/", "")
+        state = os.statvfs(place)
+        result.append(
+            {
+                "path": path,
+                "mount": mount.place,
+                "type": mount.type,
+                "free": state.f_bavail * state.f_frsize,
+                "size": state.f_blocks * state.f_frsize,
+                "read_only": bool(state.f_flag & os.ST_RDONLY),
+            }
+        )
+    return result
+
+
+def read_modules(names: t.Iterable[str], kernel: str) -> dict[str, str]:
+    """Return of each module of the kernel whether it is `loaded`, `loadable` or `missing`."""
+    folder = f"/lib/modules/{kernel}"
+    known = _text(f"{folder}/modules.builtin") + _text(f"{folder}/modules.dep")
+    return {name: _module(name, known) for name in names}
+
+
+def _module(name: str, known: str) -> str:
+    if os.path.isdir(f"/sys/module/{name}"):
+        return "loaded"
+    return "loadable" if re.search(rf"/{name}\.ko(\.\w+)?(:|$)", known, re.MULTILINE) else "missing"
+
+
+def _text(path: str) -> str:
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

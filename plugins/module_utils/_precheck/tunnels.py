@@ -1,0 +1,141 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The underlay of a hypervisor's tunnels: its interface and MTU, tunnel devices of the kernel, and whether full packets reach other hypervisors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import typing as t
+
+from .._connectivity_test.icmp import checksum
+from .._deadline import Deadline
+
+_SECONDS = 1.0
+_SMALL = 100  # octets of a packet that every path carries
+_HEADER = 8  # octets of an ICMP header
+_IP_HEADER = {socket.AF_INET: 20, socket.AF_INET6: 40}
+_ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # request and reply
+_PROTOCOL = {socket.AF_INET: socket.IPPROTO_ICMP, socket.AF_INET6: socket.IPPROTO_ICMPV6}
+_PMTU_PROBE = 3  # IP_PMTUDISC_PROBE and IPV6_PMTUDISC_PROBE: never fragment, whatever the kernel thinks of the path
+_MTU_DISCOVER = {socket.AF_INET: (socket.IPPROTO_IP, 10), socket.AF_INET6: (socket.IPPROTO_IPV6, 23)}
+
+
+def read_interfaces() -> list[dict[str, t.Any]] | None:
+    """Return the interfaces with `name`, `addresses`, `mtu`, and `kind` and `port` of tunnels; None if ip(8) is missing or cannot print JSON."""
+    try:
+        done = subprocess.run(
+            ["ip", "-json", "-details", "address", "show"], stdout=subprocess.PIPE, check=True, timeout=10
+        )
+        return parse_interfaces(done.stdout.decode(errors="replace"))
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+
+
+def parse_interfaces(text: str) -> list[dict[str, t.Any]]:
+    """Return the same from what ip(8) prints."""
+    interfaces = []
+    for link in json.loads(text):
+        if not link.get("ifname"):
+            continue
+        info = link.get("linkinfo") or {}
+        interfaces.append(
+            {
+                "name": link["ifname"],
+                "addresses": [address["local"] for address in link.get("addr_info") or () if address.get("local")],
+                "mtu": link.get("mtu") or 0,
+                "kind": info.get("info_kind") or "",
+                "port": int((info.get("info_data") or {}).get("port") or 0),
+            }
+        )
+    return interfaces
+
+
+def tunnel_devices(interfaces: t.Iterable[t.Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Return the tunnels of the kernel that hold a UDP port."""
+    return [
+        {"name": one["name"], "kind": one["kind"], "port": one["port"]}
+        for one in interfaces
+        if one["kind"] in ("geneve", "vxlan") and one["port"]
+    ]
+
+
+def underlay_of(
+    interfaces: t.Iterable[t.Mapping[str, t.Any]], addresses: t.Container[str], name: str
+) -> dict[str, t.Any] | None:
+    """Return `name` and `mtu` of the interface of this name, or else of the one that has one of the addresses."""
+    for one in interfaces:
+        if one["name"] == name if name else any(address in addresses for address in one["addresses"]):
+            return {"name": one["name"], "mtu": one["mtu"]}
+    return None
+
+
+def probe_paths(source: str, peers: t.Sequence[t.Mapping[str, t.Any]], packet_size: int) -> list[dict[str, t.Any]]:
+    """Return each peer (`host`, `address`) with which packets came back: `small` ones, and `large` ones of `packet_size` octets that nobody may fragment.
+
+    Returns nothing if the host may not send echo requests, or does not have the address `source`.
+    """
+    results = []
+    for family in (socket.AF_INET, socket.AF_INET6):
+        own = [
+            dict(peer, small=False, large=False)
+            for peer in peers
+            if (":" in str(peer["address"])) == (family == socket.AF_INET6)
+        ]
+        if not own:
+            continue
+        try:
+            with socket.socket(family, socket.SOCK_RAW, _PROTOCOL[family]) as probe:
+                probe.bind((source, 0))
+                level, option = _MTU_DISCOVER[family]
+                probe.setsockopt(level, option, _PMTU_PROBE)
+                _echo(probe, family, own, packet_size)
+        except OSError:
+            continue
+        results += own
+    return results
+
+
+def _echo(probe: socket.socket, family: socket.AddressFamily, peers: list[dict[str, t.Any]], packet_size: int) -> None:
+    identifier = os.getpid() & 0xFFFF
+    waiting: dict[int, tuple[dict[str, t.Any], str]] = {}
+    for peer in peers:
+        for kind, size in (("small", _SMALL), ("large", packet_size)):
+            sequence = len(waiting)  # those that could not be sent leave their number to the next
+            try:
+                probe.sendto(_request(family, identifier, sequence, size), (peer["address"], 0))
+            except OSError:  # no route, or longer than the MTU of the own interface, which is known
+                continue
+            waiting[sequence] = (peer, kind)
+    deadline = Deadline(_SECONDS)
+    while waiting and not deadline.expired:
+        if select.select([probe], [], [], deadline.left())[0]:
+            answered = waiting.pop(_reply(family, probe.recv(65536), identifier), None)
+            if answered:
+                answered[0][answered[1]] = True
+
+
+def _request(family: socket.AddressFamily, identifier: int, sequence: int, packet_size: int) -> bytes:
+    """The kernel writes the checksum of ICMPv6."""
+    payload = bytes(max(0, packet_size - _IP_HEADER[family] - _HEADER))
+    header = struct.pack("!BBHHH", _ECHO[family][0], 0, 0, identifier, sequence)
+    if family == socket.AF_INET6:
+        return header + payload
+    return struct.pack("!BBHHH", _ECHO[family][0], 0, checksum(header + payload), identifier, sequence) + payload
+
+
+def _reply(family: socket.AddressFamily, packet: bytes, identifier: int) -> int:
+    """Return the sequence number if this answers one of our requests, else -1. Only packets of IPv4 come with their IP header."""
+    icmp = packet[(packet[0] & 0x0F) * 4 :] if family == socket.AF_INET and packet else packet
+    if len(icmp) < _HEADER:
+        return -1
+    kind, _code, _checksum, its_identifier, sequence = struct.unpack("!BBHHH", icmp[:_HEADER])
+    return int(sequence) if (kind, its_identifier) == (_ECHO[family][1], identifier) else -1

@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What a check found before a run: each finding has a code, the object, the cause and the next step.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Kind = t.Literal["cluster", "hypervisors"]
+TITLES: dict[Kind, str] = {"cluster": "the control plane", "hypervisors": "the hypervisors"}
+
+# With their meaning in docs/precheck-kubernetes.md.
+CODES = (
+    "api_unreachable",
+    "api_credentials",
+    "api_version",
+    "specification_invalid",
+    "permission_missing",
+    "namespace_terminating",
+    "namespace_pod_security",
+    "definition_newer",
+    "definition_terminating",
+    "storage_class_missing",
+    "storage_class_default_missing",
+    "nodes_too_few",
+    "nodes_selected_none",
+    "node_without_open_vswitch",
+    "node_settings_invalid",
+    "node_address_missing",
+    "node_address_duplicate",
+    "node_system_id_duplicate",
+    "quota_exceeded",
+    "quota_needs_resources",
+    "secret_missing",
+    "secret_incomplete",
+    "image_incomplete",
+)
+
+
+class Finding(t.NamedTuple):
+    """One reason why a run would fail. `object` is named in full, `cause` and `next_step` are sentences."""
+
+    code: str
+    object: str
+    cause: str
+    next_step: str
+
+    def as_dict(self) -> dict[str, str]:
+        return self._asdict()
+
+
+def list_names(names: t.Sequence[str], most: int = 10) -> str:
+    """Return names for a sentence, at most `most` of them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+The precheck of one Kubernetes cluster: reads, asks, and joins what the judgements find. It changes nothing.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.names import Object
+from .._api.spec import ClusterSpec, parse_spec
+from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._kubernetes.command import COMMAND_SECONDS
+from .._kubernetes.compare import is_applied
+from .cluster_state import judge_definitions, judge_namespace, judge_secret, judge_version
+from .creation import created_by_control_plane, created_by_hypervisors
+from .findings import Finding, Kind
+from .hypervisor_nodes import judge_hypervisors
+from .images import command_for, find_container, judge_image, lost_functions, used_images
+from .observed import ObservedKubernetes, Reader, read_version, used_definitions
+from .permissions import judge_permissions, lost_rights
+from .placement import judge_node_addresses, judge_placement
+from .quota import judge_quotas
+from .reviews import denied_questions, user_name
+from .rights import Need, needed_rights, questions_of
+from .storage import judge_storage
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import Cluster
+
+
+class Precheck:
+    """`findings` and `facts` are what the module returns."""
+
+    def __init__(self, cluster: Cluster, kind: Kind, name: str, namespace: str, *, own_secret: bool) -> None:
+        self.cluster, self.kind, self.name, self.namespace = cluster, kind, name, namespace
+        self.own_secret = own_secret
+        self.findings: list[Finding] = []
+        self.facts: dict[str, t.Any] = {"server": cluster.server, "images": [], "not_tested": []}
+
+    def run(self, raw: t.Mapping[str, t.Any] | None, images: t.Mapping[str, t.Any], tls_secret: str | None) -> None:
+        """`raw` is the specification, None for that of the OVNCluster that exists; `images` take precedence."""
+        version = read_version(self.cluster)
+        self.facts.update(version=version, user=user_name(self.cluster))
+        self.findings += judge_version(version, self.cluster.server)
+        reader = Reader(self.cluster, self.name, self.namespace)
+        observed = reader.read(self.kind)
+        observed.version = version
+        spec = self._specification(raw, images, observed)
+        secret = (tls_secret or spec.tls_secret) if spec is not None and spec.tls.enabled else None
+        self.findings += judge_namespace(observed.namespace, self.kind)
+        self.findings += judge_definitions(observed.definitions)
+        if secret and not self.own_secret:
+            reader.read_secret(secret)
+            if observed.is_readable("secret"):
+                exists = observed.namespace is not None
+                self.findings += judge_secret(observed.secret, secret, self.namespace, exists=exists)
+        self._check_rights(spec, observed)
+        if spec is not None:
+            self._check_room(spec, reader)
+            self._check_images(spec, observed)
+        self.facts["not_tested"] += [{"what": what, "cause": cause} for what, cause in observed.unreadable.items()]
+
+    def _specification(
+        self, raw: t.Mapping[str, t.Any] | None, images: t.Mapping[str, t.Any], observed: ObservedKubernetes
+    ) -> ClusterSpec | None:
+        given: Object = dict(raw if raw is not None else (observed.resource or {}).get("spec") or {})
+        for image, fields in images.items():
+            if fields:
+                given[f"{image}Image"] = {**(given.get(f"{image}Image") or {}), **fields}
+        try:
+            return parse_spec(given, name=self.name, namespace=self.namespace)
+        except InvalidInput as e:
+            where = f"Specification of OVNCluster {self.namespace}/{self.name}"
+            self.findings.append(
+                Finding(
+                    "specification_invalid", where, str(e), "Correct it (ovn_cluster_spec and the options of the role)."
+                )
+            )
+            return None
+
+    def _check_rights(self, spec: ClusterSpec | None, observed: ObservedKubernetes) -> None:
+        rights = needed_rights(self.kind, {"optional", *needs(self.kind, spec, observed, own_secret=self.own_secret)})
+        questions = [one for right in rights for one in questions_of(right, self.namespace)]
+        try:
+            denied = set(denied_questions(self.cluster, questions, self.namespace))
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            self.facts["not_tested"].append({"what": "rights", "cause": str(e)})
+            return
+        user = self.facts["user"] or f"of {self.cluster.connection.credentials}"
+        self.findings += judge_permissions(rights, denied, self.namespace, user)
+        self.facts["missing_optional_rights"] = lost_rights(rights, denied, self.namespace)
+
+    def _check_room(self, spec: ClusterSpec, reader: Reader) -> None:
+        """Check nodes, storage classes and quotas."""
+        observed = reader.found
+        if self.kind == "cluster":
+            self.findings += judge_storage(spec, observed)
+            self.findings += judge_placement(spec, observed)
+            self.findings += judge_node_addresses(spec, observed)
+            create = created_by_control_plane
+        else:
+            self.findings += judge_hypervisors(spec, observed.nodes, observed.chassis or ())
+            create = created_by_hypervisors
+        if observed.quotas:
+            objects = create(spec, observed).objects
+            reader.read_objects((one["apiVersion"], one["kind"]) for one in objects)
+            new = create(spec, observed)
+            self.findings += judge_quotas(
+                self.kind, observed.quotas, observed.limit_ranges, new.pods, new.claims, new.objects
+            )
+
+    def _check_images(self, spec: ClusterSpec, observed: ObservedKubernetes) -> None:
+        for image, reference in used_images(self.kind, spec).items():
+            fact: dict[str, t.Any] = {"image": reference, "pod": "", "missing": [], "without": []}
+            place = find_container(observed.pods or (), reference)
+            try:
+                cause = "no pod of this image runs yet" if place is None else ""
+                if place is not None:
+                    missing = self._missing_in(place, image)
+                    fact.update(pod=place[0], missing=missing, without=lost_functions(self.kind, image, missing))
+                    self.findings += judge_image(self.kind, spec, image, missing, place[0])
+            except OvnError as e:
+                cause = str(e)
+            if cause:
+                self.facts["not_tested"].append({"what": f"image {reference}", "cause": cause})
+            self.facts["images"].append(fact)
+
+    def _missing_in(self, place: tuple[str, str], image: str) -> list[str]:
+        command = command_for(self.kind, image)
+        result = self.cluster.exec(self.namespace, *place, command, timeout=COMMAND_SECONDS)
+        if result.code:
+            raise BadAnswer(
+                f"the check of pod {place[0]} ended with exit code {result.code}: {result.stderr.strip()[:200]}"
+            )
+        return result.stdout.split()
+
+
+def needs(kind: Kind, spec: ClusterSpec | None, observed: ObservedKubernetes, *, own_secret: bool) -> list[Need]:
+    """Return which rights a run of this specification needs in a cluster that looks like this. None: an invalid specification."""
+    found: list[Need] = ["always"]
+    if spec is None or spec.tls.enabled:
+        found += ["secret", "own secret"] if own_secret else ["secret"]
+    if spec is not None and "NodePort" in (spec.northbound.service.type, spec.southbound.service.type):
+        found.append("node ports")
+    if observed.namespace is None and observed.is_readable("namespace"):
+        found.append("namespace")
+    there = observed.definitions
+    if there is not None and not all(
+        (one := there.get(manifest["metadata"]["name"])) is not None and is_applied(manifest, one)
+        for manifest in used_definitions(kind)
+    ):
+        found.append("definitions")
+    return found
+
+
+def connection_finding(error: OvnError, server: str, credentials: str) -> Finding | None:
+    """Return the finding for an API server that cannot be asked; None for an error of another kind. `server` is empty before a kubeconfig was read."""
+    where = f"API server {server}" if server else credentials
+    if isinstance(error, (InvalidInput, Refused)) and error.details.get("http_status") in (None, 401):
+        code, step = "api_credentials", "Correct ovn_kubeconfig and ovn_context, or get new credentials."
+    elif isinstance(error, (Unreachable, TimedOut, CertificateProblem, BadAnswer)):
+        code, step = "api_unreachable", "Check its address, the network from the control node, and that it runs."
+    else:
+        return None
+    return Finding(code, where, str(error), step)

@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the user of a connection may do, asked with few requests: one for a user who may do everything, one for the namespace, one for each right in the cluster.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import typing as t
+
+from .._errors import Refused
+from .rights import Question, allows
+
+if t.TYPE_CHECKING:
+    from .._kubernetes.client import Cluster
+
+_PATH = "/apis/authorization.k8s.io/v1"
+_AT_ONCE = 4
+_EVERYTHING = Question("*", "*", "*", "", "")
+
+
+def denied_questions(cluster: Cluster, questions: t.Iterable[Question], namespace: str) -> list[Question]:
+    """Return the accesses that this user does not have, in the order of the questions."""
+    asked = list(dict.fromkeys(questions))
+    if _is_allowed(cluster, _EVERYTHING):
+        return []
+    rules, complete = _rules(cluster, namespace)
+    answers: dict[Question, bool] = {}
+    for one in asked:
+        allowed = bool(one.namespace) and allows(rules, one)
+        if one.namespace and (allowed or complete):
+            answers[one] = allowed
+    # For the whole cluster the rules prove nothing: a RoleBinding may be behind them.
+    rest = [one for one in asked if one not in answers]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        answers.update(zip(rest, pool.map(lambda one: _is_allowed(cluster, one), rest)))
+    return [one for one in asked if not answers[one]]
+
+
+def _is_allowed(cluster: Cluster, question: Question) -> bool:
+    """Return the answer to a SelfSubjectAccessReview."""
+    resource, _slash, subresource = question.resource.partition("/")
+    attributes = {
+        "group": question.group,
+        "resource": resource,
+        "subresource": subresource,
+        "verb": question.verb,
+        "name": question.name,
+        "namespace": question.namespace,
+    }
+    review = _review(
+        cluster, "SelfSubjectAccessReview", {"resourceAttributes": {k: v for k, v in attributes.items() if v}}
+    )
+    return bool((review.get("status") or {}).get("allowed"))
+
+
+def _rules(cluster: Cluster, namespace: str) -> tuple[list[dict[str, t.Any]], bool]:
+    """Return the rules of a SelfSubjectRulesReview, and whether they are complete: some authorizers cannot list what they allow."""
+    status = _review(cluster, "SelfSubjectRulesReview", {"namespace": namespace}).get("status") or {}
+    return list(status.get("resourceRules") or []), not status.get("incomplete")
+
+
+def user_name(cluster: Cluster) -> str:
+    """Return the name that the API server knows this user by; empty if it does not say so."""
+    try:
+        status = _review(cluster, "SelfSubjectReview", {}, "/apis/authentication.k8s.io/v1").get("status") or {}
+    except Refused:
+        return ""
+    return str((status.get("userInfo") or {}).get("username") or "")
+
+
+def _review(cluster: Cluster, kind: str, spec: dict[str, t.Any], path: str = _PATH) -> dict[str, t.Any]:
+    body = {"apiVersion": path.removeprefix("/apis/"), "kind": kind, **({"spec": spec} if spec else {})}
+    answer: dict[str, t.Any] = cluster.connection.send("post", f"{path}/{kind.lower()}s", f"create a {kind}", body=body)
+    return answer

@@ -1,0 +1,200 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The rights of the user in the kubeconfig: the one table that the precheck asks about, and that the Roles in docs/kubernetes.md are made from.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.crds import custom_resource_definitions
+from .._api.names import GROUP, Object
+from .findings import Kind
+
+Need = t.Literal["always", "secret", "own secret", "node ports", "namespace", "definitions", "optional"]
+
+_RBAC = "rbac.authorization.k8s.io"
+_CRD = "apiextensions.k8s.io"
+_DEFINITIONS = tuple(manifest["metadata"]["name"] for manifest in custom_resource_definitions())
+_CHASSIS_DEFINITION = tuple(name for name in _DEFINITIONS if name.startswith("ovnchassis."))
+_OBJECT = ("list", "create", "patch", "delete")  # of a kind that is compared, applied and pruned
+
+
+class Right(t.NamedTuple):
+    """Verbs on one resource, in the namespace unless `cluster_wide`. `names` limits it to these objects.
+
+    `need` says which runs need it: all of them, those with TLS ("secret"; "own secret" if ovn_pki writes it), with node ports, those that make the namespace
+    or write the definitions. A run goes on without an "optional" one; `without` says what it lacks then.
+    """
+
+    group: str
+    resource: str  # with its subresource, as in a Role
+    verbs: tuple[str, ...]
+    need: Need = "always"
+    names: tuple[str, ...] = ()
+    cluster_wide: bool = False
+    without: str = ""
+
+
+class Question(t.NamedTuple):
+    """One access that is asked about. An empty namespace means the whole cluster, an empty name all objects."""
+
+    group: str
+    resource: str
+    verb: str
+    name: str
+    namespace: str
+
+
+# A server-side apply is a PATCH and needs `create` for an object that does not exist.
+_BOTH = (
+    Right("", "namespaces", ("create", "patch"), "namespace", cluster_wide=True),
+    Right("", "secrets", ("get",), "secret"),
+    Right("", "secrets", ("create", "patch"), "own secret"),
+    Right("coordination.k8s.io", "leases", ("get", "create", "update", "patch", "delete")),
+    Right("", "events", ("list",), "optional", without="messages do not say what Kubernetes reports of a pod"),
+    Right("", "resourcequotas", ("list",), "optional", without="the precheck does not compare quotas"),
+    Right("", "limitranges", ("list",), "optional", without="the precheck does not know the default resources of pods"),
+)
+
+# What the Roles of northd and the observer grant is among it: nobody may grant a right that they do not have.
+_CLUSTER = (
+    Right("", "configmaps", ("get", "list", "create", "update", "patch", "delete")),
+    Right("", "services", _OBJECT),
+    Right("", "serviceaccounts", _OBJECT),
+    Right("", "persistentvolumeclaims", ("get", "list", "patch", "delete")),
+    Right("", "pods", ("get", "list", "watch", "patch", "delete")),
+    # A WebSocket begins with a GET; from Kubernetes 1.35 on it needs both verbs.
+    Right("", "pods/exec", ("get", "create")),
+    Right("", "pods/eviction", ("create",)),
+    Right("apps", "deployments", ("get", "watch", *_OBJECT)),
+    Right("apps", "statefulsets", ("get", "watch", *_OBJECT)),
+    Right("apps", "replicasets", ("list",)),
+    Right("networking.k8s.io", "networkpolicies", _OBJECT),
+    Right("policy", "poddisruptionbudgets", _OBJECT),
+    Right(_RBAC, "roles", _OBJECT),
+    Right(_RBAC, "rolebindings", _OBJECT),
+    Right(GROUP, "ovnclusters", ("get", "watch", *_OBJECT)),
+    Right(GROUP, "ovnclusters/status", ("get", "patch")),
+    Right(_CRD, "customresourcedefinitions", ("create", "patch"), "definitions", _DEFINITIONS, True),
+    Right("", "nodes", ("list",), "node ports", cluster_wide=True),
+    Right(
+        *("", "namespaces", ("get",), "optional"),
+        without="the namespace counts as existing, and an administrator has to make it",
+    ),
+    Right(
+        *(_CRD, "customresourcedefinitions", ("get",), "optional", _DEFINITIONS, True),
+        without="the definitions count as up to date, and an administrator has to apply them",
+    ),
+    Right(
+        *(GROUP, "ovnclusters/finalizers", ("update",), "optional"),
+        without="a cluster with the admission plugin OwnerReferencesPermissionEnforcement (OpenShift) refuses the objects",
+    ),
+    Right(
+        *("", "nodes", ("list",), "optional", (), True),
+        without="commands in pods on a dead node run into their time limit, and the precheck does not count nodes",
+    ),
+    Right(
+        *("", "persistentvolumes", ("list",), "optional", (), True),
+        without="volumes that an older control plane left are not noticed",
+    ),
+    Right(
+        *("storage.k8s.io", "storageclasses", ("get", "list"), "optional", (), True),
+        without="whether volumes can grow, and which storage class is the default, is only known from the API server's refusal",
+    ),
+)
+
+_HYPERVISORS = (
+    Right("", "configmaps", _OBJECT),
+    Right("apps", "daemonsets", ("watch", *_OBJECT)),
+    Right("", "pods", ("list", "patch")),
+    Right("", "namespaces", ("get",)),
+    Right("", "nodes", ("list",), cluster_wide=True),
+    Right(GROUP, "ovnchassis", _OBJECT, cluster_wide=True),
+    Right(GROUP, "ovnchassis/status", ("patch",), cluster_wide=True),
+    Right(_CRD, "customresourcedefinitions", ("list",), "always", _CHASSIS_DEFINITION, True),
+    Right(_CRD, "customresourcedefinitions", ("create", "patch"), "definitions", _CHASSIS_DEFINITION, True),
+    Right(
+        *("", "pods/exec", ("get", "create"), "optional"),
+        without="the phases switch and finish of ovn_pki do not see whether the pods have a new certificate",
+    ),
+)
+
+RIGHTS: dict[Kind, tuple[Right, ...]] = {"cluster": _CLUSTER + _BOTH, "hypervisors": _HYPERVISORS + _BOTH}
+# Done once for a cluster, by an administrator if need be.
+PREPARATION: tuple[Need, ...] = ("namespace", "definitions")
+
+
+def questions_of(right: Right, namespace: str) -> list[Question]:
+    """Return the accesses that make up a right."""
+    names = right.names
+    if right.resource == "namespaces" and not right.cluster_wide:
+        names = (namespace,)  # the API server treats a namespace as an object in itself
+    place = "" if right.cluster_wide else namespace
+    return [Question(right.group, right.resource, verb, name, place) for verb in right.verbs for name in names or ("",)]
+
+
+def needed_rights(kind: Kind, needs: t.Container[str]) -> list[Right]:
+    """Return the rights of a kind with one of these needs."""
+    return [right for right in RIGHTS[kind] if right.need in needs]
+
+
+def allows(rules: t.Iterable[t.Mapping[str, t.Any]], question: Question) -> bool:
+    """Return whether one of the rules, as in a Role, allows the access."""
+    return any(
+        _matches(rule.get("verbs"), question.verb)
+        and _matches(rule.get("apiGroups"), question.group)
+        and _matches_resource(rule.get("resources"), question.resource)
+        and (not rule.get("resourceNames") or question.name in rule["resourceNames"])
+        for rule in rules
+    )
+
+
+def _matches(values: t.Collection[str] | None, value: str) -> bool:
+    return value in (values or ()) or "*" in (values or ())
+
+
+def _matches_resource(values: t.Collection[str] | None, resource: str) -> bool:
+    _name, slash, subresource = resource.partition("/")
+    return _matches(values, resource) or bool(slash and f"*/{subresource}" in (values or ()))
+
+
+def roles(kind: Kind, name: str, namespace: str) -> list[Object]:
+    """Return the ClusterRole and the Role for all runs, without the right to make the namespace and the definitions."""
+    rights = [right for right in RIGHTS[kind] if right.need not in PREPARATION]
+    return [
+        _role("ClusterRole", {"name": name}, [right for right in rights if right.cluster_wide]),
+        _role(
+            *("Role", {"name": name, "namespace": namespace}, [right for right in rights if not right.cluster_wide]),
+        ),
+    ]
+
+
+def preparation_role(kind: Kind, name: str) -> Object:
+    """Return the ClusterRole of a run that makes the namespace and the definitions."""
+    return _role("ClusterRole", {"name": name}, [right for right in RIGHTS[kind] if right.need in PREPARATION])
+
+
+def _role(kind: str, metadata: Object, rights: t.Iterable[Right]) -> Object:
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": [_rule(*key, verbs) for key, verbs in _by_resource(rights).items()],
+    }
+
+
+def _by_resource(rights: t.Iterable[Right]) -> dict[tuple[str, str, tuple[str, ...]], list[str]]:
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for right in rights:
+        verbs = found.setdefault((right.group, right.resource, right.names), [])
+        verbs += [verb for verb in right.verbs if verb not in verbs]
+    return found
+
+
+def _rule(group: str, resource: str, names: tuple[str, ...], verbs: list[str]) -> Object:
+    rule: Object = {"apiGroups": [group], "resources": [resource]}
+    return {**rule, **({"resourceNames": list(names)} if names else {}), "verbs": verbs}

@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What keeps a daemon running, told by its control group: a unit of systemd, a container, a pod, or nothing. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+Kind = t.Literal["unit", "container", "pod", "none"]
+
+# docker-ID.scope, /docker/ID, libpod-ID.scope, libpod-payload-ID, cri-containerd-ID.scope
+_CONTAINER = re.compile(r"(docker|libpod|podman|containerd|crio)[-/](?:payload-|libpod-)?([0-9a-f]{64})(?:\.scope)?")
+_RUNTIMES = {"docker": "docker", "libpod": "podman", "podman": "podman"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Supervisor:
+    """`name` is that of the unit, or of the container, its id without one. `runtime` is the command of the container's engine, empty if unknown."""
+
+    kind: Kind
+    name: str = ""
+    runtime: str = ""
+
+    def __str__(self) -> str:
+        return {
+            "unit": self.name,
+            "container": f"container {self.name}",
+            "pod": "a pod",
+            "none": "no unit",
+        }[self.kind]
+
+    def stop_command(self, control_socket: str) -> str:
+        """Return the command with which a person ends the daemon that it keeps running, and keeps it from coming back."""
+        if self.kind == "unit":
+            return f"systemctl disable --now {self.name}"
+        if self.kind == "container" and self.runtime:
+            return f"{self.runtime} update --restart=no {self.name} && {self.runtime} stop {self.name}"
+        if self.kind == "none":
+            return f"ovs-appctl -t {control_socket} exit"
+        return ""
+
+
+def parse_cgroup(text: str, own: str = "") -> Supervisor:
+    """Return what the content of /proc/PID/cgroup tells (cgroups(7), version 1 or 2).
+
+    `own` is that of this process: a container or pod that it is in itself is the host, whose systemd has units. In any other one, units are not the host's.
+    """
+    paths = [line.split(":", 2) for line in text.splitlines() if line.count(":") >= 2]
+    # systemd's own hierarchy, or the only one; others are those of resources.
+    for _number, _hierarchy, path in sorted(paths, key=lambda parts: parts[1] not in ("name=systemd", "")):
+        supervisor = _supervisor(path, own)
+        if supervisor.kind != "none":
+            return supervisor
+    return Supervisor("none")
+
+
+def _supervisor(path: str, own: str) -> Supervisor:
+    groups, own_groups = path.split("/"), set(re.split("[/\n]", own))
+    if any(group.startswith("kubepods") and group not in own_groups for group in groups):
+        return Supervisor("pod")
+    for match in _CONTAINER.finditer(path):  # of containers in one another, the host knows the first
+        if match[2] not in own:
+            return Supervisor("container", match[2][:12], _RUNTIMES.get(match[1], ""))
+    unit = next((group for group in reversed(groups) if group.endswith(".service")), None)
+    return Supervisor("unit", unit) if unit is not None else Supervisor("none")

@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The codes of the findings of a report, which are public and stay what they are: docs/messages.md has a row for each.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+PROBLEMS = frozenset(
+    {
+        # hosts and what their daemons answer
+        "host_unreachable",
+        "unreachable",
+        "timeout",
+        "certificate",
+        "refused",
+        "bad_answer",
+        "no_database",
+        "error",
+        # a database as a whole
+        "two_clusters",
+        "foreign_cluster",
+        "two_leaders",
+        "stale_leader",
+        "no_quorum",
+        "no_leader",
+        "writes_blocked",
+        "diverged",
+        "member_count",
+        "ghost",
+        "duplicate_address",
+        "duplicate_server_id",
+        "partial_view",
+        "verdict",
+        # one member
+        "member_missing",
+        "disconnected",
+        "unheard",
+        "not_listed",
+        "joining",
+        "leaving",
+        "lagging",
+        "wrong_name",
+        "not_clustered",
+        "election_timer_differs",
+        # northd and heartbeat
+        "northd_paused",
+        "northd_unreachable",
+        "northd_disconnected",
+        "northd_several_active",
+        "northd_none_active",
+        "heartbeat_not_sent",
+        "heartbeat_unanswered",
+        # chassis
+        "chassis_not_read",
+        "chassis_not_registered",
+        "chassis_late",
+        "chassis_unready",
+        "duplicate_system_id",
+        "duplicate_encapsulation_ip",
+        "chassis_certificate_missing",
+        "chassis_certificate_expired",
+        "chassis_certificate_invalid",
+        # what clients use
+        "endpoint_unusable",
+        "address_unreachable",
+        "addresses_not_checked",
+    }
+)
+WARNINGS = frozenset(
+    {
+        "partial_view",
+        "size_unknown",
+        "not_compared",
+        "even_members",
+        "uncommitted",
+        "election_timer_changing",
+        "one_way",
+        "unknown_status",
+        "fault_join",
+        "fault_leave",
+        "fault_pre_vote",
+        "versions_differ",
+        "northd_foreign",
+        "chassis_unexpected",
+        "certificate_expires",
+        "chassis_certificate_expires",
+        "chassis_certificate_unreadable",
+    }
+)
+
+
+def acknowledge_problem(codes: t.Iterable[str]) -> str:
+    """Return why codes cannot be acknowledged, an empty text if they can: only warnings can."""
+    problems = [code for code in codes if code in PROBLEMS - WARNINGS]
+    unknown = [code for code in codes if code not in PROBLEMS | WARNINGS]
+    if not problems and not unknown:
+        return ""
+    causes = [f"{', '.join(unknown)}: no such code"] if unknown else []
+    causes += [f"{', '.join(problems)}: problems cannot be acknowledged, only warnings"] if problems else []
+    return f"ovn_verify_acknowledge: {'; '.join(causes)}. Use codes of these: {', '.join(sorted(WARNINGS))}."

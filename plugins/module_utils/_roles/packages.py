@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The role ovn_packages: its options and what was found on a host to what a run does there. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._packages.plan import Package, Policy, plan_packages
+from .._packages.source import source_file
+from .options import read_options
+from .variables import Variables
+
+PREFIX = "ovn_packages_"
+
+
+@dataclasses.dataclass(frozen=True)
+class PackagesOptions:
+    """What the inventory says about packages. Without `hold` holds are left alone. `files` prove that packages are there where apt cannot say it."""
+
+    host: str
+    hold: bool | None = None
+    allow_downgrade: bool = False
+    downgrade_option: str = Policy.downgrade_option
+    refreshed: bool = False
+    files: list[str] = dataclasses.field(default_factory=list)
+    source_files: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
+
+
+def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
+    """Return what a run does with the packages of one host, see `plan_packages`; `found` is the answer of `ovn_packages_info`.
+
+    `due` says whether it installs, repairs, holds or releases anything; whether `source_files` are there is not known here.
+    `manager` is "apt", or empty on a host where the packages come from another package manager, which knows neither versions nor holds here.
+    """
+    options = read_options(PackagesOptions, given, PREFIX)
+    desired = found["desired"]
+    if found["manager"] == "apt":
+        policy = Policy(
+            options.host, options.hold, options.allow_downgrade, options.downgrade_option, options.refreshed
+        )
+        packages = {name: Package(**known) for name, known in found["packages"].items()}
+        plan = plan_packages(packages, desired, policy, found["interrupted"])
+        due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
+        return {**plan, "manager": "apt", "due": due, "source_files": options.source_files}
+    missing = list(desired) if set(options.files) - set(found["paths"]) else []
+    pinned = [f"{name}={version}" for name, version in desired.items() if version]
+    asked = [
+        *([f"the versions {', '.join(pinned)}"] if pinned else []),
+        *(["ovn_packages_hold"] if options.hold is not None else []),
+    ]
+    return {
+        **plan_packages({}, {}, Policy(options.host)),
+        "manager": "",
+        "install": missing,
+        "missing": missing,
+        "due": bool(missing),
+        "source_files": options.source_files,
+        "changes": [f"install {name}" for name in missing],
+        "refusals": [
+            f"{options.host} has no apt, so {' and '.join(asked)} cannot be kept there. Leave them out for this host, "
+            "and pin packages with its own package manager."
+        ]
+        if asked
+        else [],
+    }
+
+
+def package_source(repository: Variables, directory: str) -> list[dict[str, str]]:
+    """Return the file of the declared package source as the module `ovn_units` takes it; none if no source is declared."""
+    file = source_file(repository, directory)
+    return [{"path": file[0], "content": file[1]}] if file else []

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The clients of the databases that are no hosts of the inventory, Neutron for example: the option ovn_pki_clients to their certificates. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import typing as t
+
+from .._errors import InvalidInput
+from .options import read_options
+from .variables import Groups, Hostvars, as_list, first_value, members_of
+
+OPTION = "ovn_pki_clients"
+# The name is part of names of files and of a Secret.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Client:
+    """One entry of the option."""
+
+    name: str
+    common_name: str = ""  # empty: the name
+    subject_alt_names: t.Any = ""  # a list, or a text with commas
+    secret: str = ""  # empty: the cluster's name, -client- and the name
+
+
+def desired_clients(
+    clients: t.Sequence[t.Any],
+    directory: str,
+    ca_directory: str,
+    cluster_name: str = "ovn",
+    hostvars: Hostvars | None = None,
+    groups: Groups | None = None,
+) -> list[dict[str, t.Any]]:
+    """Return each client with `name`, `common_name`, `subject_alt_names`, `files` (on the control node) and `secret` (its name in Kubernetes).
+
+    An entry is a name, or a dictionary. `InvalidInput`: a name that is none or comes twice, the common name of a chassis, or files in the place of the CA.
+    """
+    if isinstance(clients, str):
+        clients = as_list(clients)
+    if clients and os.path.normpath(directory) == os.path.normpath(ca_directory):
+        raise InvalidInput(
+            f"ovn_pki_clients_directory is the directory of the CA ({ca_directory}), whose ca.pem would be replaced. Give another directory."
+        )
+    found = [_desired(entry, directory, cluster_name) for entry in clients]
+    chassis = _chassis_names(hostvars or {}, groups or {})
+    for number, client in enumerate(found):
+        if client["name"] in [other["name"] for other in found[:number]]:
+            raise InvalidInput(f"{OPTION} has {client['name']} twice. Give each client a name of its own.")
+        if client["common_name"] in chassis:
+            raise InvalidInput(
+                f"{OPTION}: {client['common_name']} is the name of a chassis, whose rows this client could write. Give another common_name."
+            )
+    return found
+
+
+def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any]:
+    given = {"name": entry} if isinstance(entry, str) else entry
+    known = [field.name for field in dataclasses.fields(_Client)]
+    if not isinstance(given, t.Mapping) or set(given) - set(known):
+        raise InvalidInput(
+            f'{OPTION} has the entry "{str(entry)[:200]}". Give a name, or a dictionary with {", ".join(known)}.'
+        )
+    client = read_options(_Client, given, f"{OPTION}: ")
+    if not _NAME.fullmatch(client.name):
+        raise InvalidInput(
+            f'{OPTION}: "{client.name}" cannot be the name of a client. Use at most 40 lower-case letters, digits and hyphens, like neutron.'
+        )
+    pair = os.path.join(directory, client.name)
+    return {
+        "name": client.name,
+        "common_name": client.common_name or client.name,
+        "subject_alt_names": as_list(client.subject_alt_names),
+        "files": {
+            "private_key": f"{pair}-key.pem",
+            "certificate": f"{pair}-cert.pem",
+            "ca_certificate": os.path.join(directory, "ca.pem"),
+        },
+        "secret": client.secret or f"{cluster_name}-client-{client.name}",
+    }
+
+
+def _chassis_names(hostvars: Hostvars, groups: Groups) -> set[str]:
+    """Return the names that Southbound RBAC knows chassis by."""
+    return {
+        str(first_value(hostvars[host], "ovn_hypervisor_system_id", "ovn_system_id", default=host))
+        for host in members_of(groups, "ovn_hypervisors")
+    }

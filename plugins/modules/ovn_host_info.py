@@ -1,0 +1,143 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_host_info
+short_description: Read in one call what several modules would say about a host
+version_added: "0.1.0"
+description:
+  - Reads packages, daemons, members of Raft databases and files of a host, and compares units and settings of databases with their desired state, in one
+    process. A task for each of them would cost a connection and a start of Python each.
+  - Changes nothing. Each option has the options of the module that it names, and its result is that module's, in check mode.
+  - The roles use it to find out whether anything is due on a host before they acquire a lock or change something.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+  - c5c3.ovn._attributes.info_module
+attributes:
+  platform:
+    support: full
+    platforms: posix
+options:
+  packages:
+    description: Options of M(c5c3.ovn.ovn_packages_info).
+    type: dict
+  daemons:
+    description: Options of M(c5c3.ovn.ovn_daemons_info).
+    type: dict
+  members:
+    description: For each member its options of M(c5c3.ovn.ovn_raft_member), without O(c5c3.ovn.ovn_raft_member#module:state) and what belongs to a step.
+    type: list
+    elements: dict
+    default: []
+  files:
+    description: Text files that are read.
+    type: list
+    elements: path
+    default: []
+  units:
+    description: Options of M(c5c3.ovn.ovn_units), for each of its calls.
+    type: list
+    elements: dict
+    default: []
+  databases:
+    description: Options of M(c5c3.ovn.ovn_database), for each database.
+    type: list
+    elements: dict
+    default: []
+seealso:
+  - module: c5c3.ovn.ovn_packages_info
+  - module: c5c3.ovn.ovn_daemons_info
+  - module: c5c3.ovn.ovn_raft_member
+  - module: c5c3.ovn.ovn_units
+  - module: c5c3.ovn.ovn_database
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Read whether northd would be started, and whether the settings of its database would change
+  c5c3.ovn.ovn_host_info:
+    units:
+      - units: [{name: c5c3-ovn-northd.service, enabled: true, state: started}]
+    databases:
+      - {database: northbound, election_timer: 4000}
+  register: state
+
+- name: Show what a run would do
+  ansible.builtin.debug:
+    msg: "{{ (state.units + state.databases) | map(attribute='actions') | flatten }}"
+  when: state.due
+"""
+
+RETURN = r"""
+due:
+  description: Whether one of O(units) or O(databases) would be changed, or could not be read.
+  returned: success
+  type: bool
+  sample: false
+packages:
+  description: What M(c5c3.ovn.ovn_packages_info) returns.
+  returned: success and with O(packages)
+  type: dict
+daemons:
+  description: What M(c5c3.ovn.ovn_daemons_info) returns.
+  returned: success and with O(daemons)
+  type: dict
+members:
+  description: For each of O(members) what M(c5c3.ovn.ovn_raft_member) returns, in order.
+  returned: success
+  type: list
+  elements: dict
+files:
+  description: The text of each of O(files) that is there.
+  returned: success
+  type: dict
+  sample: {"/etc/openvswitch/system-id.conf": "compute1\n"}
+units:
+  description: For each of O(units) what M(c5c3.ovn.ovn_units) returns in check mode, in order. C(failed) and C(msg) say what could not be read.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{"changed": true, "actions": ["start c5c3-ovn-northd.service"]}]
+databases:
+  description: For each of O(databases) what M(c5c3.ovn.ovn_database) returns in check mode, in order. C(failed) and C(msg) say what could not be read.
+  returned: success
+  type: list
+  elements: dict
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._commands import Commands
+from ..module_utils._errors import OvnError
+from ..module_utils._host.state import read_state
+
+
+def main() -> t.NoReturn:
+    several: dict[str, t.Any] = {"type": "list", "elements": "dict", "default": []}
+    module = AnsibleModule(
+        argument_spec={
+            "packages": {"type": "dict"},
+            "daemons": {"type": "dict"},
+            "members": several,
+            "files": {"type": "list", "elements": "path", "default": []},
+            "units": several,
+            "databases": several,
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = read_state(module.params, Commands(module))
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Programs of ansible-core as people run them: each in a process of its own, with this checkout as the collection."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import typing as t
+
+Groups = t.Mapping[str, t.Mapping[str, t.Any]]
+
+
+def command(*arguments: str, program: str = "ansible-playbook") -> list[str]:
+    """The command line of the program that is installed beside the Python of these tests."""
+    return [str(pathlib.Path(sys.executable).with_name(program)), *arguments]
+
+
+def environment(scratch: pathlib.Path, collection_path: str = "", **settings: str) -> dict[str, str]:
+    """The environment of a run: its temporary files lie in `scratch`. Without `collection_path` the collection is found as it is installed."""
+    collections = {"ANSIBLE_COLLECTIONS_PATH": collection_path} if collection_path else {}
+    return {**os.environ, **collections, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(scratch), **settings}
+
+
+def run(
+    arguments: t.Sequence[str],
+    env: t.Mapping[str, str],
+    *,
+    program: str = "ansible-playbook",
+    cwd: pathlib.Path | None = None,
+    timeout: float = 180,
+) -> subprocess.CompletedProcess[str]:
+    """The ended process; whether it failed is for the caller to say."""
+    return subprocess.run(
+        command(*arguments, program=program),
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def write_inventory(path: pathlib.Path, groups: Groups, **variables: t.Any) -> pathlib.Path:
+    """Write an inventory whose hosts are this machine, as far as `variables` (of all) and `groups` name no other; returns its path."""
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    # JSON is YAML, too.
+    path.write_text(json.dumps({"all": {"vars": {**local, **variables}, "children": groups}}))
+    return path

@@ -1,0 +1,84 @@
+"""ovn_host_info says what the modules would say one by one, and changes nothing."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+from conftest import MakeCluster, RunModule
+
+
+def test_units_as_ovn_units_in_check_mode(run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    there, missing = tmp_path / "there.service", tmp_path / "missing.service"
+    there.write_text("[Service]\n")
+    there.chmod(0o644)
+    calls = [
+        {"files": [{"path": str(there), "content": "[Service]\n"}]},
+        {"files": [{"path": str(missing), "content": "x"}]},
+    ]
+    state = run_module("ovn_host_info", {"units": calls})
+    assert [one["changed"] for one in state["units"]] == [False, True]
+    assert state["units"][1]["actions"] == run_module("ovn_units", calls[1], check=True)["actions"]
+    assert (state["due"], state["changed"]) == (True, False)
+    assert not missing.exists()
+    assert not run_module("ovn_host_info", {"units": calls[:1]})["due"]
+
+
+def test_texts_of_files_that_are_there(run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "system-id.conf"
+    file.write_text("compute1\n")
+    state = run_module("ovn_host_info", {"files": [str(file), str(tmp_path / "missing")]})
+    assert state["files"] == {str(file): "compute1\n"}
+    failed = run_module("ovn_host_info", {"files": [str(tmp_path)]}, may_fail=True)
+    assert f"{tmp_path} cannot be read: Is a directory" in failed["msg"]
+
+
+def test_packages_and_daemons(run_module: RunModule, daemons: None) -> None:
+    options: dict[str, t.Any] = {"packages": {"packages": ["ovn-central"]}, "daemons": {"required_files": ["/missing"]}}
+    state = run_module("ovn_host_info", options)
+    alone = run_module("ovn_packages_info", options["packages"])
+    assert state["packages"] == {name: alone[name] for name in state["packages"]}
+    assert state["packages"]["packages"]["ovn-central"]["installed"]
+    assert state["daemons"]["missing_files"] == ["/missing"]
+    assert state["members"] == state["units"] == state["databases"] == []
+
+
+def test_members_and_settings_of_a_database(
+    run_module: RunModule, raft_cluster: MakeCluster, tmp_path: pathlib.Path
+) -> None:
+    leader = raft_cluster(3).leader
+    settings = {"database": "northbound", "control_socket": leader.control_socket, "socket": leader.socket}
+    run_module("ovn_database", {**settings, "options": {}})  # makes the row of NB_Global
+    member = {
+        "database": "northbound",
+        "member": leader.name,
+        "record": str(tmp_path / "record"),
+        "environment_file": str(tmp_path / "none.env"),
+        "unit": "c5c3-ovn-no-such.service",
+    }
+    state = run_module(
+        "ovn_host_info",
+        {
+            "members": [member],
+            "databases": [{**settings, "options": {"seen": "yes"}}, {**settings, "options": {}}],
+        },
+    )
+    assert [one["changed"] for one in state["databases"]] == [True, False]
+    assert state["due"]
+    assert state["members"][0]["observation"] == run_module("ovn_raft_member", member)["observation"]
+    # Nothing was written, so the same is due again.
+    again = run_module("ovn_database", {**settings, "options": {"seen": "yes"}}, check=True)
+    assert again["changed"]
+    gone = run_module("ovn_host_info", {"databases": [{**settings, "control_socket": str(tmp_path / "gone.ctl")}]})
+    assert gone["due"]
+    assert gone["databases"][0]["failed"]
+    assert "gone.ctl" in gone["databases"][0]["msg"]
+
+
+def test_wrong_options_are_named(run_module: RunModule) -> None:
+    failed = run_module("ovn_host_info", {"members": [{"database": "middlebound"}]}, may_fail=True)
+    assert failed["msg"].startswith("members[0]: ")
+    assert "middlebound" in failed["msg"]
+    failed = run_module("ovn_host_info", {"units": [{"masks": []}]}, may_fail=True)
+    assert failed["msg"].startswith("units[0]: ")
+    assert "masks" in failed["msg"]

@@ -1,0 +1,281 @@
+"""c5c3.ovn.precheck on hosts that are network namespaces on one switch: what it finds there is really there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import typing as t
+
+import pytest
+from _vswitch import is_listening
+from conftest import Daemon, run, until
+
+pytestmark = pytest.mark.timeout(300)
+
+SWITCH = "switch"
+NAMES = {"db1": 11, "db2": 12, "db3": 13, "compute1": 21, "compute2": 22}
+AHEAD = """\
+import time
+_now = time.time
+time.time = lambda: _now() + 3600
+"""
+
+
+@dataclasses.dataclass
+class Network:
+    """A namespace for each host, and one with the switch between them. The interpreter of a host enters its namespace."""
+
+    directory: pathlib.Path
+    prefix: str
+
+    def namespace(self, name: str) -> str:
+        return f"{self.prefix}-{name}"
+
+    def inside(self, name: str, *command: str) -> str:
+        return run("ip", "netns", "exec", self.namespace(name), *command)
+
+    def set_up(self) -> None:
+        for name in (SWITCH, *NAMES):
+            run("ip", "netns", "add", self.namespace(name))
+            self.inside(name, "ip", "link", "set", "lo", "up")
+        self.inside(SWITCH, "ip", "link", "add", "br0", "type", "bridge")
+        self.inside(SWITCH, "ip", "link", "set", "br0", "up")
+        for name, number in NAMES.items():
+            peer = ["peer", "name", "eth0", "netns", self.namespace(name)]
+            self.inside(SWITCH, "ip", "link", "add", name, "type", "veth", *peer)
+            self.inside(SWITCH, "ip", "link", "set", name, "master", "br0", "up")
+            self.inside(name, "ip", "address", "add", f"192.0.2.{number}/24", "dev", "eth0")
+            self.inside(name, "ip", "link", "set", "eth0", "up")
+            self.interpreter(name)
+
+    def interpreter(self, name: str, *, before: str = "", python_path: str = "") -> None:
+        """The mounts of `before` are seen by nobody else."""
+        path = self.directory / f"python-{name}"
+        inner = f'{before} PYTHONPATH={python_path} exec {sys.executable} "$@"'
+        path.write_text(f"#!/bin/sh\nexec ip netns exec {self.namespace(name)} sh -c '{inner}' sh \"$@\"\n")
+        path.chmod(0o755)
+
+    def tear_down(self) -> None:
+        for name in (SWITCH, *NAMES):
+            subprocess.run(["ip", "netns", "delete", self.namespace(name)], check=False)
+
+
+@pytest.fixture
+def network(short_dir: pathlib.Path) -> t.Iterator[Network]:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("NOT TESTED: network namespaces need root and ip(8)")
+    made = Network(short_dir, f"pre{os.getpid()}")
+    try:
+        made.set_up()
+        yield made
+    finally:
+        made.tear_down()
+
+
+Variables = dict[str, dict[str, t.Any]]
+
+
+@dataclasses.dataclass
+class Done:
+    code: int
+    output: str
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """What was found: code and object to the rest of the line."""
+        found = re.findall(r"^([a-z_]+ [^:\n]+): ([^\n]+\.)$", self.output, re.MULTILINE)
+        return {key: text for key, text in found if not key.startswith(("task ", "ok ", "fatal "))}
+
+
+Play = t.Callable[..., Done]
+
+
+@pytest.fixture
+def play(collection_path: str, network: Network) -> Play:
+    """`play(db1={...})`: the playbook with these variables of hosts."""
+
+    def execute(*arguments: str, playbook: str = "precheck", **changes: dict[str, t.Any]) -> Done:
+        def host(name: str) -> dict[str, t.Any]:
+            interpreter = str(network.directory / f"python-{name}")
+            own = {"ovn_address": f"192.0.2.{NAMES[name]}", "ansible_python_interpreter": interpreter}
+            return {**own, **changes.get(name, {})}
+
+        variables = {
+            "ansible_connection": "local",
+            "ansible_become": False,
+            # The kernel of the test machine may lack openvswitch and geneve.
+            "ovn_hypervisor_datapath_type": "netdev",
+        }
+        groups = {
+            "ovn_central": {"hosts": {name: host(name) for name in NAMES if name.startswith("db")}},
+            "ovn_hypervisors": {"hosts": {name: host(name) for name in NAMES if name.startswith("compute")}},
+        }
+        inventory = network.directory / "hosts.yml"
+        inventory.write_text(json.dumps({"all": {"vars": variables, "children": groups}}))
+        done = subprocess.run(
+            [
+                str(pathlib.Path(sys.executable).with_name("ansible-playbook")),
+                "-i",
+                str(inventory),
+                f"c5c3.ovn.{playbook}",
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={
+                **os.environ,
+                "ANSIBLE_COLLECTIONS_PATH": collection_path,
+                "ANSIBLE_LOCAL_TEMP": str(network.directory / "tmp"),
+                "ANSIBLE_REMOTE_TEMP": str(network.directory / "tmp"),
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_FORKS": "5",
+            },
+        )
+        return Done(done.returncode, done.stdout + done.stderr)
+
+    return execute
+
+
+def test_nothing_is_found_where_nothing_is_wrong(play: Play) -> None:
+    done = play("--check")
+    assert done.code == 0, done.output
+    assert "Precheck ok: 5 hosts, nothing found" in done.output
+    assert "changed=1" not in done.output
+    measured = done.output.partition("Measure this machine")[2].partition("TASK")[0]
+    assert sorted(re.findall(r"^ok: \[(\w+)\]", measured, re.MULTILINE)) == sorted(NAMES)
+
+
+def other_database(network: Network, name: str) -> Daemon:
+    """A Northbound server that is not ours, on the port that ours will need."""
+    folder = network.directory / name
+    folder.mkdir()
+    run("ovsdb-tool", "create", str(folder / "ovnnb_db.db"), "/usr/share/ovn/ovn-nb.ovsschema")
+    server = Daemon(
+        [
+            *("ip", "netns", "exec", network.namespace(name)),
+            *("ovsdb-server", "-vconsole:off", f"--unixctl={folder}/ctl", f"--remote=punix:{folder}/sock"),
+            *("--remote=ptcp:6641", str(folder / "ovnnb_db.db")),
+        ],
+        folder / "out",
+    )
+    until(lambda: is_listening(folder / "sock"), "the other database")
+    return server
+
+
+def other_program(network: Network, name: str, kind: str, port: int) -> Daemon:
+    """A program that is no daemon of Open vSwitch or OVN, on this port: of TCP if `kind` is STREAM, of UDP if it is DGRAM."""
+    listen = "s.listen();" if kind == "STREAM" else ""
+    code = f"import socket, time; s = socket.socket(type=socket.SOCK_{kind}); s.bind(('', {port})); {listen} time.sleep(300)"
+    command = ["ip", "netns", "exec", network.namespace(name), sys.executable, "-c", code]
+    program = Daemon(command, network.directory / f"{kind}-{port}")
+    until(lambda: str(port) in network.inside(name, "ss", "-Hltun"), f"a program at port {port} of {name}")
+    return program
+
+
+def test_all_findings_come_at_once(play: Play, network: Network, daemons: None) -> None:
+    clock = network.directory / "ahead"
+    clock.mkdir()
+    (clock / "sitecustomize.py").write_text(AHEAD)
+    network.interpreter("db1", python_path=str(clock))
+    network.inside("db1", "ip", "route", "add", "unreachable", "192.0.2.13")
+    other_database(network, "db2")
+    other_program(network, "db2", "STREAM", 6642)
+    # The switch loses what is longer, so small packets come back and full ones do not.
+    network.inside(SWITCH, "ip", "link", "set", "compute1", "mtu", "1400")
+    network.inside("compute2", "ip", "link", "set", "eth0", "mtu", "1450")
+    done = play(
+        db3={"ovn_central_database_directory": "/dev/shm/ovn", "ovn_central_packages": ["no-such-package"]},
+        db2={"ovn_address": "192.0.2.99"},
+        compute1={"ovn_system_id": "compute2"},
+    )
+    assert done.code == 2, done.output
+    found = done.lines
+    assert "ovsdb-server in process" in found["foreign_ovn db2"]
+    # The port of that database is no finding of its own.
+    assert re.match(r"TCP port 6642 is held by python[\d.]* \(process \d+", found["port_taken db2"])
+    assert "have the same system id compute2" in found["duplicate_system_id compute1, compute2"]
+    assert re.search(r"its clock is 3(59\d|60\d) s or more ahead of", found["clock_difference db1"])
+    assert "tmpfs mounted at /dev/shm is empty after a reboot" in found["file_system db3 /dev/shm/ovn"]
+    assert "no interface of the host has this address" in found["address_not_local db2 192.0.2.99"]
+    assert "cannot reach db3 at 192.0.2.13, TCP port 6641, 6642, 6643, 6644, 16642 (" in found["peer_unreachable db1"]
+    assert "its package index does not have no-such-package" in found["packages_missing db3"]
+    assert "MTU 1450 of eth0 carries no packets of guests with MTU 1442" in found["mtu_too_small compute2"]
+    assert "do not come back from compute2 (192.0.2.22), small ones do" in found["path_mtu_too_small compute1"]
+    # The route that db1 does not have is missing for its answers to db3, too.
+    assert (
+        "cannot reach db1 at 192.0.2.11, TCP port 6641, 6642, 6643, 6644, 16642 (no answer)"
+        in found["peer_unreachable db3"]
+    )
+    assert len(found) == 11, sorted(found)
+
+
+def test_what_is_ours_already_is_no_finding(play: Play, network: Network, daemons: None) -> None:
+    """The same faults on a member and a chassis that are there are the matter of the roles."""
+    units = network.directory / "units"
+    units.mkdir()
+    for name in ("northbound", "controller"):
+        (units / f"c5c3-ovn-{name}.service").touch()
+    for name in ("db2", "compute2"):
+        network.interpreter(name, before=f"mount --bind {units} /etc/systemd/system;")
+    other_database(network, "db2")
+    network.inside("compute2", "ip", "link", "set", "eth0", "mtu", "1400")
+    done = play(db2={"ovn_central_database_directory": "/dev/shm/ovn", "ovn_central_packages": ["no-such-package"]})
+    # compute1 is new and cannot send full packets to compute2.
+    assert list(done.lines) == ["path_mtu_too_small compute1"], done.output
+    done = play("-e", "ovn_precheck_ignore=path_mtu_too_small,disk_space", "--tags", "precheck", playbook="site")
+    assert done.code == 0, done.output
+    assert "Precheck ok: 5 hosts, 1 ignored" in done.output
+    assert "Ignored: path_mtu_too_small compute1" in done.output
+
+
+def test_a_tunnel_port_of_others(play: Play, network: Network) -> None:
+    """Of a device of the kernel, which not every kernel has, the unit tests know what ip(8) prints."""
+    other = other_program(network, "compute1", "DGRAM", 6081)
+    done = play("-e", "ovn_precheck_ignore=kernel_module", compute1={"ovn_hypervisor_datapath_type": "system"})
+    other.kill()
+    assert done.code == 2, done.output
+    assert re.match(
+        r"UDP port 6081 of geneve tunnels is held by python[\d.]* \(process \d+",
+        done.lines["tunnel_port_taken compute1"],
+    )
+
+
+def test_hosts_that_are_down(play: Play) -> None:
+    """A run needs every central host; a hypervisor that is down holds up no other one."""
+    gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    done = play(compute2=gone)
+    assert done.code == 0, done.output
+    assert "Precheck ok: 4 hosts, nothing found" in done.output
+    assert "Not checked: compute2, unreachable" in done.output
+    done = play("--check", playbook="site", db1=gone)
+    assert done.code == 2, done.output
+    assert "Connection refused. Make it reachable" in done.lines["host_unreachable db1"]
+    assert "PLAY [Roll out the control plane]" not in done.output
+    assert "PLAY [Roll out the hypervisors]" not in done.output
+
+
+def test_an_unknown_code_is_an_error_before_anything_is_measured(play: Play) -> None:
+    done = play("-e", "ovn_precheck_ignore=port_token")
+    assert done.code == 2, done.output
+    assert (
+        "ovn_precheck_ignore has port_token, which is no code of a finding. Use codes of these: central_count,"
+        in done.output
+    )
+    assert "PLAY RECAP" in done.output
+    assert "ok: [db1]" not in done.output.partition("Measure this machine")[2]
+
+
+def test_a_limited_run_measures_its_hosts_alone(play: Play, network: Network) -> None:
+    network.inside("db1", "ip", "link", "set", "eth0", "mtu", "1000")
+    done = play("--limit", "compute1", compute2={"ovn_system_id": "compute1"})
+    assert done.code == 2, done.output
+    assert list(done.lines) == ["duplicate_system_id compute1, compute2"], done.output
+    assert "Precheck: 1 host, 1 finding" in done.output

@@ -1,0 +1,164 @@
+"""The plan for the chassis of a hypervisor cluster: with what the Nodes, the last run and the Southbound database say."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import DesiredHypervisors
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import ObservedHypervisors
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.plan import (
+    HypervisorPlan,
+    nodes_to_remove,
+    plan_hypervisors,
+    with_registry,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import chassis_labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+
+SPEC = {"controller": {"nodeSelector": {"ovn": "x"}}, "ovs": {"nodeSelector": {"ovn": "x"}}}
+
+
+def node(name: str, ip: str = "", *, chosen: bool = True) -> Node:
+    address = ip or f"192.0.2.{name[1:]}"
+    return Node(name, f"uid-{name}", {"ovn": "x"} if chosen else {}, {}, (address,), True)
+
+
+def resource(name: str, namespace: str = "net", system_id: str = "") -> dict[str, t.Any]:
+    return {
+        "metadata": {"name": name, "labels": chassis_labels("ovn", namespace)},
+        "spec": {"systemId": system_id} if system_id else {},
+    }
+
+
+def observed(
+    *nodes: Node, recorded: dict[str, str] | None = None, resources: t.Sequence[dict[str, t.Any]] = ()
+) -> ObservedHypervisors:
+    index: dict[t.Any, t.Any] = {}
+    if recorded is not None:
+        index["v1", "ConfigMap", "net", "ovn-chassis"] = {"data": {"_nodes": json.dumps(recorded)}}
+    for one in custom_resource_definitions():
+        metadata = {**one["metadata"], "uid": "u"}
+        index["apiextensions.k8s.io/v1", "CustomResourceDefinition", "", metadata["name"]] = {"metadata": metadata}
+    found = {one["metadata"]["name"]: one for one in resources}
+    return ObservedHypervisors("ovn", "net", index, list(nodes), found, None, foreign_config=False)
+
+
+def registry(*rows: tuple[str, str, str]) -> Registry:
+    """Name, address, owner."""
+    return registry_of(
+        {
+            "Chassis": [
+                {
+                    "name": name,
+                    "hostname": f"host-{name}",
+                    "other_config": {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {},
+                }
+                for name, _ip, owner in rows
+            ],
+            "Encap": [{"chassis_name": name, "type": "geneve", "ip": ip} for name, ip, _owner in rows],
+            "Chassis_Private": [],
+            "SB_Global": [],
+        }
+    )
+
+
+def plan(state: ObservedHypervisors, *, changed: bool = False, **more: t.Any) -> HypervisorPlan:
+    spec = parse_spec({**SPEC, **more}, name="ovn", namespace="net")
+    desired = types.SimpleNamespace(name="ovn", namespace="net", spec=spec, southbound=["ssl:192.0.2.9:6642"])
+    return plan_hypervisors(t.cast(DesiredHypervisors, desired), state, changed=changed)
+
+
+@pytest.mark.parametrize(
+    ("state", "names", "known", "to_remove"),
+    [
+        pytest.param(observed(node("n2"), node("n1")), ["n1", "n2"], set(), {}, id="a first run"),
+        pytest.param(observed(node("n1"), recorded={"n1": "n1"}), ["n1"], {"n1"}, {}, id="a second run"),
+        pytest.param(
+            observed(node("n1"), node("n2", chosen=False), recorded={"n2": "two"}),
+            ["n1"],
+            {"n2"},
+            {"n2": "two"},
+            id="a node that lost its label",
+        ),
+        pytest.param(
+            observed(node("n1"), resources=[resource("n3", system_id="three")]),
+            ["n1"],
+            {"n3"},
+            {"n3": "three"},
+            id="an OVNChassis whose Node is gone",
+        ),
+        pytest.param(
+            observed(node("n1"), resources=[resource("n3", "other")]), ["n1"], set(), {}, id="another namespace's"
+        ),
+    ],
+)
+def test_who_is_and_who_goes(
+    state: ObservedHypervisors, names: list[str], known: set[str], to_remove: dict[str, str]
+) -> None:
+    made = plan(state)
+    assert [one.node.name for one in made.chassis] == names
+    assert (made.known, made.to_remove, made.registry) == (known, to_remove, None)
+    assert made.observed is state
+
+
+def test_addresses_that_only_the_node_knows() -> None:
+    made = plan(observed(node("n1")), encapsulation={"interface": "eth1"})
+    assert ([one.system_id for one in made.self_addressed], made.addressed) == (["n1"], [])
+    made = plan(observed(node("n1")))
+    assert ([one.system_id for one in made.addressed], made.self_addressed) == (["n1"], [])
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (observed(node("n1"), recorded={"n1": "old"}), 'cannot become "n1" while it runs'),
+        (observed(node("n1"), resources=[resource("n1", "other")]), "is a hypervisor of OVNCluster ovn in namespace"),
+    ],
+    ids=["another system id", "a node of others"],
+)
+def test_a_refusal_says_whether_anything_was_changed(state: ObservedHypervisors, message: str, changed: bool) -> None:
+    with pytest.raises(InvalidInput, match=message) as refused:
+        plan(state, changed=changed)
+    assert str(refused.value).endswith("Nothing was changed.") is not changed
+
+
+def test_the_registry_adds_what_nobody_recorded() -> None:
+    made = plan(observed(node("n1"), recorded={"n1": "n1", "n2": "two"}))
+    mark = made.observed.owner
+    rows = registry(
+        ("n1", "192.0.2.1", mark), ("two", "192.0.2.2", mark), ("lost", "192.0.2.3", mark), ("x", "192.0.2.4", "")
+    )
+    known = with_registry(made, rows, changed=False)
+    assert known.to_remove == {"n2": "two", "host-lost": "lost"}
+    assert known.registry is rows
+    assert with_registry(made, None, changed=False) == made
+
+
+def test_a_clash_is_refused() -> None:
+    made = plan(observed(node("n1"), node("n2")))
+    rows = registry(("n1", "198.51.100.1", ""), ("other", "192.0.2.2", ""))
+    with pytest.raises(InvalidInput, match="already has a chassis") as refused:
+        with_registry(made, rows, changed=False)
+    assert len(refused.value.details["problems"]) == 2
+    assert str(refused.value).endswith("Nothing was changed.")
+
+
+def test_a_dozen_problems_are_not_all_printed() -> None:
+    recorded = {f"n{number}": "old" for number in range(1, 13)}
+    with pytest.raises(InvalidInput, match=r"\(and 2 more problems\)") as refused:
+        plan(observed(*(node(name) for name in recorded), recorded=recorded))
+    assert len(refused.value.details["problems"]) == 12
+
+
+def test_what_remains_is_not_removed() -> None:
+    state = observed(resources=[resource("n1"), resource("n2", system_id="two")])
+    assert nodes_to_remove(state, {"n3": "three"}, {"n1"}) == {"n2": "two", "n3": "three"}

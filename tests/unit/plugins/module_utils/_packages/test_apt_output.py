@@ -1,0 +1,141 @@
+"""What dpkg and apt print, as Debian's do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._packages.apt_output import (
+    InstalledPackage,
+    parse_archives,
+    parse_candidates,
+    parse_needs,
+    parse_obtainable,
+    parse_os_release,
+    parse_records,
+    parse_status,
+)
+
+
+@pytest.mark.parametrize(
+    ("depends", "expected"),
+    [
+        ("", {}),
+        ("libc6 (>= 2.34), ovn-common (= 25.03.0-1), adduser", {"ovn-common": "25.03.0-1"}),
+        ("openvswitch-common (= 1:3.5.0-1), python3:any", {"openvswitch-common": "1:3.5.0-1"}),
+        ("ovn-common:amd64 (=25.03.0-1)", {"ovn-common": "25.03.0-1"}),
+        ("a (= 1) | b", {}),
+    ],
+)
+def test_what_a_package_needs_in_one_version(depends: str, expected: dict[str, str]) -> None:
+    assert parse_needs(depends) == expected
+
+
+def test_the_database_of_dpkg() -> None:
+    text = """\
+ovn-host\tinstall\tinstalled\t23.03.1-1~deb12u2\tlibc6 (>= 2.34), ovn-common (= 23.03.1-1~deb12u2)
+ovn-common\thold\tinstalled\t23.03.1-1~deb12u2\t
+man-db\tinstall\ttriggers-pending\t2.11.2-2\t
+nginx\tdeinstall\tconfig-files\t1.22.1-9\t
+ovn-central\tinstall\thalf-configured\t23.03.1-1~deb12u2\tovn-common (= 23.03.1-1~deb12u2)
+never\tunknown\tnot-installed\t\t
+"""
+    status = parse_status(text)
+    assert status.installed == {
+        "ovn-host": InstalledPackage("23.03.1-1~deb12u2", False, {"ovn-common": "23.03.1-1~deb12u2"}),
+        "ovn-common": InstalledPackage("23.03.1-1~deb12u2", True, {}),
+        "man-db": InstalledPackage("2.11.2-2", False, {}),
+    }
+    assert status.interrupted == ["ovn-central"]
+
+
+POLICY = """\
+ovn-host:
+  Installed: 23.03.1-1~deb12u2
+  Candidate: 25.03.0-1
+  Version table:
+     25.03.0-1 500
+        500 http://deb.debian.org/debian trixie/main amd64 Packages
+ *** 23.03.1-1~deb12u2 100
+        100 /var/lib/dpkg/status
+ovn-docker:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+"""
+
+
+def test_what_apt_would_install() -> None:
+    assert parse_candidates(POLICY) == {"ovn-host": "25.03.0-1"}
+
+
+def test_what_sources_have() -> None:
+    text = """\
+  ovn-host | 25.03.0-1 | http://deb.debian.org/debian trixie/main amd64 Packages
+  ovn-host | 25.03.0-1 | http://mirror.example.com/debian trixie/main amd64 Packages
+  ovn-host | 23.03.1-1~deb12u2 | file:/srv/packages ./ Packages
+       ovn | 25.03.0-1 | http://deb.debian.org/debian trixie/main Sources
+"""
+    assert parse_obtainable(text) == {"ovn-host": ["25.03.0-1", "23.03.1-1~deb12u2"]}
+
+
+def test_what_each_version_needs() -> None:
+    text = """\
+Package: ovn-host
+Source: ovn
+Version: 25.03.0-1
+Depends: libc6, ovn-common (= 25.03.0-1)
+Description: OVN host components
+ Version: not a field
+
+Package: ovn-common
+Version: 25.03.0-1
+
+"""
+    assert parse_records(text) == {
+        "ovn-host": {"25.03.0-1": {"ovn-common": "25.03.0-1"}},
+        "ovn-common": {"25.03.0-1": {}},
+    }
+
+
+URIS = """\
+'http://deb.debian.org/debian/dists/bookworm/InRelease' deb.debian.org_debian_dists_bookworm_InRelease 0
+'http://deb.debian.org/debian/dists/bookworm-updates/InRelease' deb.debian.org_debian_dists_bookworm-updates_InRelease 0
+'https://archive.example.com:8443/x/InRelease' archive.example.com_x_InRelease 0
+'file:/srv/archive/InRelease' _srv_archive_InRelease 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param("", [("deb.debian.org", 80), ("archive.example.com", 8443)], id="directly"),
+        pytest.param(
+            'Acquire::http::Proxy "http://proxy.example.com:3128";\n',
+            [("proxy.example.com", 3128)],
+            id="a proxy for both",
+        ),
+        pytest.param(
+            'Acquire::http::Proxy "http://proxy.example.com:3128";\nAcquire::https::Proxy "DIRECT";\n',
+            [("proxy.example.com", 3128), ("archive.example.com", 8443)],
+            id="https goes directly",
+        ),
+    ],
+)
+def test_where_archives_are(settings: str, expected: list[tuple[str, int]]) -> None:
+    assert parse_archives(URIS, settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '# a comment="x"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\n',
+            {"id": "ubuntu", "version": "24.04", "name": "Ubuntu 24.04.1 LTS"},
+        ),
+        ("NAME='Rocky Linux'\nID=\"rocky\"\n", {"id": "rocky", "version": "", "name": "Rocky Linux"}),
+        ('# a comment=1\nID=odd\nNAME="Odd\nVERSION_ID=1\n', {"id": "odd", "version": "1", "name": '"Odd'}),
+        ("", {"id": "", "version": "", "name": ""}),
+    ],
+)
+def test_the_distribution(text: str, expected: dict[str, str]) -> None:
+    assert parse_os_release(text) == expected

@@ -1,0 +1,81 @@
+"""From variables of hosts and options of the role to a report."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from precheck_facts import facts
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.from_hostvars import (
+    PrecheckOptions,
+    measurement_of_host,
+    precheck,
+)
+
+GROUPS = {"ovn_central": ["db1"], "ovn_hypervisors": ["compute1", "rack1", "gone1"]}
+
+
+def variables(**changes: t.Any) -> dict[str, t.Any]:
+    return {"ovn_precheck_measured": {"facts": facts(**changes), "control_clock": {"sent": 100.0, "received": 103.0}}}
+
+
+def hostvars(**changes: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
+    inventory = {
+        "db1": variables(),
+        "compute1": variables(),
+        "rack1": {"ovn_backend": "kubernetes"},
+        "gone1": {"ovn_hypervisor_state": "gone"},
+    }
+    return {name: {**own, **changes.get(name, {})} for name, own in inventory.items()}
+
+
+def lines(*hosts: str, given: t.Mapping[str, t.Any] | None = None, **changes: t.Mapping[str, t.Any]) -> list[str]:
+    found: list[str] = precheck(hostvars(**changes), GROUPS, hosts or list(hostvars()), given or {})["lines"]
+    return found
+
+
+def test_a_good_run() -> None:
+    assert lines() == ["Precheck ok: 3 hosts, nothing found"]
+
+
+def test_hosts_outside_of_the_run_are_not_judged() -> None:
+    assert lines("compute1", db1={"ovn_precheck_measured": {}}) == ["Precheck ok: 1 host, nothing found"]
+    assert "not_measured db1: the check failed: no result" in lines(db1={"ovn_precheck_measured": {}})[1]
+
+
+def test_the_options_of_the_role_count() -> None:
+    slow = variables(clock={"began": 90.0, "ended": 91.0})
+    assert "clock_difference db1" in lines(db1=slow)[1]
+    assert lines(db1=slow, given={"clock_difference": "20"}) == ["Precheck ok: 3 hosts, nothing found"]
+    assert lines(db1=slow, given={"ignore": "clock_difference"})[1] == "Ignored: clock_difference db1"
+    disk = [{"path": "/x", "mount": "/", "type": "ext4", "free": 3 << 20, "size": 9 << 20, "read_only": False}]
+    assert "3 MiB are free in /, of 1024 MiB" in lines(db1=variables(file_systems=disk))[1]
+    assert len(lines(db1=variables(file_systems=disk), given={"free_space": 3})) == 1
+
+
+def test_options_in_any_spelling() -> None:
+    assert PrecheckOptions.of({"ignore": "port_taken, disk_space", "guest_mtu": ""}).ignore == [
+        "port_taken",
+        "disk_space",
+    ]
+    assert PrecheckOptions.of({"ignore": ""}).ignore == []
+    assert measurement_of_host(hostvars(), GROUPS, "compute1", {"guest_mtu": "8942"})["tunnel"]["packet_size"] == 9000
+    with pytest.raises(InvalidInput, match=r'ovn_precheck_guest_mtu is "large"'):
+        PrecheckOptions.of({"guest_mtu": "large"})
+    with pytest.raises(InvalidInput, match="no code of a finding"):
+        measurement_of_host(hostvars(), GROUPS, "compute1", {"ignore": ["nothing"]})
+
+
+def test_findings_of_a_cluster_are_among_the_others() -> None:
+    one = {"code": "central_count", "object": "namespace ovn-system", "cause": "even.", "next_step": "Use 3."}
+    assert (
+        lines(rack1={"ovn_central_precheck": {"findings": [one]}, "ovn_hypervisor_precheck": {"skipped": True}})[1]
+        == "central_count rack1 namespace ovn-system: even. Use 3."
+    )
+    unseen = {"findings": [], "facts": {"not_tested": [{"what": "quota", "cause": "not readable"}]}}
+    both = {"ovn_central_precheck": unseen, "ovn_hypervisor_precheck": unseen}
+    assert lines(rack1=both)[1:] == ["Not tested: rack1 quota: not readable"]
+    failed = {"ovn_hypervisor_precheck": {"msg": "no kubeconfig."}}
+    assert lines(rack1=failed)[1].startswith("not_measured rack1: the check failed: no kubeconfig. ")

@@ -1,0 +1,127 @@
+"""Findings of all hosts together."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+from precheck_facts import central, declare, hypervisor, measured
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_inventory import (
+    judge_inventory,
+    judge_measuring,
+    not_checked,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
+
+OURS = {"own_units": ["c5c3-ovn-northbound.service"]}
+Groups = dict[str, dict[str, dict[str, t.Any]]]
+
+
+def members(count: int) -> Groups:
+    return {"ovn_central": {f"db{n}": {"ovn_address": f"192.0.2.{n}"} for n in range(1, count + 1)}}
+
+
+def found(groups: Groups, changes: t.Mapping[str, t.Mapping[str, t.Any]] | None = None) -> list[tuple[str, str]]:
+    declared = declare(groups)
+    hosts = [measured(host, **(changes or {}).get(name, {})) for name, host in declared.items()]
+    return [(finding.code, finding.object) for finding in judge_inventory(list(declared.values()), hosts)]
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_good_counts(count: int) -> None:
+    assert found(members(count)) == []
+
+
+@pytest.mark.parametrize("count", [2, 4, 6, 7])
+def test_other_counts(count: int) -> None:
+    assert found(members(count)) == [("central_count", "ovn_central")]
+
+
+def test_the_count_of_members_that_are_there_is_the_matter_of_the_role() -> None:
+    assert found(members(2), {"db1": OURS, "db2": OURS}) == []
+    assert found(members(2), {"db1": OURS}) == [("central_count", "ovn_central")]
+
+
+def test_a_cluster_is_no_machine_and_has_members_of_its_own() -> None:
+    groups = members(3)
+    groups["ovn_central"]["rack1"] = {"ovn_backend": "kubernetes"}
+    assert found(groups) == []
+
+
+def test_the_count_is_not_judged_from_hypervisors_alone() -> None:
+    declared = declare(members(2))
+    assert judge_inventory(list(declared.values()), [hypervisor()]) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        pytest.param(
+            {"ovn_central": {"a": {"ovn_address": "192.0.2.1"}, "b": {"ansible_host": "192.0.2.1"}, "c": {}}},
+            [("duplicate_central_address", "a, b")],
+            id="one address of two central hosts",
+        ),
+        pytest.param(
+            {"ovn_hypervisors": {"a": {"ovn_system_id": "b"}, "b": {}}},
+            [("duplicate_system_id", "a, b")],
+            id="the name of another host",
+        ),
+        pytest.param(
+            {
+                "ovn_hypervisors": {
+                    "a": {"ovn_encapsulation_ip": ["192.0.2.1", "192.0.2.2"]},
+                    "b": {"ovn_encapsulation_ip": "192.0.2.2"},
+                    "c": {"ovn_encapsulation_ip": "192.0.2.1", "ovn_hypervisor_state": "gone"},
+                }
+            },
+            [("duplicate_encapsulation_ip", "a, b")],
+            id="one of two tunnel addresses, not that of a dead machine",
+        ),
+        pytest.param(
+            {
+                "ovn_central": {"a": {"ovn_address": "192.0.2.1"}},
+                "ovn_hypervisors": {"b": {"ovn_address": "192.0.2.1"}},
+            },
+            [],
+            id="the two groups may share addresses",
+        ),
+    ],
+)
+def test_what_must_be_unique(groups: Groups, expected: list[tuple[str, str]]) -> None:
+    assert found(groups) == expected
+
+
+def test_two_names_of_one_machine() -> None:
+    same = {"system": {"machine": "boot/net:[1]"}}
+    assert found(members(3), {"db1": same, "db3": same}) == [("same_machine", "db1, db3")]
+    assert found(members(3), {"db1": same, "db3": {"system": {"machine": "boot/net:[2]"}}}) == []
+
+
+def test_a_machine_may_be_in_both_groups() -> None:
+    both = {"one": {"ovn_address": "192.0.2.1"}}
+    assert found({"ovn_central": both, "ovn_hypervisors": both}, {"one": {"system": {"machine": "x"}}}) == []
+
+
+def unmeasured(host: MeasuredHost, unreachable: bool, problem: str) -> MeasuredHost:
+    return dataclasses.replace(host, facts={}, unreachable=unreachable, problem=problem)
+
+
+def test_a_central_host_has_to_be_reachable() -> None:
+    hosts = [unmeasured(central(), True, "Task failed: no route\nmore")]
+    assert [(one.code, one.object, one.cause) for one in judge_measuring(hosts)] == [
+        ("host_unreachable", "db1", "central host, no route")
+    ]
+    assert not_checked(hosts) == []
+
+
+def test_a_hypervisor_that_is_down_is_only_named() -> None:
+    hosts = [unmeasured(hypervisor(), True, "no route"), hypervisor("compute2")]
+    assert judge_measuring(hosts) == []
+    assert not_checked(hosts) == ["compute1"]
+
+
+def test_a_check_that_failed_is_a_finding_everywhere() -> None:
+    hosts = [unmeasured(hypervisor(), False, "no Python")]
+    assert [(one.code, one.object) for one in judge_measuring(hosts)] == [("not_measured", "compute1")]

@@ -1,0 +1,233 @@
+"""Findings of packages, versions, and other people's Open vSwitch and OVN."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from precheck_facts import central, declare, hypervisor, process
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import judge_software, ovn_version
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
+
+MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
+CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}
+CONTAINER = Supervisor("container", "0123456789ab", "docker")
+
+
+def found(*hosts: MeasuredHost) -> list[tuple[str, str, str]]:
+    return [(one.code, one.object, one.cause) for one in judge_software(hosts, [host.declared for host in hosts])]
+
+
+def cause(*hosts: MeasuredHost) -> str:
+    """Code and cause of the only finding; empty without one."""
+    results = found(*hosts)
+    assert len(results) < 2
+    return f"{results[0][0]}: {results[0][2]}" if results else ""
+
+
+def packages(**changes: t.Any) -> dict[str, t.Any]:
+    return {"candidates": {}, "index": True, "archives": [], **changes}
+
+
+def archive(state: str, error: str = "") -> dict[str, t.Any]:
+    return {"host": "deb.example.com", "address": "deb.example.com", "port": 80, "state": state, "error": error}
+
+
+ALL = "ovn-central, openvswitch-common, python3-openvswitch, python3-ovsdbapp"
+INSTALLED = dict.fromkeys(ALL.split(", "), "23.03.1-1")
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        pytest.param({}, "", id="all of them can be had"),
+        pytest.param(packages(installed=INSTALLED), "", id="all of them are there"),
+        pytest.param(packages(), f"packages_missing: its package index does not have {ALL}", id="not in the index"),
+        pytest.param(packages(manager=""), "", id="another package manager"),
+        pytest.param(packages(index=False, archives=[archive("connected")]), "", id="no index, but an archive"),
+        pytest.param(
+            packages(index=False, archives=[archive("timed_out"), archive("connected")]), "", id="one archive of two"
+        ),
+        pytest.param(
+            packages(index=False, archives=[archive("unresolved", "Name or service not known")]),
+            "archive_unreachable: it has no package index, and no archive answers: deb.example.com:80 (Name or service not known)",
+            id="no index and no archive",
+        ),
+        pytest.param(
+            packages(index=False),
+            "archive_unreachable: it has no package index, and no archive is configured",
+            id="no index and no archive configured",
+        ),
+        pytest.param(
+            packages(problem="apt-cache policy failed: E: a line.\n is odd. Repair it on this host, then run again."),
+            "not_measured: its packages could not be read: apt-cache policy failed: E: a line. is odd",
+            id="apt that cannot be asked",
+        ),
+    ],
+)
+def test_packages(facts: dict[str, t.Any], expected: str) -> None:
+    assert cause(central(packages=facts)) == expected
+    assert cause(central(packages=facts, **MEMBER)) == ""
+
+
+def test_a_name_with_a_version_is_that_of_the_package() -> None:
+    pinned = {"variables": {"ovn_central_packages": ["ovn-central=23.03.*", "no-such=1"]}}
+    assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such"
+
+
+def of_version(host: t.Callable[..., MeasuredHost], name: str, version: str, **changes: t.Any) -> MeasuredHost:
+    package = "ovn-central" if host is central else "ovn-host"
+    names = ("openvswitch-common", "openvswitch-switch", "python3-openvswitch", "python3-ovsdbapp")
+    others = dict.fromkeys(names, "3.1")
+    return host(name, packages={"candidates": others, "installed": {package: version}}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        pytest.param("23.03.1-1~deb12u2", (23, 3), id="Debian"),
+        pytest.param("1:24.03.2-0ubuntu0.24.04.1", (24, 3), id="an epoch"),
+        pytest.param("", (), id="unknown"),
+        pytest.param("main-2026", (), id="no version"),
+    ],
+)
+def test_version_of_a_package(text: str, version: tuple[int, ...]) -> None:
+    assert ovn_version(of_version(central, "db1", text), "central") == version
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        pytest.param(
+            [of_version(central, "a", "23.03.1"), of_version(central, "b", "23.03.2")], "", id="releases of one version"
+        ),
+        pytest.param(
+            [of_version(central, "a", "23.03.1"), of_version(central, "b", "25.03.0")],
+            "mixed_versions: its hosts have different versions of OVN: a 23.03, b 25.03",
+            id="two versions",
+        ),
+        pytest.param(
+            [of_version(central, "a", "23.03.1", **MEMBER), of_version(central, "b", "25.03.0", **MEMBER)],
+            "",
+            id="members that are there",
+        ),
+        pytest.param(
+            [of_version(central, "a", "25.03.0"), of_version(hypervisor, "c", "23.03.1")],
+            "mixed_versions: its ovn-controller is 23.03, older than northd (25.03)",
+            id="an older hypervisor",
+        ),
+        pytest.param(
+            [of_version(central, "a", "23.03.1"), of_version(hypervisor, "c", "25.03.0")], "", id="a newer hypervisor"
+        ),
+        pytest.param(
+            [of_version(central, "a", "25.03.0"), of_version(hypervisor, "c", "23.03.1", **CHASSIS)],
+            "",
+            id="a hypervisor that is there",
+        ),
+        pytest.param([of_version(hypervisor, "c", "23.03.1")], "", id="no control plane in this run"),
+    ],
+)
+def test_versions(hosts: list[MeasuredHost], expected: str) -> None:
+    assert cause(*hosts) == expected
+
+
+NORTHBOUND = "ovsdb-server --remote=punix:/run/ovn/ovnnb_db.sock /var/lib/ovn/ovnnb_db.db"
+SWITCH = "ovsdb-server /etc/openvswitch/conf.db --remote=db:Open_vSwitch,Open_vSwitch,manager_options vswitch"
+
+
+@pytest.mark.parametrize(
+    ("daemon", "expected"),
+    [
+        pytest.param(
+            process("ovn-northd", "ovn-northd.service"),
+            "ovn-northd in ovn-northd.service",
+            id="ovn-central of the distribution",
+        ),
+        pytest.param(process("ovn-northd", "c5c3-ovn-northd.service"), "", id="ours"),
+        pytest.param(
+            process("ovsdb-server", CONTAINER, NORTHBOUND),
+            f"ovsdb-server in docker {CONTAINER}",
+            id="a container",
+        ),
+        pytest.param(
+            process("ovsdb-server", "", NORTHBOUND), "ovsdb-server in process 7, started by hand", id="ovn-ctl"
+        ),
+        pytest.param(process("ovsdb-server", "ovsdb-server.service", SWITCH), "", id="that of Open vSwitch"),
+        pytest.param(process("ovn-controller", "ovn-controller.service"), "", id="a chassis"),
+    ],
+)
+def test_another_control_plane(daemon: dict[str, t.Any], expected: str) -> None:
+    assert cause(central(daemons=[daemon])) == (
+        f"foreign_ovn: another control plane runs there: {expected}" if expected else ""
+    )
+    assert cause(central(daemons=[daemon], **MEMBER)) == ""
+
+
+@pytest.mark.parametrize(
+    ("daemon", "expected"),
+    [
+        pytest.param(process("ovn-controller", "ovn-controller.service"), "", id="the distribution's is taken over"),
+        pytest.param(process("ovn-controller", "c5c3-ovn-controller.service"), "", id="ours"),
+        pytest.param(
+            process("ovn-controller", CONTAINER),
+            f"foreign_ovn: another ovn-controller runs there: ovn-controller in docker {CONTAINER}",
+            id="Kolla",
+        ),
+        pytest.param(
+            process("ovn-controller", "kolla-ovn_controller-container.service"),
+            "foreign_ovn: another ovn-controller runs there: ovn-controller in kolla-ovn_controller-container.service",
+            id="another unit",
+        ),
+        pytest.param(
+            process("ovn-controller", Supervisor("pod")),
+            "foreign_ovn: another ovn-controller runs there: ovn-controller in a pod",
+            id="in a pod",
+        ),
+        pytest.param(process("ovs-vswitchd", "ovs-vswitchd.service"), "", id="the distribution's Open vSwitch"),
+        pytest.param(process("ovsdb-server", "ovsdb-server.service", SWITCH), "", id="its database"),
+        pytest.param(process("ovsdb-server", "", NORTHBOUND), "", id="a database of OVN is no matter of a hypervisor"),
+        pytest.param(
+            process("ovs-vswitchd", CONTAINER),
+            f"foreign_open_vswitch: another Open vSwitch runs there: ovs-vswitchd in docker {CONTAINER}",
+            id="Open vSwitch in a container",
+        ),
+        pytest.param(
+            process("ovsdb-server", "", SWITCH),
+            "foreign_open_vswitch: another Open vSwitch runs there: ovsdb-server in process 7, started by hand",
+            id="ovs-ctl",
+        ),
+    ],
+)
+def test_another_chassis(daemon: dict[str, t.Any], expected: str) -> None:
+    assert cause(hypervisor(daemons=[daemon])) == expected
+    assert cause(hypervisor(daemons=[daemon], **CHASSIS)) == ""
+
+
+def test_a_named_unit_of_open_vswitch_is_accepted() -> None:
+    host = hypervisor(
+        daemons=[process("ovs-vswitchd", "my-switch.service")],
+        variables={"ovn_hypervisor_distribution": {"openvswitch_service": "my-switch.service"}},
+    )
+    assert cause(host) == ""
+
+
+@pytest.mark.parametrize(
+    ("remote", "running", "foreign"),
+    [
+        pytest.param("ssl:203.0.113.1:6642", True, True, id="another control plane"),
+        pytest.param("ssl:203.0.113.1:6642,ssl:192.0.2.11:6642", True, False, id="this one among others"),
+        pytest.param("ssl:203.0.113.1:6642", False, False, id="nothing runs"),
+        pytest.param("", True, False, id="no settings"),
+        pytest.param("nonsense", True, True, id="settings that nobody understands"),
+    ],
+)
+def test_a_chassis_of_another_control_plane(remote: str, running: bool, foreign: bool) -> None:
+    daemons = [process("ovn-controller", "ovn-controller.service")] if running else []
+    host = hypervisor(daemons=daemons, chassis={"system_id": "x", "remote": remote})
+    declared = [*declare({"ovn_central": {"db1": {"ovn_address": "192.0.2.11"}}}).values(), host.declared]
+    codes = [one.code for one in judge_software([host], declared)]
+    assert codes == (["foreign_ovn"] if foreign else [])
+    # A control plane in Kubernetes has addresses that only its cluster knows.
+    assert judge_software([host], [host.declared]) == []

@@ -1,0 +1,123 @@
+"""Findings of single machines."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+from precheck_facts import central, hypervisor
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._distributions import distribution_data
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_system import judge_systems
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import Limits, MeasuredHost
+
+LIMITS = Limits(clock_seconds=5, free_octets=1 << 30)
+
+
+def causes(host: MeasuredHost) -> dict[str, str]:
+    return {finding.code: finding.cause for finding in judge_systems([host], LIMITS)}
+
+
+def test_a_good_machine() -> None:
+    assert causes(central()) == causes(hypervisor()) == {}
+
+
+def test_a_machine_that_was_not_measured() -> None:
+    assert causes(dataclasses.replace(central(), facts={}, problem="no route")) == {}
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "words"),
+    [
+        # Sent at 100, received at 103: the host measured for a second somewhere in between.
+        pytest.param(101.0, 102.0, "", id="the same time"),
+        pytest.param(94.9 + 1, 95.9 + 1, "", id="behind by no more than the way may explain"),
+        pytest.param(107.0, 108.0, "", id="ahead by the limit at least"),
+        pytest.param(107.6, 108.6, "6 s or more ahead of", id="ahead"),
+        pytest.param(90.0, 91.0, "10 s or more behind", id="behind"),
+        pytest.param(3700.0, 3701.0, "3598 s or more ahead of", id="an hour"),
+    ],
+)
+def test_clocks(began: float, ended: float, words: str) -> None:
+    cause = causes(central(clock={"began": began, "ended": ended})).get("clock_difference", "")
+    assert cause.startswith(f"its clock is {words}") if words else not cause
+
+
+def test_the_clock_of_a_member_counts_too() -> None:
+    host = central(own_units=["c5c3-ovn-northbound.service"], clock={"began": 0.0, "ended": 1.0})
+    assert list(causes(host)) == ["clock_difference"]
+
+
+@pytest.mark.parametrize(
+    ("system", "known"),
+    [
+        pytest.param({"id": "debian", "version": "12"}, True, id="Debian 12"),
+        pytest.param({"id": "debian", "version": "13"}, True, id="Debian 13"),
+        pytest.param({"id": "ubuntu", "version": "24.04"}, True, id="Ubuntu"),
+        pytest.param({"id": "debian", "version": "11"}, False, id="Debian 11"),
+        pytest.param({"id": "rocky", "version": "9.4"}, False, id="Rocky Linux"),
+        pytest.param({"id": "", "version": ""}, False, id="nobody knows"),
+    ],
+)
+def test_operating_systems(system: dict[str, str], known: bool) -> None:
+    assert ("operating_system" in causes(central(system=system))) is not known
+
+
+def test_the_next_step_on_another_system_names_the_options() -> None:
+    rocky: dict[str, t.Any] = {"system": {"id": "rocky", "name": "Rocky Linux 9"}}
+    (finding,) = judge_systems([hypervisor(**rocky)], LIMITS)
+    assert finding.next_step.endswith("or set ovn_hypervisor_distribution")
+    whole = {**distribution_data("hypervisor", {}, {}, "db1"), "packages": ["ovn-host"]}
+    del whole["problem"]
+    assert causes(hypervisor(**rocky, variables={"ovn_hypervisor_distribution": whole})) == {}
+    assert causes(hypervisor(**rocky, own_units=["c5c3-ovn-controller.service"])) == {}
+
+
+def file_system(**changes: t.Any) -> dict[str, t.Any]:
+    usual = {"path": "/var/lib/ovn", "mount": "/", "type": "ext4", "free": 2 << 30, "size": 9 << 30, "read_only": False}
+    return {**usual, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        pytest.param({}, "", "", id="good"),
+        pytest.param({"type": "overlay"}, "", "", id="a container's"),
+        pytest.param(
+            {"type": "tmpfs", "mount": "/var/lib/ovn"},
+            "file_system",
+            "tmpfs mounted at /var/lib/ovn is empty after a reboot",
+            id="memory",
+        ),
+        pytest.param({"type": "nfs4"}, "file_system", "on another machine", id="a network's"),
+        pytest.param({"read_only": True}, "file_system", "read-only", id="read-only"),
+        pytest.param({"free": 1000 << 20}, "disk_space", "1000 MiB are free in /, of 1024 MiB", id="full"),
+    ],
+)
+def test_file_systems(changes: dict[str, t.Any], code: str, words: str) -> None:
+    found = causes(central(file_systems=[file_system(**changes)]))
+    assert list(found) == ([code] if code else [])
+    assert words in found.get(code, "")
+    assert causes(central(file_systems=[file_system(**changes)], own_units=["c5c3-ovn-northbound.service"])) == {}
+
+
+def test_records_need_no_space() -> None:
+    assert causes(central(file_systems=[file_system(), file_system(path="/etc/c5c3-ovn", free=1 << 20)])) == {}
+
+
+@pytest.mark.parametrize(
+    ("modules", "words"),
+    [
+        pytest.param({"openvswitch": "loaded", "geneve": "loadable"}, "", id="there"),
+        pytest.param(
+            {"openvswitch": "loaded", "geneve": "missing"}, "kernel 6.1.0 has no module geneve", id="no tunnels"
+        ),
+        pytest.param({"openvswitch": "missing", "geneve": "missing"}, "no modules openvswitch, geneve", id="nothing"),
+    ],
+)
+def test_modules(modules: dict[str, str], words: str) -> None:
+    assert words in causes(hypervisor(kernel_modules=modules)).get(
+        "kernel_module", "" if not words else "nothing found"
+    )
+    assert causes(hypervisor(kernel_modules=modules, own_units=["c5c3-ovn-controller.service"])) == {}

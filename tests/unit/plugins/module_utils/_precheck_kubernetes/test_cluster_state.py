@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.cluster_state import (
+    judge_definitions,
+    judge_namespace,
+    judge_secret,
+    judge_version,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
+
+Object = dict[str, t.Any]
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [
+        ("v1.34.4", []),
+        ("v1.29.0", []),
+        ("v1.28.15", ["api_version"]),
+        ("v1.9.7", ["api_version"]),
+        ("v2.0.0", []),
+        ("v1.31.4-eks-5f2a", []),
+        ("v1.28+", ["api_version"]),
+        ("devel", []),
+    ],
+)
+def test_judge_version(version: str, codes: list[str]) -> None:
+    assert [one.code for one in judge_version(version, "https://192.0.2.1:6443")] == codes
+
+
+def test_the_oldest_version_is_named() -> None:
+    (found,) = judge_version("v1.27.3", "https://192.0.2.1:6443")
+    assert found.object == "API server https://192.0.2.1:6443"
+    assert "v1.27.3" in found.cause
+    assert "1.29" in found.next_step
+
+
+def namespace(level: str = "", **metadata: t.Any) -> Object:
+    labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
+    return {"metadata": {"name": "net", "labels": labels, **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "codes"),
+    [
+        pytest.param(None, "hypervisors", [], id="made by the run"),
+        pytest.param(namespace(), "hypervisors", [], id="no label"),
+        pytest.param(namespace("privileged"), "hypervisors", [], id="privileged"),
+        pytest.param(namespace("baseline"), "hypervisors", ["namespace_pod_security"], id="baseline"),
+        pytest.param(namespace("restricted"), "hypervisors", ["namespace_pod_security"], id="restricted"),
+        pytest.param(namespace("restricted"), "cluster", [], id="the control plane is content with restricted"),
+        pytest.param(
+            namespace(deletionTimestamp="2026-01-01T00:00:00Z"), "cluster", ["namespace_terminating"], id="terminating"
+        ),
+    ],
+)
+def test_judge_namespace(given: Object | None, kind: Kind, codes: list[str]) -> None:
+    assert [one.code for one in judge_namespace(given, kind)] == codes
+
+
+def definition(revision: str | None = "1", **metadata: t.Any) -> Object:
+    marks = {} if revision is None else {"ovn.c5c3.io/schema-revision": revision}
+    return {"metadata": {"name": "ovnclusters.ovn.c5c3.io", "annotations": marks, **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        pytest.param(definition(), [], id="ours"),
+        pytest.param(definition(None), [], id="without a revision"),
+        pytest.param(definition("2"), ["definition_newer"], id="newer"),
+        pytest.param(definition("two"), ["definition_newer"], id="of a version that we do not know"),
+        pytest.param(
+            definition(deletionTimestamp="2026-01-01T00:00:00Z"), ["definition_terminating"], id="terminating"
+        ),
+    ],
+)
+def test_judge_definitions(given: Object, codes: list[str]) -> None:
+    assert [one.code for one in judge_definitions({"ovnclusters.ovn.c5c3.io": given})] == codes
+
+
+def test_our_own_definitions_are_nothing_found() -> None:
+    assert judge_definitions({one["metadata"]["name"]: one for one in custom_resource_definitions()}) == []
+    assert judge_definitions(None) == []
+
+
+KEYS = ("tls.crt", "tls.key", "ca.crt")
+
+
+@pytest.mark.parametrize(
+    ("given", "codes", "words"),
+    [
+        pytest.param({"data": dict.fromkeys(KEYS, "eA==")}, [], "", id="complete"),
+        pytest.param(
+            {"data": {"tls.crt": "eA==", "tls.key": ""}}, ["secret_incomplete"], "no tls.key, ca.crt", id="incomplete"
+        ),
+        pytest.param({}, ["secret_incomplete"], "tls.crt, tls.key, ca.crt", id="empty"),
+        pytest.param(None, ["secret_missing"], "It does not exist", id="missing"),
+    ],
+)
+def test_judge_secret(given: Object | None, codes: list[str], words: str) -> None:
+    found = judge_secret(given, "tls", "net", exists=True)
+    assert [one.code for one in found] == codes
+    assert all(words in one.cause and one.object == "Secret net/tls" for one in found)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes import findings
+
+ROOT = Path(__file__).resolve().parents[5]
+
+
+def test_the_page_explains_every_code_once_and_in_order() -> None:
+    text = (ROOT / "docs" / "precheck-kubernetes.md").read_text(encoding="utf-8")
+    section = text.partition("## Codes")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == findings.CODES
+
+
+def test_every_code_is_found_by_some_judgement_and_no_other_is() -> None:
+    package = Path(findings.__file__).parent
+    others = [path.read_text(encoding="utf-8") for path in package.glob("*.py") if path.name != "findings.py"]
+    used = {code for text in others for code in re.findall(r'(?:Finding\(\s*|code, step = )"(\w+)"', text)}
+    assert used == set(findings.CODES)
+
+
+def test_long_lists_are_cut() -> None:
+    assert findings.list_names(["a", "b"]) == "a, b"
+    assert findings.list_names(["a", "b", "c"], 2) == "a, b and 1 more"

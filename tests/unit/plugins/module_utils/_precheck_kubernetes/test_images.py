@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
+    control_plane_manifests,
+    hypervisor_cluster_manifests,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.images import (
+    CONTRACT,
+    command_for,
+    find_container,
+    judge_image,
+    lost_functions,
+    used_images,
+)
+
+PAGE = Path(__file__).resolve().parents[5] / "docs" / "precheck-kubernetes.md"
+SPEC = parse_spec({}, name="ovn", namespace="net")
+MANIFESTS: dict[Kind, list[dict[str, t.Any]]] = {
+    "cluster": control_plane_manifests(SPEC),
+    "hypervisors": hypervisor_cluster_manifests(SPEC),
+}
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_the_table_has_every_container_and_its_first_program(kind: Kind) -> None:
+    """Of each image; the observer is a second user of what the container status needs."""
+    images = {reference: name for name, reference in used_images(kind, SPEC).items()}
+    table = {(one.image, one.container): set[str]() for one in CONTRACT if one.kind == kind}
+    for one in CONTRACT:
+        if one.kind == kind:
+            table[one.image, one.container] |= {*one.programs}
+    for manifest in MANIFESTS[kind]:
+        template = (manifest.get("spec") or {}).get("template") or {"spec": {"containers": []}}
+        for container in template["spec"]["containers"]:
+            name = "status" if container["name"] == "observer" else container["name"]
+            programs = table[images[container["image"]], name] | table.get(
+                (images[container["image"]], "northd"), set()
+            )
+            assert container["command"][0] in programs
+            for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                if probe in container:
+                    assert container[probe]["exec"]["command"][0] in programs
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_the_check_prints_exactly_what_is_missing(kind: Kind) -> None:
+    shell, *command = command_for(kind, "ovn")
+    extra = ["no-such-program", "/no/such/file", "/etc/passwd", "cat"]
+    done = subprocess.run([f"/bin/{shell}", *command[:3], *extra], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["no-such-program", "/no/such/file"]
+    assert done.stderr == ""
+
+
+def container(name: str, image: str, running: bool = True) -> dict[str, t.Any]:
+    state = {"running": {}} if running else {"waiting": {}}
+    return {
+        "metadata": {"name": f"pod-{name}"},
+        "spec": {"containers": [{"name": name, "image": image}]},
+        "status": {"containerStatuses": [{"name": name, "state": state}]},
+    }
+
+
+def test_only_a_running_container_of_the_same_image_is_asked() -> None:
+    pods = [container("a", "ovn:1"), container("b", "ovn:2", running=False), container("c", "ovn:2")]
+    assert find_container(pods, "ovn:2") == ("pod-c", "c")
+    assert find_container(pods, "ovn:3") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "missing", "words", "lost"),
+    [
+        pytest.param("cluster", "ovn", [], "", 0, id="complete"),
+        pytest.param(
+            "cluster", "ovn", ["ovsdb-client"], "no ovsdb-client, which the container database needs", 0, id="required"
+        ),
+        pytest.param("cluster", "ovn", ["python3"], "", 1, id="the control plane works without Python"),
+        pytest.param(
+            "hypervisors", "ovn", ["python3"], "no python3, which the container agent needs", 0, id="the agent does not"
+        ),
+        pytest.param("hypervisors", "ovs", ["ip"], "", 1, id="addresses are only for an underlay bridge"),
+        pytest.param("cluster", "ovn", ["sh"], "the container database, northd needs", 0, id="used by several"),
+    ],
+)
+def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, lost: int) -> None:
+    found = judge_image(kind, SPEC, image, missing, "p")
+    assert [one.code for one in found] == (["image_incomplete"] if words else [])
+    assert all(words in one.cause for one in found)
+    assert len(lost_functions(kind, image, missing)) == lost
+
+
+def test_an_underlay_bridge_needs_what_is_optional_without() -> None:
+    raw = {"ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}}
+    (found,) = judge_image("hypervisors", parse_spec(raw, name="ovn", namespace="net"), "ovs", ["ip"], "p")
+    assert "no ip, which the container ovs-vswitchd needs" in found.cause
+
+
+def test_the_page_has_the_table() -> None:
+    """Where they differ, this prints the rows that belong there."""
+
+    def code(names: t.Iterable[str]) -> str:
+        return ", ".join(f"`{name}`" for name in names)
+
+    clusters = {"cluster": "control plane", "hypervisors": "hypervisors"}
+    rows = [
+        f"| {clusters[one.kind]} | {one.image} | {one.container} | {code(one.programs)} | {code(one.files)} | {one.without or 'does not start'} |"
+        for one in CONTRACT
+    ]
+    lines = PAGE.read_text(encoding="utf-8").partition("| Cluster | Image |")[2].splitlines()[2:]
+    shown = [line for line in lines if line.startswith("| ")]
+    assert shown == rows, "\n".join(rows)

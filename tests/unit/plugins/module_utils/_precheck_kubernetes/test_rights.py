@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import _ORDER
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import KINDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
+    control_plane_manifests,
+    hypervisor_cluster_manifests,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+    RIGHTS,
+    Question,
+    Right,
+    allows,
+    needed_rights,
+    preparation_role,
+    questions_of,
+    roles,
+)
+
+PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes.md"
+SPEC = parse_spec({}, name="ovn", namespace="ovn-system")
+APPLIED: dict[Kind, list[dict[str, t.Any]]] = {
+    "cluster": [*control_plane_manifests(SPEC), {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}],
+    "hypervisors": [*hypervisor_cluster_manifests(SPEC), {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNChassis"}],
+}
+
+
+def verbs(kind: Kind) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for right in needed_rights(kind, {"always", "own secret", "secret"}):
+        found.setdefault((right.group, right.resource), set()).update(right.verbs)
+    return found
+
+
+def resource(api_version: str, kind: str) -> tuple[str, str]:
+    return api_version.rpartition("/")[0], KNOWN_KINDS[api_version, kind].plural
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_what_is_applied_is_read_created_patched_and_deleted(kind: Kind) -> None:
+    table = verbs(kind)
+    for manifest in APPLIED[kind]:
+        assert table[resource(manifest["apiVersion"], manifest["kind"])] >= {"list", "create", "patch", "delete"}
+
+
+def test_what_is_pruned_or_deleted_may_be_listed_and_deleted() -> None:
+    table = verbs("cluster")
+    for api_version, kind in {*KINDS, *_ORDER}:
+        needed = {"list"} if kind in _NEVER_PRUNED and (api_version, kind) not in _ORDER else {"list", "delete"}
+        assert table[resource(api_version, kind)] >= needed
+
+
+def test_nobody_grants_a_right_that_they_do_not_have() -> None:
+    """The Roles of northd and the observer, which a run creates: Kubernetes refuses them otherwise."""
+    table = verbs("cluster")
+    granted = [rule for one in APPLIED["cluster"] if one["kind"] == "Role" for rule in one["rules"]]
+    assert granted
+    for rule in granted:
+        for group in rule["apiGroups"]:
+            for name in rule["resources"]:
+                assert table[group, name] >= set(rule["verbs"])
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_both_definitions_are_named_as_far_as_they_are_used(kind: Kind) -> None:
+    (written,) = needed_rights(kind, {"definitions"})
+    every = {one["metadata"]["name"] for one in custom_resource_definitions()}
+    assert set(written.names) == (every if kind == "cluster" else {"ovnchassis.ovn.c5c3.io"})
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_an_optional_right_says_what_is_lost_without_it(kind: Kind) -> None:
+    assert [right for right in RIGHTS[kind] if (right.need == "optional") != bool(right.without)] == []
+
+
+@pytest.mark.parametrize(
+    ("right", "questions"),
+    [
+        pytest.param(
+            Right("apps", "deployments", ("get", "list")),
+            [Question("apps", "deployments", "get", "", "net"), Question("apps", "deployments", "list", "", "net")],
+            id="in the namespace",
+        ),
+        pytest.param(
+            Right("", "nodes", ("list",), cluster_wide=True), [Question("", "nodes", "list", "", "")], id="cluster-wide"
+        ),
+        pytest.param(
+            Right("", "namespaces", ("get",)),
+            [Question("", "namespaces", "get", "net", "net")],
+            id="a namespace is an object in itself",
+        ),
+        pytest.param(
+            Right("", "namespaces", ("create",), "namespace", cluster_wide=True),
+            [Question("", "namespaces", "create", "", "")],
+            id="a namespace that does not exist",
+        ),
+        pytest.param(
+            Right("x", "things", ("get",), names=("a", "b"), cluster_wide=True),
+            [Question("x", "things", "get", "a", ""), Question("x", "things", "get", "b", "")],
+            id="each name",
+        ),
+    ],
+)
+def test_questions_of(right: Right, questions: list[Question]) -> None:
+    assert questions_of(right, "net") == questions
+
+
+def rule(resource: str, verb: str, group: str = "", **more: t.Any) -> dict[str, t.Any]:
+    return {"apiGroups": [group], "resources": [resource], "verbs": [verb], **more}
+
+
+@pytest.mark.parametrize(
+    ("rules", "question", "allowed"),
+    [
+        pytest.param([], Question("", "pods", "get", "", "n"), False, id="no rule"),
+        pytest.param([rule("pods", "get")], Question("", "pods", "get", "", "n"), True, id="exactly"),
+        pytest.param([rule("pods", "list")], Question("", "pods", "get", "", "n"), False, id="another verb"),
+        pytest.param([rule("pods", "get", "apps")], Question("", "pods", "get", "", "n"), False, id="another group"),
+        pytest.param([rule("*", "*", "*")], Question("apps", "deployments", "patch", "", "n"), True, id="everything"),
+        pytest.param(
+            [rule("pods", "get")], Question("", "pods/exec", "get", "", "n"), False, id="a subresource is apart"
+        ),
+        pytest.param([rule("*", "get")], Question("", "pods/exec", "get", "", "n"), True, id="all with subresources"),
+        pytest.param(
+            [rule("*/exec", "get")], Question("", "pods/exec", "get", "", "n"), True, id="a subresource of all"
+        ),
+        pytest.param(
+            [rule("pods", "get", resourceNames=["a"])],
+            Question("", "pods", "get", "", "n"),
+            False,
+            id="one name is not all",
+        ),
+        pytest.param(
+            [rule("pods", "get", resourceNames=["a"])],
+            Question("", "pods", "get", "a", "n"),
+            True,
+            id="the name itself",
+        ),
+        pytest.param(
+            [rule("pods", "list"), rule("secrets", "get")],
+            Question("", "pods", "get", "", "n"),
+            False,
+            id="rules do not mix",
+        ),
+    ],
+)
+def test_allows(rules: list[dict[str, t.Any]], question: Question, allowed: bool) -> None:
+    assert allows(rules, question) is allowed
+
+
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_the_roles_grant_the_whole_table(kind: Kind) -> None:
+    cluster_role, role = roles(kind, "ovn", "net")
+    preparation = preparation_role(kind, "ovn-preparation")
+    for right in RIGHTS[kind]:
+        granted = (cluster_role if right.cluster_wide else role)["rules"]
+        rules = preparation["rules"] if right.need in ("namespace", "definitions") else granted
+        assert [one for one in questions_of(right, "net") if not allows(rules, one)] == []
+
+
+def test_the_page_has_the_roles_of_the_table() -> None:
+    """docs/kubernetes.md shows what `roles` returns. Where they differ, this prints what belongs there."""
+    made = [
+        *roles("cluster", "ovn-control-plane", "ovn-system"),
+        *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
+        preparation_role("cluster", "ovn-control-plane-preparation"),
+        preparation_role("hypervisors", "ovn-hypervisors-preparation"),
+    ]
+    section = PAGE.read_text(encoding="utf-8").partition("## Rights of the user")[2].partition("\n## ")[0]
+    blocks = [block.partition("```")[0] for block in section.split("```yaml\n")[1:]]
+    shown = [one for block in blocks for one in yaml.safe_load_all(block)]
+    text = "\n---\n".join(yaml.safe_dump(one, sort_keys=False, default_flow_style=None, width=150) for one in made)
+    assert shown == made, f"docs/kubernetes.md should have\n{text}"

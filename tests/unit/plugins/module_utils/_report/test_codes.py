@@ -1,0 +1,65 @@
+"""The codes of the report: docs/messages.md has all of them, the code uses no other, and only warnings are acknowledged."""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import FAULTS
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS, WARNINGS, acknowledge_problem
+
+COLLECTION = Path(__file__).resolve().parents[5]
+UTILS = COLLECTION / "plugins" / "module_utils"
+ROW = re.compile(r"^\| `(\w+)` \| ([a-z ]+?) \| [^|]{10,} \| [^|]{5,} \|$", re.MULTILINE)
+# Calls with a code, and which of their arguments it is.
+CALLS = {"problem": 0, "warning": 0, "Reason": 0, "Problem": 0, "failed_answer": 2, "Fault": 0}
+
+
+def in_use() -> t.Iterator[str]:
+    """The codes that are written in the code. Those of errors are in a table of _raft/ask.py."""
+    for package in ("_raft", "_raft_pods", "_report"):
+        for path in (UTILS / package).glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                    place = CALLS.get(name)
+                    given = node.args[place] if place is not None and len(node.args) > place else None
+                    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                        yield given.value
+
+
+def test_the_code_uses_codes_that_are_known_and_no_known_one_is_unused() -> None:
+    of_errors = set(re.findall(r'\(\w+, "(\w+)"\),', (UTILS / "_raft" / "ask.py").read_text(encoding="utf-8"))) | {
+        "error"
+    }
+    used = set(in_use()) | of_errors | {fault.code for fault in FAULTS}
+    assert used == PROBLEMS | WARNINGS
+
+
+def test_the_page_has_a_row_for_each_code() -> None:
+    page = (COLLECTION / "docs" / "messages.md").read_text(encoding="utf-8")
+    rows = {code: set(severities.split(" or ")) for code, severities in ROW.findall(page)}
+    assert {code for code, severities in rows.items() if "problem" in severities} == PROBLEMS
+    assert {code for code, severities in rows.items() if "warning" in severities} == WARNINGS
+    assert len(rows) == sum(line.startswith("| `") for line in page.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("codes", "problem"),
+    [
+        ([], ""),
+        (["fault_join", "partial_view"], ""),
+        (["fault_jion"], "ovn_verify_acknowledge: fault_jion: no such code. Use codes of these: "),
+        (["ghost"], "ovn_verify_acknowledge: ghost: problems cannot be acknowledged, only warnings. Use codes of these: "),
+        (["x", "ghost", "y"], "ovn_verify_acknowledge: x, y: no such code; ghost: problems cannot be acknowledged"),
+    ],
+)  # fmt: skip
+def test_only_warnings_can_be_acknowledged(codes: list[str], problem: str) -> None:
+    found = acknowledge_problem(codes)
+    assert found.startswith(problem)
+    assert bool(found) is bool(problem)
+    assert not found or all(code in found for code in WARNINGS)

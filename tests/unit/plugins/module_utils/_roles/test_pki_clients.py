@@ -1,0 +1,76 @@
+"""Which certificates clients get that are no hosts of the inventory."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import desired_clients
+
+GROUPS = {"ovn_hypervisors": ["compute1", "compute2"]}
+HOSTVARS: dict[str, dict[str, t.Any]] = {"compute1": {"ovn_system_id": "chassis-1"}, "compute2": {"ovn_system_id": ""}}
+
+
+def desired(*clients: t.Any, directory: str = "/srv/clients") -> list[dict[str, t.Any]]:
+    return desired_clients(clients, directory, "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS)
+
+
+def test_a_name_is_enough() -> None:
+    assert desired("neutron") == [
+        {
+            "name": "neutron",
+            "common_name": "neutron",
+            "subject_alt_names": [],
+            "files": {
+                "private_key": "/srv/clients/neutron-key.pem",
+                "certificate": "/srv/clients/neutron-cert.pem",
+                "ca_certificate": "/srv/clients/ca.pem",
+            },
+            "secret": "ovn-client-neutron",
+        }
+    ]
+
+
+def test_what_a_dictionary_says_counts_and_what_is_empty_is_absent() -> None:
+    names = ["DNS:a.example", "192.0.2.1"]
+    found = desired(
+        {"name": "a", "common_name": "x", "subject_alt_names": names, "secret": "s"},
+        {"name": "b", "common_name": "", "subject_alt_names": "", "secret": None},
+    )
+    assert [(one["common_name"], one["subject_alt_names"], one["secret"]) for one in found] == [
+        ("x", names, "s"),
+        ("b", [], "ovn-client-b"),
+    ]
+
+
+def test_a_text_with_commas_is_a_list() -> None:
+    assert [one["name"] for one in desired_clients("a, b", "/srv/clients", "/srv/ovn-pki")] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("clients", "words"),
+    [
+        pytest.param(["a", {"name": "a"}], "has a twice", id="twice"),
+        pytest.param(["../ca"], "cannot be the name", id="a path"),
+        pytest.param(["Neutron"], "cannot be the name", id="upper case"),
+        pytest.param(["a" * 41], "cannot be the name", id="too long"),
+        pytest.param([{"common_name": "a"}], "name has no value", id="without a name"),
+        pytest.param(
+            [{"name": "a", "san": []}], "Give a name, or a dictionary with name, common_name", id="unknown key"
+        ),
+        pytest.param([5], "Give a name, or a dictionary", id="a number"),
+        pytest.param(["compute2"], "compute2 is the name of a chassis", id="an inventory name of a chassis"),
+        pytest.param([{"name": "a", "common_name": "chassis-1"}], "chassis-1 is the name", id="a system id"),
+    ],
+)
+def test_what_is_refused(clients: list[t.Any], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        desired(*clients)
+
+
+def test_the_ca_is_not_overwritten() -> None:
+    with pytest.raises(InvalidInput, match="is the directory of the CA"):
+        desired("neutron", directory="/srv/ovn-pki/")
+    assert desired(directory="/srv/ovn-pki") == []

@@ -1,0 +1,32 @@
+"""The TLS options of daemons: command lines that we build and those that the launchers build in their shell are the same."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers import chassis, raft
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._tls_options import SHELL_ARGUMENTS, tls_arguments
+
+FILES = TlsFiles("/etc/a key.pem", "/etc/cert.pem", "/etc/ca.pem")
+ARGUMENTS = ["-p", "/etc/a key.pem", "-c", "/etc/cert.pem", "-C", "/etc/ca.pem"]
+
+
+def test_arguments() -> None:
+    assert tls_arguments(FILES) == ARGUMENTS
+    assert tls_arguments(TlsFiles()) == []
+    assert tls_arguments(TlsFiles(ca_certificate="/etc/ca.pem")) == ["-C", "/etc/ca.pem"]
+
+
+def test_a_shell_gives_the_same_files_with_the_same_options() -> None:
+    script = f"printf '%s\\n' {SHELL_ARGUMENTS}"
+    done = subprocess.run(["sh", "-c", script], env=FILES.as_environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ARGUMENTS
+
+
+@pytest.mark.parametrize("script", [raft.SCRIPT, chassis.SCRIPT], ids=["raft", "chassis"])
+def test_the_launchers_have_them(script: str) -> None:
+    assert SHELL_ARGUMENTS in script
+    assert "@TLS@" not in script
