@@ -2,7 +2,8 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-Usage: parts.py [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which installs what it needs
+Usage: parts.py [--keep-going] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
+installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
 
 from __future__ import annotations
@@ -230,17 +231,20 @@ class Running:
 class Run:
     """One run of parts; `outcomes` in the order in which they ended."""
 
-    def __init__(self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5, limit: float = LIMIT) -> None:
+    def __init__(
+        self, parts: t.Sequence[Part], logs: Path, pause: float = 0.5, limit: float = LIMIT, keep_going: bool = False
+    ) -> None:
         self.outcomes: list[Outcome] = []
         # The number of a signal. The loop looks at it, so that no part is forgotten that is just being started.
         self.interrupted_by = 0
         self._late = False
         self._waiting, self._running = list(parts), list[Running]()
         self._logs, self._pause, self._begun, self._limit = logs, pause, time.monotonic(), limit
+        self._keep_going = keep_going
         logs.mkdir(parents=True, exist_ok=True)
 
     def run(self) -> bool:
-        """Start what can start until nothing is left, or a part fails. True if all ended well."""
+        """Start what can start until nothing is left, or a part fails that may end the others. True if all ended well."""
         silent_since = time.monotonic()
         try:
             while self._waiting or self._running:
@@ -255,15 +259,18 @@ class Run:
                         self._running.remove(running)
                         self._report(outcome)
                 self._late = time.monotonic() - self._begun > self._limit * 60
-                if self.interrupted_by or self._late or any(outcome.result == "failed" for outcome in self.outcomes):
+                if self.interrupted_by or self._late or (self._failed() and not self._keep_going):
                     return False
                 time.sleep(self._pause)
-            return True
+            return not self._failed()
         finally:
             for running in self._running:  # all get the signal before the first is waited for
                 running._signal(signal.SIGTERM)
             for running in self._running:
                 self._report(running.stopped(self._why_stopped()), tail=20)
+
+    def _failed(self) -> bool:
+        return any(outcome.result == "failed" for outcome in self.outcomes)
 
     def _why_stopped(self) -> str:
         if self.interrupted_by:
@@ -271,7 +278,7 @@ class Run:
         return f"not ready after {self._limit:g} min together" if self._late else "another part failed"
 
     def _start(self) -> None:
-        ready = {outcome.part.name for outcome in self.outcomes if outcome.result == "ok"}
+        ready = {outcome.part.name for outcome in self.outcomes if outcome.result == "ok" or self._keep_going}
         for part in [part for part in self._waiting if ready.issuperset(part.after)]:
             self._waiting.remove(part)
             elapsed = time.monotonic() - self._begun
@@ -348,7 +355,9 @@ def clean_up(failed: bool) -> None:
 
 def main(names: list[str]) -> int:
     begun, (busy, idle) = time.monotonic(), processor_seconds()
-    run, good = Run(needed(parts_of_this_project(), names), LOGS), False
+    keep_going = "--keep-going" in names
+    parts = needed(parts_of_this_project(), [name for name in names if name != "--keep-going"])
+    run, good = Run(parts, LOGS, keep_going=keep_going), False
 
     def interrupt(number: int, _frame: object) -> None:
         run.interrupted_by = number

@@ -46,15 +46,17 @@ author:
 EXAMPLES = r"""
 - name: Show where the certificate of Neutron is
   ansible.builtin.debug:
-    msg: "{{ (['neutron'] | c5c3.ovn.pki_clients('/srv/clients', '/srv/ovn-pki') | first).files.certificate }}"
+    msg: "{{ (['neutron'] | c5c3.ovn.pki_clients('/srv/clients', '/srv/ovn-pki') | first).pair.certificate }}"
 """
 
 RETURN = r"""
 _value:
-  description: For each client C(name), C(common_name), C(subject_alt_names), C(files) (C(private_key), C(certificate), C(ca_certificate)) and C(secret).
+  description:
+    - For each client C(name), C(secret) (its name in Kubernetes) and C(pair), options of M(c5c3.ovn.ovn_certificate) (C(private_key), C(certificate),
+      C(ca_certificate), C(common_name), C(subject_alt_names)).
   type: list
   elements: dict
-  sample: [{"name": "neutron", "common_name": "neutron", "subject_alt_names": [], "secret": "ovn-client-neutron"}]
+  sample: [{"name": "neutron", "pair": {"common_name": "neutron", "subject_alt_names": []}, "secret": "ovn-client-neutron"}]
 """
 
 import typing as t

@@ -27,17 +27,16 @@ author:
 EXAMPLES = r"""
 - name: Show which names the certificate of this host has
   ansible.builtin.debug:
-    msg: "{{ ({} | c5c3.ovn.pki_desired(hostvars, groups, inventory_hostname)).subject_alt_names }}"
+    msg: "{{ ({} | c5c3.ovn.pki_desired(hostvars, groups, inventory_hostname)).pair.subject_alt_names }}"
 """
 
 RETURN = r"""
 _value:
   description:
-    - C(certificate) (V(central) or V(chassis)), C(common_name), C(subject_alt_names) and C(files) (C(private_key), C(certificate), C(ca_certificate));
-      C(renew_on_issuer_change), C(remove_authorities) and C(new_ca) say what may change.
+    - C(certificate) (V(central) or V(chassis)), C(pair) (options of M(c5c3.ovn.ovn_certificate)) and C(new_ca) (whether a second CA may be created).
     - For Kubernetes C(cluster_name) and C(secret) (C(kubeconfig), C(context), C(namespace), C(name), and C(place) for messages).
   type: dict
-  sample: {"certificate": "chassis", "common_name": "compute1", "subject_alt_names": ["compute1", "192.0.2.21"]}
+  sample: {"certificate": "chassis", "pair": {"common_name": "compute1", "subject_alt_names": ["compute1", "192.0.2.21"]}}
 """
 
 import typing as t

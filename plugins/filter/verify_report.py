@@ -15,7 +15,8 @@ description:
 options:
   _input:
     description: C(hostvars). The variables C(ovn_verify_info) and C(ovn_verify_info_again) of the central hosts are read (in Kubernetes also
-      C(ovn_verify_cluster)), and C(ovn_verify_chassis) of the hypervisors.
+      C(ovn_verify_cluster)), and C(ovn_verify_chassis) (or C(ovn_hypervisor_found), if the same run has compared the certificate
+      before) of the hypervisors.
     type: dict
     required: true
   central:
@@ -53,8 +54,10 @@ options:
     default: []
   addresses:
     description:
-      - Result of M(c5c3.ovn.ovn_central_info) with the endpoints of both databases. What does not answer is a problem.
-    type: dict
+      - RV(c5c3.ovn.ovn_central_info#module:addresses) of O(asked_from). What does not answer is a problem. Nothing is reported if there are none.
+    type: list
+    elements: dict
+    default: []
   asked_from:
     description: The host from which O(addresses) were asked.
     type: str
@@ -112,6 +115,13 @@ def _inside_only(variables: Variables) -> Variables | None:
     return next((condition for condition in conditions if condition["type"] == "ControllersReady"), {})
 
 
+def _chassis_certificate(variables: Variables) -> Variables | None:
+    """What the role has read, or, earlier in the same run, the role ovn_hypervisor."""
+    compared = (variables.get("ovn_hypervisor_found") or {}).get("certificates") or [None]
+    read: Variables | None = variables.get("ovn_verify_chassis") or compared[0]
+    return read
+
+
 def _host(variables: Variables) -> Host:
     return Host.of(variables.get("ovn_verify_info"), variables.get("ovn_verify_info_again"), _members(variables))
 
@@ -126,7 +136,7 @@ def verify_report(
     certificate_days: int = 30,
     northbound_endpoints: t.Sequence[str] = (),
     southbound_endpoints: t.Sequence[str] = (),
-    addresses: Variables | None = None,
+    addresses: t.Sequence[Variables] = (),
     asked_from: str = "",
     acknowledge: str | t.Sequence[str] = (),
 ) -> dict[str, t.Any]:
@@ -152,7 +162,7 @@ def verify_report(
         Installation(
             central={name: _host(hostvars[name]) for name in central},
             chassis=None if hypervisors is None else expected,
-            chassis_certificates={name: variables.get("ovn_verify_chassis") for name, variables in present},
+            chassis_certificates={name: _chassis_certificate(variables) for name, variables in present},
             unresponsive_clusters={
                 name: str(result.get("msg") or "it gave no answer")
                 for name, result in clusters.items()
@@ -164,7 +174,7 @@ def verify_report(
             certificate_days=certificate_days,
             northbound_endpoints=northbound_endpoints,
             southbound_endpoints=southbound_endpoints,
-            addresses=addresses if addresses and not addresses.get("skipped") else None,
+            addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
         )

@@ -36,6 +36,11 @@ options:
     type: list
     elements: str
     default: []
+  addresses:
+    description: Ports of all hosts, as clients connect to them. They are asked like O(endpoints), and each port once, but answer in RV(addresses).
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Time for each daemon and port, in seconds. All are asked at the same time.
     type: float
@@ -162,6 +167,12 @@ certificates:
       description: Why the port could not be used; otherwise empty.
       type: str
       sample: ""
+addresses:
+  description: The same for each of O(addresses), in order.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{"endpoint": "ssl:192.0.2.12:6641", "subject": "central2", "not_after": "Nov 21 16:00:00 2027 GMT", "days_left": 364, "problem": ""}]
 raft:
   description:
     - By V(northbound) and V(southbound), as far as O(raft.databases) has them, what M(c5c3.ovn.ovn_raft_status) returns.
@@ -236,14 +247,15 @@ def read(params: Params) -> dict[str, t.Any]:
     """Return the result of the module; all questions are asked at the same time."""
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     raft, seconds = params["raft"], params["timeout"]
-    ports = [
-        functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
-        for endpoint in parse_endpoints(params["endpoints"])
-    ]
+    own, everywhere = parse_endpoints(params["endpoints"]), parse_endpoints(params["addresses"])
+    ports = {
+        endpoint: functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
+        for endpoint in [*own, *everywhere]
+    }
     parts, source = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
     members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]
-    questions: list[Question] = [*parts.values(), *ports, *members]
+    questions: list[Question] = [*parts.values(), *ports.values(), *members]
     answers = ask_all(questions, lambda question: question())
     for answer in answers:
         if isinstance(answer, OvnError):
@@ -252,7 +264,9 @@ def read(params: Params) -> dict[str, t.Any]:
     if not params["cluster"]:
         result = {"northd": result["northd"], "databases": {database: result[database] for database in STEMS}}
     others = answers[len(parts) :]
-    result["certificates"] = others[: len(ports)]
+    certificates = dict(zip(ports, others))
+    result["certificates"] = [certificates[endpoint] for endpoint in own]
+    result["addresses"] = [certificates[endpoint] for endpoint in everywhere]
     return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
 
 
@@ -280,6 +294,7 @@ def main() -> t.NoReturn:
             "cluster": {"type": "str"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "endpoints": {"type": "list", "elements": "str", "default": []},
+            "addresses": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "float", "default": 5},
             "wait_timeout": {"type": "float", "default": 0},
             "raft": {"type": "dict", "options": raft},

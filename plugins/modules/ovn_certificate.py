@@ -244,112 +244,26 @@ ca_days_left:
   sample: 3649
 """
 
-import datetime
-import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, files, install, names
-
-# A new CA has to reach every host before the old one ends; half a year leaves time for that.
-CA_WARNING_DAYS = 180
-
-FILES = ("private_key", "certificate", "ca_certificate")
-
-
-def argument_spec() -> dict[str, dict[str, t.Any]]:
-    return {
-        "state": {"type": "str", "choices": ["present", "examined"], "default": "present"},
-        # A path, not a secret.
-        "private_key": {"type": "path", "required": True, "no_log": False},
-        "certificate": {"type": "path", "required": True},
-        "ca_certificate": {"type": "path", "required": True},
-        "common_name": {"type": "str"},
-        "subject_alt_names": {"type": "list", "elements": "str", "default": []},
-        "issuer": {"type": "str", "default": ""},
-        "ca_bundle": {"type": "str", "default": ""},
-        "remove_authorities": {"type": "bool", "default": False},
-        "renew_before": {"type": "int", "default": 30},
-        "renew_on_issuer_change": {"type": "bool", "default": True},
-        "signed": {"type": "str"},
-        "owner": {"type": "str"},
-        "group": {"type": "str"},
-    }
-
-
-def run(params: dict[str, t.Any], check_mode: bool, now: datetime.datetime) -> dict[str, t.Any]:
-    """Return the result of the module; outside check mode, create a request or install the signed certificate. `now` is in UTC."""
-    request = install.Request(
-        private_key=params["private_key"],
-        certificate=params["certificate"],
-        ca_certificate=params["ca_certificate"],
-        common_name=params["common_name"] or "",
-        subject_alt_names=names.subject_alt_names(params["subject_alt_names"]),
-        issuer=params["issuer"],
-        ca_bundle=params["ca_bundle"],
-        renew_before_days=params["renew_before"],
-        renew_on_issuer_change=params["renew_on_issuer_change"],
-        remove_authorities=params["remove_authorities"],
-        owned_by=files.ownership(params["owner"], params["group"]),
-    )
-    before = install.facts(request, now)
-    result: dict[str, t.Any] = {
-        "changed": False,
-        "needed": False,
-        "reasons": [],
-        "csr": "",
-        "subject_alt_names": list(request.subject_alt_names),
-        **before,
-    }
-    if params["state"] == "examined":
-        return result
-    todo = install.plan(request, now)
-    result["reasons"] = [{"code": reason.code, "message": reason.message} for reason in todo.reasons]
-    if params["signed"]:
-        # The first call has shown the reasons; the diff does not repeat them.
-        result["changed"] = check_mode or install.install(request, params["signed"], now)
-        after = install.facts(request, now)
-        result.update({key: after[key] for key in ("serial_number", "not_after", "days_left")})
-        return result
-    result["diff"] = {
-        "before": "".join(f"{reason.message}\n" for reason in todo.reasons),
-        "after": "",
-        "before_header": f"{request.certificate} (what does not fit)",
-        "after_header": f"{request.certificate} (what does not fit)",
-    }
-    result["changed"] = bool(todo.reasons)
-    result["needed"] = bool(todo.new_pair)
-    if not check_mode:
-        result["csr"] = install.apply_first(request, todo)
-    return result
+from ..module_utils._errors import OvnError
+from ..module_utils._host.certificate import OPTIONS, apply_certificate, authority_warning
 
 
 def main() -> t.NoReturn:
     module = AnsibleModule(
-        argument_spec=argument_spec(),
+        argument_spec=OPTIONS,
         required_if=[("state", "present", ("common_name",))],
         supports_check_mode=True,
     )
-    params = module.params
-    if certificates.CRYPTOGRAPHY_PROBLEM is not None:
-        # Without files nothing has to be parsed: the role examines machines before it installs the library there.
-        if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in FILES))):
-            module.fail_json(
-                msg=missing_required_lib("cryptography >= 3.3"),
-                exception=certificates.CRYPTOGRAPHY_PROBLEM,
-                library_missing=True,
-            )
-        params = {**params, "issuer": ""}
     try:
-        result = run(params, module.check_mode, datetime.datetime.now(datetime.timezone.utc))
-    except OvnError as error:
-        module.fail_json(**error.as_result())
-    if result["ca_days_left"] is not None and result["ca_days_left"] < CA_WARNING_DAYS:
-        module.warn(
-            f"The CA ends in {result['ca_days_left']} days. Begin its replacement: ovn_pki_ca_rotation: prepare."
-        )
+        result = apply_certificate(module.params, check_mode=module.check_mode)
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+    if warning := authority_warning(result):
+        module.warn(warning)
     module.exit_json(**result)
 
 

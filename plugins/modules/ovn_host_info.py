@@ -10,9 +10,10 @@ module: ovn_host_info
 short_description: Read in one call what several modules would say about a host
 version_added: "0.1.0"
 description:
-  - Reads packages, daemons, members of Raft databases and files of a host, and compares units and settings of databases with their desired state, in one
-    process. A task for each of them would cost a connection and a start of Python each.
-  - Changes nothing. Each option has the options of the module that it names, and its result is that module's, in check mode.
+  - Reads packages, daemons, members of Raft databases and files of a host, and compares units, settings of databases and certificates with their desired
+    state, in one process. A task for each of them would cost a connection and a start of Python each.
+  - Changes nothing and waits for nothing, neither for a leader nor for another host. Each option has the options of the module that it names, and its
+    result is that module's, in check mode.
   - The roles use it to find out whether anything is due on a host before they acquire a lock or change something.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -48,12 +49,18 @@ options:
     type: list
     elements: dict
     default: []
+  certificates:
+    description: Options of M(c5c3.ovn.ovn_certificate), for each pair.
+    type: list
+    elements: dict
+    default: []
 seealso:
   - module: c5c3.ovn.ovn_packages_info
   - module: c5c3.ovn.ovn_daemons_info
   - module: c5c3.ovn.ovn_raft_member
   - module: c5c3.ovn.ovn_units
   - module: c5c3.ovn.ovn_database
+  - module: c5c3.ovn.ovn_certificate
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -75,7 +82,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 due:
-  description: Whether one of O(units) or O(databases) would be changed, or could not be read.
+  description: Whether one of O(units), O(databases) or O(certificates) would be changed, or could not be read.
   returned: success
   type: bool
   sample: false
@@ -108,6 +115,13 @@ databases:
   returned: success
   type: list
   elements: dict
+certificates:
+  description:
+    - For each of O(certificates) what M(c5c3.ovn.ovn_certificate) returns in check mode, in order. C(failed) and C(msg) say what could not be read,
+      C(library_missing) that it was the library.
+  returned: success
+  type: list
+  elements: dict
 """
 
 import typing as t
@@ -116,6 +130,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._commands import Commands
 from ..module_utils._errors import OvnError
+from ..module_utils._host.certificate import authority_warning
 from ..module_utils._host.state import read_state
 
 
@@ -129,6 +144,7 @@ def main() -> t.NoReturn:
             "files": {"type": "list", "elements": "path", "default": []},
             "units": several,
             "databases": several,
+            "certificates": several,
         },
         supports_check_mode=True,
     )
@@ -136,6 +152,8 @@ def main() -> t.NoReturn:
         result = read_state(module.params, Commands(module))
     except OvnError as e:
         module.fail_json(**e.as_result())
+    for warning in filter(None, map(authority_warning, result["certificates"])):
+        module.warn(warning)
     module.exit_json(changed=False, **result)
 
 

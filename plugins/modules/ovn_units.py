@@ -49,6 +49,12 @@ options:
         description: Permissions, as an octal number in quotes.
         type: str
         default: "0644"
+      skip_without_directory:
+        description:
+          - Whether the file is left out while its directory does not exist. For settings of a program that may not be installed, whose package brings the
+            directory.
+        type: bool
+        default: false
   masked:
     description:
       - Units that must never run here. They are stopped and masked, also before their package is installed.

@@ -213,7 +213,7 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
             "ovn_central_run": "this run",
         },
         "tasks": [
-            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_observed": empty}},
+            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_found": empty}},
             {
                 "block": [{"ansible.builtin.include_role": witnesses}],
                 "rescue": [{"ansible.builtin.copy": saved, "run_once": True}],

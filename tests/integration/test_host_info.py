@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import typing as t
 
+from _pki import Pki
 from conftest import MakeCluster, RunModule
 
 
@@ -82,3 +84,39 @@ def test_wrong_options_are_named(run_module: RunModule) -> None:
     failed = run_module("ovn_host_info", {"units": [{"masks": []}]}, may_fail=True)
     assert failed["msg"].startswith("units[0]: ")
     assert "masks" in failed["msg"]
+
+
+def test_certificates_as_ovn_certificate_in_check_mode(run_module: RunModule, pki: Pki, tmp_path: pathlib.Path) -> None:
+    authority = pathlib.Path(pki.ca_certificate).read_text()
+    missing = {name: str(tmp_path / name) for name in ("private_key", "certificate", "ca_certificate")}
+    wanted = {**missing, "common_name": "central1", "issuer": authority, "ca_bundle": authority}
+    state = run_module("ovn_host_info", {"certificates": [wanted]})
+    alone = run_module("ovn_certificate", wanted, check=True)
+    assert [reason["code"] for reason in alone["reasons"]] == ["missing", "ca_added"]
+    assert state["certificates"][0] == {name: alone[name] for name in state["certificates"][0]}
+    assert state["due"]
+    assert not list(tmp_path.iterdir())
+    installed = pki.issue("central1").options()
+    for file in installed.values():
+        os.utime(file, (1, 1))
+    good = {**wanted, **installed, "subject_alt_names": ["central1"], "renew_before": 0}
+    ready = run_module("ovn_host_info", {"certificates": [good]})
+    assert ready["certificates"][0]["reasons"] == []
+    assert not ready["due"]
+    pathlib.Path(installed["certificate"]).write_text("none")
+    broken = run_module("ovn_host_info", {"certificates": [good]})
+    assert [reason["code"] for reason in broken["certificates"][0]["reasons"]] == ["certificate_unreadable"]
+    no_names = run_module("ovn_host_info", {"certificates": [missing]})
+    assert no_names["certificates"][0]["failed"]
+    assert "common_name" in no_names["certificates"][0]["msg"]
+
+
+def test_a_file_whose_directory_is_missing_may_be_left_out(run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "of_a_package" / "ours.conf"
+    call = {"files": [{"path": str(file), "content": "x\n", "skip_without_directory": True}]}
+    assert not run_module("ovn_host_info", {"units": [call]})["due"]
+    assert not run_module("ovn_units", call)["changed"]
+    file.parent.mkdir()
+    assert run_module("ovn_host_info", {"units": [call]})["due"]
+    assert run_module("ovn_units", call)["changed"]
+    assert file.read_text() == "x\n"

@@ -32,7 +32,7 @@ def test_a_rollout_in_check_mode(site: LocalSite) -> None:
         "Compare the installed certificate with the declared one",
         "Install the launcher, settings and units of the databases",
         "Report warnings, and in check mode the planned steps",
-        "Check that the chassis keeps its name",
+        "Check that the distribution is known, and that the chassis keeps its name",
         "Show the report",
     }
     assert expected <= set(ran.tasks)
@@ -125,5 +125,5 @@ def test_facts_of_a_database(raft_cluster: MakeCluster, run_module: RunModule) -
     assert [row["name"] for row in run_module("ovn_database_info", read)["tables"]["Logical_Switch"]] == ["c5c3-ping"]
     run("ovn-nbctl", f"--db={member.socket}", "--timeout=20", "init")
     southbound = raft_cluster(1, "southbound").members[0]
-    beat = {"northbound": [member.endpoint], "southbound": [southbound.socket], "wait_for": "sb", "timeout": 2, **tls}
-    assert [run_module("ovn_sync", beat)["nb_cfg"] for _beat in range(2)] == [1, 2]
+    beat = {"northbound": [member.endpoint], "southbound": [southbound.socket], "wait_for": "sb", "timeout": 8, **tls}
+    assert run_module("ovn_sync", beat)["nb_cfg"] == 1  # no northd answers, so this takes the whole time

@@ -124,13 +124,10 @@ def test_one_call_asks_a_host_everything(site: Site) -> None:
         "active": 1,
         "standby": 2,
     }
-    assert skipped(status.output) == [
-        "Read again what changed meanwhile or takes longer",
-        "Connect to every address as a client does",
-    ]
+    assert skipped(status.output) == ["Read again what changed meanwhile or takes longer"]
 
     verify = site.run("verify")
-    assert verify.calls == {"central0": [*ONE, "ovn_sync", *ONE], "central1": ONE, "central2": ONE}
+    assert verify.calls == {"central0": [*ONE, "ovn_sync"], "central1": ONE, "central2": ONE}
     assert (verify.messages("not_compared"), verify.messages("address_unreachable")) == ([], [])
     assert skipped(verify.output) == ["Read again what changed meanwhile or takes longer"]
 
@@ -152,7 +149,7 @@ def test_what_is_written_to_is_read_again(site: Site) -> None:
     finally:
         ended.set()
         writer.join()
-    assert verify.calls == {"central0": [*ONE * 2, "ovn_sync", *ONE], "central1": ONE * 2, "central2": ONE * 2}
+    assert verify.calls == {"central0": [*ONE * 2, "ovn_sync"], "central1": ONE * 2, "central2": ONE * 2}
     assert verify.found["northbound"]["verdict"] == "healthy"
     assert verify.messages("not_compared") == []
 

@@ -86,6 +86,14 @@ def test_a_failure_ends_the_others_and_its_reasons_come_last(
     assert "recap" in capsys.readouterr().out
 
 
+def test_told_to_keep_going_it_runs_what_comes_after_a_failure(ci: ModuleType, tmp_path: Path) -> None:
+    parts = [script(ci, "bad", "exit 7"), script(ci, "after", "true", "bad"), script(ci, "beside", "sleep 0.2")]
+    whole = ci.Run(parts, tmp_path / "logs", pause=0.01, keep_going=True)
+    assert not whole.run()
+    assert result_of(whole) == {"bad": "failed", "after": "ok", "beside": "ok"}
+    assert "!!! bad failed: exit status 7." in "\n".join(whole.summary())
+
+
 def test_a_part_that_takes_too_long_has_failed(ci: ModuleType, tmp_path: Path) -> None:
     slow = run(ci, tmp_path, script(ci, "slow", "echo started; sleep 60", limit=0.01))
     assert not slow.run()

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Several reads of one host in one process, in the form of `ovn_host_info`. Nothing is changed.
+Several reads of one host in one process, in the form of `ovn_host_info`. Nothing is changed, and nothing is waited for.
 """
 
 from __future__ import annotations
@@ -39,12 +39,21 @@ def read_state(params: Options, commands: Commands) -> Result:
         _predicted(functools.partial(units.apply_units, one, commands, check_mode=True)) for one in desired_units
     ]
     settings = [_validated(f"databases[{i}]", one, database.OPTIONS) for i, one in enumerate(params["databases"])]
+    settings = [{**one, "wait_timeout": 0} for one in settings]
     result["databases"] = [
         _predicted(functools.partial(database.apply_database_settings, one, check_mode=True)) for one in settings
     ]
-    predictions = [*result["units"], *result["databases"]]
+    result["certificates"] = _predicted_certificates(params["certificates"]) if params["certificates"] else []
+    predictions = [*result["units"], *result["databases"], *result["certificates"]]
     result["due"] = any(one.get("failed") or one["changed"] for one in predictions)
     return result
+
+
+def _predicted_certificates(several: t.Iterable[Options]) -> list[Result]:
+    from . import certificate  # its library takes longer to load than most calls take together
+
+    pairs = [_validated(f"certificates[{i}]", one, certificate.OPTIONS) for i, one in enumerate(several)]
+    return [_predicted(functools.partial(certificate.apply_certificate, one, check_mode=True)) for one in pairs]
 
 
 def _validated(path: str, options: Options, specification: dict[str, dict[str, t.Any]]) -> Options:

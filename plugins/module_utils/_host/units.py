@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
             "path": {"type": "path", "required": True},
             "content": {"type": "str", "required": True},
             "mode": {"type": "str", "default": "0644"},
+            "skip_without_directory": {"type": "bool", "default": False},
         },
     },
     "masked": {"type": "list", "elements": "str", "default": []},
@@ -106,11 +107,13 @@ def _read_units(commands: Commands, names: list[str]) -> dict[str, Unit]:
     return {name: _with_process(unit) for name, unit in zip(names, units)}
 
 
-def _write_files(files: t.Iterable[t.Mapping[str, str]], check_mode: bool) -> list[dict[str, str]]:
+def _write_files(files: t.Iterable[t.Mapping[str, t.Any]], check_mode: bool) -> list[dict[str, str]]:
     """Write the files that differ (not in check mode); return a diff for each of them."""
     diffs = []
     for file in files:
         path, content = file["path"], file["content"].encode()
+        if file["skip_without_directory"] and not os.path.isdir(os.path.dirname(path)):
+            continue
         try:
             mode = int(file["mode"], 8)
         except ValueError as e:

@@ -68,7 +68,6 @@ PROBLEMS = frozenset(
         # what clients use
         "endpoint_unusable",
         "address_unreachable",
-        "addresses_not_checked",
     }
 )
 WARNINGS = frozenset(

@@ -88,18 +88,10 @@ def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
 
 def report_addresses(installation: Installation, findings: ReportFindings, lines: list[str]) -> list[str]:
     """Return the addresses that a client cannot use."""
-    result = installation.addresses
-    if result is None:
+    if not installation.addresses:
         return []
-    if "certificates" not in result:
-        findings.problem(
-            "addresses_not_checked",
-            f"The addresses of the databases cannot be connected to: {cause_of(result) or 'no answer'}.",
-        )
-        lines.append(format_line("Addresses", "problem", "not asked"))
-        return []
-    dead = [certificate for certificate in result["certificates"] if certificate["problem"]]
-    asked, viewpoint = len(result["certificates"]), f"seen from {installation.asked_from}"
+    dead = [certificate for certificate in installation.addresses if certificate["problem"]]
+    asked, viewpoint = len(installation.addresses), f"seen from {installation.asked_from}"
     if dead:
         causes = " ".join(certificate["problem"] for certificate in dead)
         findings.problem(

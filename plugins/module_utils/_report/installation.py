@@ -67,7 +67,7 @@ class Installation:
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
-    `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; None: not asked.
+    `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; empty: not asked.
     `acknowledge` has the codes of warnings that the user knows of.
     `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
@@ -82,7 +82,7 @@ class Installation:
     twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     northbound_endpoints: t.Sequence[str] = ()
     southbound_endpoints: t.Sequence[str] = ()
-    addresses: Result | None = None
+    addresses: t.Sequence[Result] = ()
     asked_from: str = ""
     acknowledge: frozenset[str] = frozenset()
 

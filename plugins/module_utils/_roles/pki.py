@@ -166,22 +166,22 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
 def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what the role brings about for `host`.
 
-    `certificate`, `common_name`, `subject_alt_names` and `files` (of a machine) describe the certificate, `renew_on_issuer_change` and
-    `remove_authorities` what may change. `secret` is that of a Kubernetes cluster, with its `place` for messages.
+    `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
+    `place` for messages.
     """
     options = options_of(variables, hostvars, groups, host)
     pair = f"{options.directory}/{options.certificate}"
     return {
         "certificate": options.certificate,
-        "common_name": options.common_name,
-        "subject_alt_names": options.subject_alt_names,
-        "files": {
+        "pair": {
             "private_key": f"{pair}-key.pem",
             "certificate": f"{pair}-cert.pem",
             "ca_certificate": f"{options.directory}/ca.pem",
+            "common_name": options.common_name,
+            "subject_alt_names": options.subject_alt_names,
+            "renew_on_issuer_change": options.ca_rotation != "prepare" and not options.new_ca,
+            "remove_authorities": options.ca_rotation == "finish",
         },
-        "renew_on_issuer_change": options.ca_rotation != "prepare" and not options.new_ca,
-        "remove_authorities": options.ca_rotation == "finish",
         "new_ca": options.new_ca,
         "cluster_name": options.cluster_name,
         "secret": {

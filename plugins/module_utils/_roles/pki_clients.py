@@ -40,7 +40,7 @@ def desired_clients(
     hostvars: Hostvars | None = None,
     groups: Groups | None = None,
 ) -> list[dict[str, t.Any]]:
-    """Return each client with `name`, `common_name`, `subject_alt_names`, `files` (on the control node) and `secret` (its name in Kubernetes).
+    """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names) and `secret` (its name in Kubernetes).
 
     An entry is a name, or a dictionary. `InvalidInput`: a name that is none or comes twice, the common name of a chassis, or files in the place of the CA.
     """
@@ -55,9 +55,9 @@ def desired_clients(
     for number, client in enumerate(found):
         if client["name"] in [other["name"] for other in found[:number]]:
             raise InvalidInput(f"{OPTION} has {client['name']} twice. Give each client a name of its own.")
-        if client["common_name"] in chassis:
+        if client["pair"]["common_name"] in chassis:
             raise InvalidInput(
-                f"{OPTION}: {client['common_name']} is the name of a chassis, whose rows this client could write. Give another common_name."
+                f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, whose rows this client could write. Give another common_name."
             )
     return found
 
@@ -77,12 +77,12 @@ def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any
     pair = os.path.join(directory, client.name)
     return {
         "name": client.name,
-        "common_name": client.common_name or client.name,
-        "subject_alt_names": as_list(client.subject_alt_names),
-        "files": {
+        "pair": {
             "private_key": f"{pair}-key.pem",
             "certificate": f"{pair}-cert.pem",
             "ca_certificate": os.path.join(directory, "ca.pem"),
+            "common_name": client.common_name or client.name,
+            "subject_alt_names": as_list(client.subject_alt_names),
         },
         "secret": client.secret or f"{cluster_name}-client-{client.name}",
     }

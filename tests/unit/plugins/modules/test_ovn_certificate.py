@@ -29,7 +29,7 @@ def test_without_the_library(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    paths = {option: str(tmp_path / option) for option in ovn_certificate.FILES}
+    paths = {option: str(tmp_path / option) for option in ("private_key", "certificate", "ca_certificate")}
     if file_is_there:
         (tmp_path / "ca_certificate").touch()
     monkeypatch.setattr(certificates, "CRYPTOGRAPHY_PROBLEM", "No module named cryptography")

@@ -24,7 +24,7 @@ def spent() -> int:
 def test_the_unit_of_a_machine_outlasts_the_launchers_stop() -> None:
     options = role.CentralMachineOptions.from_options({"members": ["c1"]})
     desired = role.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
-    assert "\nTimeoutStopSec={{ _ovn_central_desired.stop_seconds }}\n" in UNIT.read_text()
+    assert "\nTimeoutStopSec={{ desired.stop_seconds }}\n" in UNIT.read_text()
     assert desired["stop_seconds"] == STOP_SECONDS > spent()
 
 

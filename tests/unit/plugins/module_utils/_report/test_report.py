@@ -347,18 +347,13 @@ def test_a_host_that_gave_no_answer_in_time_cannot_be_reached() -> None:
 def test_addresses_that_do_not_answer_clients_are_named() -> None:
     dead = {"endpoint": "ssl:192.0.2.2:6641", "problem": "ssl:192.0.2.2:6641 did not answer within 5 s."}
     good = {"endpoint": "ssl:192.0.2.1:6641", "problem": ""}
-    change = both(put("addresses", {"certificates": [good, dead, good]}), put("asked_from", "central1"))
+    change = both(put("addresses", [good, dead, good]), put("asked_from", "central1"))
     report = build_report(installation(change))
     assert report["problems"] == [
         "1 of 3 addresses that clients use do not answer, seen from central1: ssl:192.0.2.2:6641 did not answer within 5 s."
     ]
     assert report["addresses"] == ["ssl:192.0.2.2:6641"]
     assert "Addresses     problem     2/3 answer clients, seen from central1" in report["lines"]
-
-
-def test_addresses_that_could_not_be_asked_are_reported() -> None:
-    report = build_report(installation(put("addresses", {"msg": "no such file."})))
-    assert report["problems"] == ["The addresses of the databases cannot be connected to: no such file."]
 
 
 WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [

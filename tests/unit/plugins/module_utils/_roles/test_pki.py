@@ -86,9 +86,9 @@ class TestDesired:
         hosts = {"c1": {"ovn_address": "192.0.2.1"}}
         given = {"ovn_pki_certificate": "central", "ovn_system_id": "sys", "ovn_pki_directory": "/d"}
         desired = pki.desired_state(given, hosts, {}, "c1")
-        assert desired["common_name"] == "c1"
-        assert desired["subject_alt_names"] == ["c1", "192.0.2.1"]
-        assert desired["files"] == {
+        assert desired["pair"]["common_name"] == "c1"
+        assert desired["pair"]["subject_alt_names"] == ["c1", "192.0.2.1"]
+        assert {name: value for name, value in desired["pair"].items() if str(value).startswith("/")} == {
             "private_key": "/d/central-key.pem",
             "certificate": "/d/central-cert.pem",
             "ca_certificate": "/d/ca.pem",
@@ -96,21 +96,21 @@ class TestDesired:
 
     def test_a_chassis_has_the_name_that_rbac_checks(self) -> None:
         desired = pki.desired_state({"ovn_system_id": "sys"}, {"h1": {}}, GROUPS, "h1")
-        assert (desired["certificate"], desired["common_name"]) == ("chassis", "sys")
-        assert pki.desired_state({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["common_name"] == "h1"
+        assert (desired["certificate"], desired["pair"]["common_name"]) == ("chassis", "sys")
+        assert pki.desired_state({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["pair"]["common_name"] == "h1"
 
     def test_options_of_the_user_count(self) -> None:
         given = {"ovn_pki_common_name": "cn", "ovn_pki_subject_alt_names": ["x"]}
         desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
-        assert (desired["common_name"], desired["subject_alt_names"]) == ("cn", ["x"])
+        assert (desired["pair"]["common_name"], desired["pair"]["subject_alt_names"]) == ("cn", ["x"])
         given["ovn_pki_subject_alt_names"] = []
-        assert pki.desired_state(given, {"h1": {}}, GROUPS, "h1")["subject_alt_names"] == []
+        assert pki.desired_state(given, {"h1": {}}, GROUPS, "h1")["pair"]["subject_alt_names"] == []
 
     def test_names_of_a_control_plane(self) -> None:
         spec = {"neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}}}
         given = {**CLUSTER, "ovn_pki_cluster_name": "o", "ovn_pki_namespace": "n", "ovn_central_spec": spec}
         desired = pki.desired_state(given, hostvars(), GROUPS, "plane")
-        assert desired["subject_alt_names"] == [
+        assert desired["pair"]["subject_alt_names"] == [
             "plane",
             "*.o-northbound.n.svc",
             "*.o-northbound.n.svc.cluster.local",
@@ -124,7 +124,7 @@ class TestDesired:
         assert desired["secret"]["place"] == "Secret n/o-tls of plane"
 
     def test_a_hypervisor_cluster_has_its_own_name(self) -> None:
-        assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "rack1")["subject_alt_names"] == ["rack1"]
+        assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "rack1")["pair"]["subject_alt_names"] == ["rack1"]
 
     @pytest.mark.parametrize(
         ("given", "renew", "remove"),
@@ -139,7 +139,7 @@ class TestDesired:
     )
     def test_what_may_change(self, given: Vars, renew: bool, remove: bool) -> None:
         desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
-        assert (desired["renew_on_issuer_change"], desired["remove_authorities"]) == (renew, remove)
+        assert (desired["pair"]["renew_on_issuer_change"], desired["pair"]["remove_authorities"]) == (renew, remove)
 
 
 class TestNeighbors:

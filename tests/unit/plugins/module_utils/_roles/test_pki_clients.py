@@ -21,12 +21,12 @@ def test_a_name_is_enough() -> None:
     assert desired("neutron") == [
         {
             "name": "neutron",
-            "common_name": "neutron",
-            "subject_alt_names": [],
-            "files": {
+            "pair": {
                 "private_key": "/srv/clients/neutron-key.pem",
                 "certificate": "/srv/clients/neutron-cert.pem",
                 "ca_certificate": "/srv/clients/ca.pem",
+                "common_name": "neutron",
+                "subject_alt_names": [],
             },
             "secret": "ovn-client-neutron",
         }
@@ -39,7 +39,7 @@ def test_what_a_dictionary_says_counts_and_what_is_empty_is_absent() -> None:
         {"name": "a", "common_name": "x", "subject_alt_names": names, "secret": "s"},
         {"name": "b", "common_name": "", "subject_alt_names": "", "secret": None},
     )
-    assert [(one["common_name"], one["subject_alt_names"], one["secret"]) for one in found] == [
+    assert [(one["pair"]["common_name"], one["pair"]["subject_alt_names"], one["secret"]) for one in found] == [
         ("x", names, "s"),
         ("b", [], "ovn-client-b"),
     ]

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The private key, the certificate and the CA bundle of this host, in the form of `ovn_certificate`. What to do is decided in `_pki`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import typing as t
+
+from ansible.module_utils.basic import missing_required_lib
+
+from .._errors import InvalidInput, OvnError
+from .._pki import certificates, files, install, names
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "state": {"type": "str", "choices": ["present", "examined"], "default": "present"},
+    # A path, not a secret.
+    "private_key": {"type": "path", "required": True, "no_log": False},
+    "certificate": {"type": "path", "required": True},
+    "ca_certificate": {"type": "path", "required": True},
+    "common_name": {"type": "str"},
+    "subject_alt_names": {"type": "list", "elements": "str", "default": []},
+    "issuer": {"type": "str", "default": ""},
+    "ca_bundle": {"type": "str", "default": ""},
+    "remove_authorities": {"type": "bool", "default": False},
+    "renew_before": {"type": "int", "default": 30},
+    "renew_on_issuer_change": {"type": "bool", "default": True},
+    "signed": {"type": "str"},
+    "owner": {"type": "str"},
+    "group": {"type": "str"},
+}
+_FILES = ("private_key", "certificate", "ca_certificate")
+# A new CA has to reach every host before the old one ends; half a year leaves time for that.
+_CA_WARNING_DAYS = 180
+
+
+def apply_certificate(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
+    """Return the result of `ovn_certificate`; outside check mode, create a request or install the signed certificate.
+
+    `OvnError` says what cannot be read or installed, with `library_missing` if this host lacks cryptography.
+    """
+    if params["state"] == "present" and params["common_name"] is None:
+        raise InvalidInput("The certificate has no common name. Give one as common_name.")
+    if certificates.CRYPTOGRAPHY_PROBLEM is not None:
+        # Without files nothing has to be parsed: the role examines machines before it installs the library there.
+        if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in _FILES))):
+            raise OvnError(
+                missing_required_lib("cryptography >= 3.3"),
+                exception=certificates.CRYPTOGRAPHY_PROBLEM,
+                library_missing=True,
+            )
+        params = {**params, "issuer": ""}
+    return _apply(params, datetime.datetime.now(datetime.timezone.utc), check_mode)
+
+
+def authority_warning(result: t.Mapping[str, t.Any]) -> str:
+    """Return what to tell about the end of the CA; empty if that is far away or unknown."""
+    days = result.get("ca_days_left")
+    if days is None or days >= _CA_WARNING_DAYS:
+        return ""
+    return f"The CA ends in {days} days. Begin its replacement: ovn_pki_ca_rotation: prepare."
+
+
+def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bool) -> dict[str, t.Any]:
+    """`now` is in UTC."""
+    request = install.Request(
+        private_key=params["private_key"],
+        certificate=params["certificate"],
+        ca_certificate=params["ca_certificate"],
+        common_name=params["common_name"] or "",
+        subject_alt_names=names.subject_alt_names(params["subject_alt_names"]),
+        issuer=params["issuer"],
+        ca_bundle=params["ca_bundle"],
+        renew_before_days=params["renew_before"],
+        renew_on_issuer_change=params["renew_on_issuer_change"],
+        remove_authorities=params["remove_authorities"],
+        owned_by=files.ownership(params["owner"], params["group"]),
+    )
+    before = install.facts(request, now)
+    result: dict[str, t.Any] = {
+        "changed": False,
+        "needed": False,
+        "reasons": [],
+        "csr": "",
+        "subject_alt_names": list(request.subject_alt_names),
+        **before,
+    }
+    if params["state"] == "examined":
+        return result
+    todo = install.plan(request, now)
+    result["reasons"] = [{"code": reason.code, "message": reason.message} for reason in todo.reasons]
+    if params["signed"]:
+        # The first call has shown the reasons; the diff does not repeat them.
+        result["changed"] = check_mode or install.install(request, params["signed"], now)
+        after = install.facts(request, now)
+        result.update({key: after[key] for key in ("serial_number", "not_after", "days_left")})
+        return result
+    result["diff"] = {
+        "before": "".join(f"{reason.message}\n" for reason in todo.reasons),
+        "after": "",
+        "before_header": f"{request.certificate} (what does not fit)",
+        "after_header": f"{request.certificate} (what does not fit)",
+    }
+    result["changed"] = bool(todo.reasons)
+    result["needed"] = bool(todo.new_pair)
+    if not check_mode:
+        result["csr"] = install.apply_first(request, todo)
+    return result
