@@ -28,7 +28,7 @@ write_inventory() {
     (cd "$folder" && sha256sum inventory.yml >.inventory.sha256)
 }
 
-# follow: turns the output of ansible-playbook into a line a play. Sets failures, report and counts.
+# follow: turns the output of ansible-playbook into a line a play, checks on the control node left out. Sets failures, report and counts.
 follow() {
     local line play='' task='' error='' start width=60 in_report=0 in_error=0
     failures=() report='' ok=0 changed=0
@@ -54,13 +54,19 @@ follow() {
             'PLAY ['*)
                 end_play
                 play=${line#PLAY \[} play=${play%\]*} start=${EPOCHREALTIME/[.,]/} in_report=0
+                case $play in # on the control node alone, done at once
+                    'Check the inventory' | 'Check the rollout of the control plane')
+                        play=''
+                        continue
+                        ;;
+                esac
                 printf '  %-*.*s' "$width" "$width" "$play"
                 ;;
             'TASK ['* | 'RUNNING HANDLER ['*)
                 task=${line#*\[} task=${task%\]*} error='' in_report=0
                 [[ ${task,,} != *'show the report' ]] || in_report=1 # its lines come before its result
                 # On a terminal, say what is waited for at the moment.
-                [[ ! -t 1 ]] || printf '\r  %-*.*s' "$width" "$width" "$play: ${task#* : }"
+                [[ ! -t 1 || -z $play ]] || printf '\r  %-*.*s' "$width" "$width" "$play: ${task#* : }"
                 ;;
             '[ERROR]: '*)
                 error=${line#\[ERROR\]: } error=${error#Task failed: } error=${error#Module failed: } error=${error#Action failed: }
