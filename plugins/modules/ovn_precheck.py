@@ -136,7 +136,6 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._commands import Commands
 from ..module_utils._errors import OvnError
-from ..module_utils._packages.commands import apt_commands
 from ..module_utils._precheck.measure import measure
 
 
@@ -170,7 +169,7 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        module.exit_json(changed=False, facts=measure(module.params, apt_commands(Commands(module))))
+        module.exit_json(changed=False, facts=measure(module.params, Commands(module)))
     except OvnError as e:
         module.fail_json(**e.as_result())
 

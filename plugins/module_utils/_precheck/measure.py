@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._packages.commands import Run
+from .._commands import Commands
+from .._packages.commands import apt_commands
 from .._processes.proc import running_programs
 from .chassis import read_chassis
 from .packages import read_packages
@@ -23,12 +24,12 @@ from .tunnels import probe_paths, read_interfaces, tunnel_devices, underlay_of
 _DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
 
 
-def measure(params: t.Mapping[str, t.Any], run: Run | None) -> dict[str, t.Any]:
-    """Return the facts of this host, as `ovn_precheck` documents them; `params` are its options, `run` runs dpkg and apt, where they are."""
+def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.Any]:
+    """Return the facts of this host, as `ovn_precheck` documents them; `params` are its options."""
     began = time.time()
     system = read_system()
     daemons = running_programs(_DAEMONS)
-    interfaces = read_interfaces()
+    interfaces = read_interfaces(commands)
     tunnel = params["tunnel"] or {}
     source = tunnel.get("address") or ""
     underlay = underlay_of(interfaces or [], {source}, tunnel.get("interface") or "") if source else None
@@ -45,6 +46,6 @@ def measure(params: t.Mapping[str, t.Any], run: Run | None) -> dict[str, t.Any]:
         "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
         "file_systems": read_file_systems(params["paths"]),
         "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
-        "packages": read_packages(run, params["packages"], params["timeout"]),
+        "packages": read_packages(apt_commands(commands), params["packages"], params["timeout"]),
     }
     return {**facts, "clock": {"began": began, "ended": time.time()}}

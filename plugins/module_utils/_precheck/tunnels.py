@@ -13,9 +13,9 @@ import os
 import select
 import socket
 import struct
-import subprocess
 import typing as t
 
+from .._commands import Commands
 from .._connectivity_test.icmp import checksum
 from .._deadline import Deadline
 
@@ -29,14 +29,13 @@ _PMTU_PROBE = 3  # IP_PMTUDISC_PROBE and IPV6_PMTUDISC_PROBE: never fragment, wh
 _MTU_DISCOVER = {socket.AF_INET: (socket.IPPROTO_IP, 10), socket.AF_INET6: (socket.IPPROTO_IPV6, 23)}
 
 
-def read_interfaces() -> list[dict[str, t.Any]] | None:
+def read_interfaces(commands: Commands) -> list[dict[str, t.Any]] | None:
     """Return the interfaces with `name`, `addresses`, `mtu`, and `kind` and `port` of tunnels; None if ip(8) is missing or cannot print JSON."""
+    program = commands.find("ip")
+    code, out, _err = commands.run([program, "-json", "-details", "address", "show"]) if program else (1, "", "")
     try:
-        done = subprocess.run(
-            ["ip", "-json", "-details", "address", "show"], stdout=subprocess.PIPE, check=True, timeout=10
-        )
-        return parse_interfaces(done.stdout.decode(errors="replace"))
-    except (OSError, subprocess.SubprocessError, ValueError):
+        return parse_interfaces(out) if code == 0 else None
+    except ValueError:
         return None
 
 
