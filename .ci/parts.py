@@ -84,7 +84,7 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
 def parts_of_this_project() -> list[Part]:
     """All parts. The gates follow one another: they share a copy of the collection.
 
-    Tests have limits of time, so those with daemons follow one another, and the gates, which only compute, yield to them.
+    Tests have limits of time, so those with daemons follow one another, but for the machine scenarios, and the gates, which only compute, yield to them.
     """
     parts = [
         Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
@@ -107,14 +107,16 @@ def parts_of_this_project() -> list[Part]:
         ),
     ]
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
-    before = "integration on an API server"
+    # A scenario waits a third of its time, and each has machines and addresses of its own: side by side they fill both processors.
+    before: tuple[str, ...] = tuple(f"molecule {scenario}" for scenario in scenarios)
     for scenario in scenarios:
-        parts.append(session("molecule", scenario, before, arguments=("--scenario-name", scenario)))
-        before = f"molecule {scenario}"
+        parts.append(
+            session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
+        )
     for place, seed, seconds in (("hosts", 11, 75), ("pods", 21, 60)):
         chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
-        parts.append(Part(f"chaos {place}", chaos, (before, "api-server") if place == "pods" else (before,)))
-        before = f"chaos {place}"
+        parts.append(Part(f"chaos {place}", chaos, (*before, "api-server") if place == "pods" else before))
+        before = (f"chaos {place}",)
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
