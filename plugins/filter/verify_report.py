@@ -116,9 +116,10 @@ def _inside_only(variables: Variables) -> Variables | None:
 
 
 def _chassis_certificate(variables: Variables) -> Variables | None:
-    """What the role has read, or, earlier in the same run, the role ovn_hypervisor."""
-    compared = (variables.get("ovn_hypervisor_found") or {}).get("certificates") or [None]
-    read: Variables | None = variables.get("ovn_verify_chassis") or compared[0]
+    """Return what the role has read, or what the role ovn_hypervisor has found as declared earlier in the same run."""
+    read: Variables | None = variables.get("ovn_verify_chassis")
+    if read is None and not variables.get("ovn_hypervisor_certificate_due", True):
+        read = next(iter((variables.get("ovn_hypervisor_found") or {}).get("certificates") or ()), None)
     return read
 
 

@@ -194,7 +194,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._databases import DATABASES, STEMS, Database
 from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
-from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd
+from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd, served_certificate
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
@@ -243,11 +243,23 @@ def ask_members(source: Source, raft: Params, timeout: float) -> dict[str, t.Any
         return {**e.as_result(), "failed": True}
 
 
+def parse_addresses(texts: t.Iterable[str]) -> tuple[list[Endpoint], list[dict[str, t.Any]]]:
+    """Return the endpoints, and the answer for each text that is none: a typo in one address says nothing about this host."""
+    endpoints: list[Endpoint] = []
+    unusable = []
+    for text in texts:
+        try:
+            endpoints += parse_endpoints([text])
+        except OvnError as e:
+            unusable.append({"endpoint": text, **served_certificate(None, 0), "problem": str(e)})
+    return list(dict.fromkeys(endpoints)), unusable
+
+
 def read(params: Params) -> dict[str, t.Any]:
     """Return the result of the module; all questions are asked at the same time."""
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     raft, seconds = params["raft"], params["timeout"]
-    own, everywhere = parse_endpoints(params["endpoints"]), parse_endpoints(params["addresses"])
+    own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
     ports = {
         endpoint: functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
         for endpoint in [*own, *everywhere]
@@ -266,7 +278,7 @@ def read(params: Params) -> dict[str, t.Any]:
     others = answers[len(parts) :]
     certificates = dict(zip(ports, others))
     result["certificates"] = [certificates[endpoint] for endpoint in own]
-    result["addresses"] = [certificates[endpoint] for endpoint in everywhere]
+    result["addresses"] = [certificates[endpoint] for endpoint in everywhere] + unusable
     return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
 
 

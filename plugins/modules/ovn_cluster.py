@@ -108,6 +108,7 @@ options:
         copy of a volume was started. What was written after the copy is lost then, unless another member still has it.
       - Old copies and files on other disks start with it, too, and what Kubernetes keeps of newer files (ConfigMaps C(NAME-northbound-witness) and
         C(NAME-southbound-witness)) is forgotten. Give it to a single run.
+      - Clients remember how far a database was, too, and call an older one stale until they are restarted - the pods of northd and ovn-controller, and Neutron.
     type: bool
     default: false
   accept_lost_disk:

@@ -130,7 +130,6 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._commands import Commands
 from ..module_utils._errors import OvnError
-from ..module_utils._host.certificate import authority_warning
 from ..module_utils._host.state import read_state
 
 
@@ -152,7 +151,7 @@ def main() -> t.NoReturn:
         result = read_state(module.params, Commands(module))
     except OvnError as e:
         module.fail_json(**e.as_result())
-    for warning in filter(None, map(authority_warning, result["certificates"])):
+    for warning in result.pop("warnings"):
         module.warn(warning)
     module.exit_json(changed=False, **result)
 

@@ -23,8 +23,11 @@ Result = dict[str, t.Any]
 
 
 def read_state(params: Options, commands: Commands) -> Result:
-    """Return the result of `ovn_host_info`; `InvalidInput` names the option that is wrong, `OvnError` says why packages or daemons cannot be read."""
-    result: Result = {}
+    """Return the result of `ovn_host_info`, and `warnings` for people.
+
+    `InvalidInput` names the option that is wrong, `OvnError` says why packages or daemons cannot be read.
+    """
+    result: Result = {"warnings": [], "certificates": []}
     if params["packages"] is not None:
         options = _validated("packages", params["packages"], packages.OPTIONS)
         result["packages"] = packages.read_packages(options, commands)
@@ -43,17 +46,20 @@ def read_state(params: Options, commands: Commands) -> Result:
     result["databases"] = [
         _predicted(functools.partial(database.apply_database_settings, one, check_mode=True)) for one in settings
     ]
-    result["certificates"] = _predicted_certificates(params["certificates"]) if params["certificates"] else []
+    if params["certificates"]:
+        result["certificates"], result["warnings"] = _predict_certificates(params["certificates"])
     predictions = [*result["units"], *result["databases"], *result["certificates"]]
     result["due"] = any(one.get("failed") or one["changed"] for one in predictions)
     return result
 
 
-def _predicted_certificates(several: t.Iterable[Options]) -> list[Result]:
+def _predict_certificates(several: t.Iterable[Options]) -> tuple[list[Result], list[str]]:
+    """Return what would be done for each pair, and what to tell about the end of its CA."""
     from . import certificate  # its library takes longer to load than most calls take together
 
     pairs = [_validated(f"certificates[{i}]", one, certificate.OPTIONS) for i, one in enumerate(several)]
-    return [_predicted(functools.partial(certificate.apply_certificate, one, check_mode=True)) for one in pairs]
+    predicted = [_predicted(functools.partial(certificate.apply_certificate, one, check_mode=True)) for one in pairs]
+    return predicted, [text for text in map(certificate.authority_warning, predicted) if text]
 
 
 def _validated(path: str, options: Options, specification: dict[str, dict[str, t.Any]]) -> Options:

@@ -38,6 +38,27 @@ def test_certificates_of_chassis(state: str, days: dict[str, int]) -> None:
     assert answer["certificates"]["chassis"] == days
 
 
+@pytest.mark.parametrize(
+    ("variables", "days"),
+    [
+        pytest.param({"ovn_hypervisor_certificate_due": False}, {"hv1": 12}, id="found as declared in the same run"),
+        pytest.param({"ovn_hypervisor_certificate_due": True}, {}, id="it was to be replaced after that"),
+        pytest.param({}, {}, id="nothing is known of what became of it"),
+        pytest.param(
+            {"ovn_hypervisor_certificate_due": False, "ovn_verify_chassis": {"in_service": True, "days_left": 5}},
+            {"hv1": 5},
+            id="what was read later counts",
+        ),
+    ],
+)
+def test_a_certificate_that_was_compared_before_is_not_read_again(
+    variables: dict[str, t.Any], days: dict[str, int]
+) -> None:
+    found = {"ovn_hypervisor_found": {"certificates": [{"in_service": True, "days_left": 12}]}}
+    answer = report({"hv1": {**found, **variables}}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
+    assert answer["certificates"]["chassis"] == days
+
+
 def test_a_host_that_was_not_asked_is_silent() -> None:
     answer = report({"c1": {}}, central=["c1"], heartbeat=HEARTBEAT)
     assert "Northbound and Southbound: c1: the host was not asked." in answer["problems"]
