@@ -210,6 +210,25 @@ def test_the_state_of_members_is_that_of_ovn_raft_status(site: Site, run_module:
     assert asked(site, run_module, databases=[])["raft"] == {}
 
 
+def test_addresses_are_asked_in_the_same_call(site: Site, run_module: RunModule) -> None:
+    """Each once, and one that cannot be asked says nothing about the host."""
+    own, other, _third = (member.endpoint for member in site.installation.northbound.members)
+    found = run_module(
+        "ovn_central_info",
+        {
+            "run_directory": str(site.hosts["central0"] / "run"),
+            "timeout": 2,
+            "endpoints": [own],
+            "addresses": [other, own, other, "tcp:127.0.0.1:1", "nowhere"],
+        },
+    ).result
+    assert [(one["endpoint"], one["problem"]) for one in found["certificates"]] == [(own, "")]
+    answers = {one["endpoint"]: one["problem"] for one in found["addresses"]}
+    assert list(answers) == [other, own, "tcp:127.0.0.1:1", "nowhere"]
+    assert [bool(problem) for problem in answers.values()] == [False, False, True, True]
+    assert found["northd"]["state"] in ("active", "standby")
+
+
 def test_members_and_northd_that_hang_cost_one_time_limit(site: Site, run_module: RunModule) -> None:
     frozen = site.installation.northbound.members[0]
     frozen.freeze()

@@ -86,7 +86,7 @@ def test_a_failure_ends_the_others_and_its_reasons_come_last(
     assert "recap" in capsys.readouterr().out
 
 
-def test_told_to_keep_going_it_runs_what_comes_after_a_failure(ci: ModuleType, tmp_path: Path) -> None:
+def test_with_keep_going_it_runs_what_comes_after_a_failure(ci: ModuleType, tmp_path: Path) -> None:
     parts = [script(ci, "bad", "exit 7"), script(ci, "after", "true", "bad"), script(ci, "beside", "sleep 0.2")]
     whole = ci.Run(parts, tmp_path / "logs", pause=0.01, keep_going=True)
     assert not whole.run()
