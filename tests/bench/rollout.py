@@ -38,7 +38,7 @@ def site_first(machines: Machines) -> list[Figure]:
             [site.seconds + proof.seconds],
             "ping play",
             pings,
-            60,
+            25,
         )
     ]
 
@@ -56,7 +56,7 @@ def site_again(machines: Machines) -> list[Figure]:
         times.append(site.seconds)
     pings.append(_ping(machines))
     _slowest("c5c3.ovn.site with nothing to do", site)
-    return [Figure("c5c3.ovn.site on five machines, nothing to do", times, "ping play", pings, 30)]
+    return [Figure("c5c3.ovn.site on five machines, nothing to do", times, "ping play", pings, 6)]
 
 
 def _slowest(what: str, run: Run) -> None:
