@@ -168,7 +168,7 @@ certificates:
       type: str
       sample: ""
 addresses:
-  description: The same for each of O(addresses), in order.
+  description: The same for each of O(addresses), in order; what is no endpoint comes last, with the reason in C(problem).
   returned: success
   type: list
   elements: dict
