@@ -11,7 +11,8 @@ version_added: "0.1.0"
 description:
   - Decides from what every central host saw which record to write and which single step of which database to take next.
   - A cluster is created once, ever; a lost member is removed before it joins again; nothing is restarted that would cost the quorum.
-  - One database comes after the other. Each step is planned from an observation of its own.
+  - One step of one database at a time, planned from an observation of its own. The second database comes after the first, but while the first waits
+    members of the second are started.
 options:
   _input:
     description: Results of M(c5c3.ovn.ovn_raft_member) with O(c5c3.ovn.ovn_raft_member#module:state=examined) from all central hosts.
@@ -45,11 +46,11 @@ _value:
   description: >-
     C(refusals) (a text for each database that this round or one before refused; nothing more is planned for it), C(refused) (these
     databases, and those that will be refused once their record is written), C(warnings) and C(messages) (lists
-    of text; messages hold the whole ordered plan of the databases that were observed), C(database)
+    of text, without warnings that a round before has reported; messages hold the whole ordered plan of the databases that were observed), C(database)
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
     C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id),
-    C(due) (with C(before_changes): whether a round has something to do or refuses), C(progress) (for the next plan) and C(sizes) (database to largest file
+    C(due) (with C(before_changes): whether a round has something to do or refuses), C(progress) and C(reported) (for the next plan) and C(sizes) (database to largest file
     in bytes and election timer in milliseconds, as last observed).
   type: dict
 """
@@ -76,12 +77,13 @@ _STATES = {
     "kick": "kicked",
     "wait": "waited",
 }
+_ALONE = frozenset({"stop", "restart", "kick"})
 
 
 def raft_plan(
     results: t.Iterable[t.Mapping[str, t.Any]], run: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
-    """Return the plan of the first database that has something to do."""
+    """Return the plan of the first database that has something to do; while it waits, of the other one if that starts members."""
     observations: dict[str, dict[str, Observation]] = {}
     for result in results:
         if "observation" in result:
@@ -92,9 +94,10 @@ def raft_plan(
     plan["refusals"] = list(previous.get("refusals") or [])
     plan["incomplete"] = dict(previous.get("incomplete") or {})
     plan["cids"] = dict(previous.get("cids") or {})
+    plan["reported"] = list(previous.get("reported") or [])
     sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
-    left, turn = list(previous.get("left") or run["declared"]), ""
-    first = Round()
+    left = list(previous.get("left") or run["declared"])
+    rounds: dict[str, Round] = {}
     for database in [name for name in left if name in observations]:
         known = (previous.get("progress") or {}).get(database)
         progress = RoundProgress(**known) if known else RoundProgress()
@@ -113,7 +116,9 @@ def raft_plan(
                 continue
             # One clock for all processes of this machine, without jumps.
             decided, progress = next_round(this, observations[database], progress, time.monotonic())
-            plan["messages"] += decided.warnings
+            new_warnings = [warning for warning in decided.warnings if warning not in plan["reported"]]
+            plan["reported"] += new_warnings
+            plan["messages"] += new_warnings
             if boolean(run.get("check_mode", True)):
                 plan["messages"] += simulate(this, observations[database], gate_reason)
         except OvnError as e:
@@ -121,23 +126,29 @@ def raft_plan(
             plan["refused"] = sorted({*plan["refused"], database})
             left.remove(database)  # the other one goes as far as it can
             continue
-        plan["warnings"] += decided.warnings
+        plan["warnings"] += new_warnings
         if decided.refusal is not None:
             plan["refused"] = sorted({*plan["refused"], database})
         plan["progress"][database] = progress.as_dict()
         plan["founding"] += [database] if decided.founding else []
-        if turn:
-            continue
-        if decided.is_empty:
+        if not decided.is_empty:
+            rounds[database] = decided
+        elif not rounds:  # the other way round it is observed once more when the first one has ended
             left.remove(database)
             plan["incomplete"][database] = incomplete(this, observations[database])
-        else:
-            turn, first = database, decided
-    acted = first.as_dict()
+    turn = _turn(rounds)
+    acted = rounds.get(turn, Round()).as_dict()
+    if _starts_other(rounds, turn):
+        acted["step"] = (
+            None  # its record is written, and the next round starts members of the other one instead of waiting
+        )
+    for database, decided in rounds.items():
+        if database != turn and not (decided.step and decided.step.action == "wait"):
+            del plan["progress"][database]  # a step that has not got its turn is not late
     if acted["step"]:
         acted["step"]["state"] = _STATES[acted["step"]["action"]]
-    # The database whose turn it is, alone: the next one is observed when its turn comes.
-    observe = [turn] if turn else left
+    # Beside a member that ends for a moment the other database is not looked at: nothing of it would be executed.
+    observe = [turn] if acted["step"] and acted["step"]["action"] in _ALONE else left
     return {
         **plan,
         "database": turn,
@@ -147,6 +158,22 @@ def raft_plan(
         "observe": observe,
         "sizes": {**(previous.get("sizes") or {}), **sizes},
     }
+
+
+def _turn(rounds: t.Mapping[str, Round]) -> str:
+    """Return the database whose round is executed, empty if there is none: the first one, unless all it has to do is to wait."""
+    first = next(iter(rounds), "")
+    if first and rounds[first].record is None:
+        return _starts_other(rounds, first) or first
+    return first
+
+
+def _starts_other(rounds: t.Mapping[str, Round], waiting: str) -> str:
+    """Return the database that starts members while `waiting` waits, empty if there is none."""
+    step = rounds[waiting].step if waiting else None
+    if step is None or step.action != "wait":
+        return ""
+    return next((name for name, other in rounds.items() if other.step and other.step.action == "start"), "")
 
 
 def _idle_round(run: Run, observations: t.Mapping[str, Observation]) -> Round | None:

@@ -44,6 +44,13 @@ options:
   lock_holder:
     description: Name of the run. If given, O(lock) has to be held by it at the moment of the write.
     type: str
+  lock_seconds:
+    description: For how many seconds the run renews its lock before it writes. Needs O(lock_holder). The lock is not renewed if absent.
+    type: int
+  lock_step:
+    description: What the run is doing, for the message that others get.
+    type: str
+    default: write the state record
   lock:
     description: The lock file, as in M(c5c3.ovn.ovn_run_lock).
     type: path
@@ -79,7 +86,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError, Refused
-from ..module_utils._raft.lock import DEFAULT_PATH, acting
+from ..module_utils._raft.lock import DEFAULT_PATH, LockRequest, acting, renew
 from ..module_utils._raft.record import describe, parse_record, render_files
 from ..module_utils._raft.record_dir import read_files, read_record, write_files
 
@@ -112,18 +119,27 @@ def main() -> t.NoReturn:
             "record": {"type": "dict", "required": True},
             "election_timer": {"type": "int", "default": 1000},
             "lock_holder": {"type": "str"},
+            "lock_seconds": {"type": "int"},
+            "lock_step": {"type": "str", "default": "write the state record"},
             "lock": {"type": "path", "default": DEFAULT_PATH},
         },
+        required_by={"lock_seconds": "lock_holder"},
         supports_check_mode=True,
     )
     p = module.params
     try:
         may_act = p["lock_holder"] and not module.check_mode
+        if may_act and p["lock_seconds"]:
+            renew(p["lock"], LockRequest(p["lock_holder"], p["lock_step"], p["lock_seconds"]))
         with acting(p["lock"], p["lock_holder"]) if may_act else contextlib.nullcontext():
             written = write(p["path"], p["record"], p["election_timer"], module.check_mode)
         module.exit_json(**written)
     except OvnError as e:
         module.fail_json(**e.as_result())
+    except OSError as e:
+        module.fail_json(
+            msg=f"The record {p['path']} was not written: {e}. Correct the path, the permissions or the disk, then run again."
+        )
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import time
 import typing as t
 
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
@@ -70,3 +71,28 @@ def test_only_the_run_that_holds_the_lock_writes(run_module: t.Any, tmp_path: pa
     assert run_module("ovn_raft_record", {**mine, "lock_holder": "another run"}, may_fail=True).failed
     assert not path.exists()
     assert run_module("ovn_raft_record", mine)["changed"] is True
+
+
+def test_the_run_that_writes_renews_its_lock(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path, lock = tmp_path / "northbound", tmp_path / "run.lock"
+    run_module("ovn_run_lock", {"path": str(lock), "holder": "this run", "seconds": 1})
+    before = lock.read_text()
+    mine = {"path": str(path), "record": record(1), "lock": str(lock), "lock_holder": "this run", "lock_seconds": 300}
+    assert run_module("ovn_raft_record", mine, check=True)["changed"] is True
+    assert lock.read_text() == before
+    time.sleep(1.1)  # an expired lock that nobody else has acquired is renewed
+    run_module("ovn_raft_record", {**mine, "lock_step": "join c2"})
+    assert json.loads(lock.read_text())["step"] == "join c2"
+    other = run_module("ovn_run_lock", {"path": str(lock), "holder": "another run"}, may_fail=True)
+    assert other["held_by"]["seconds"] > 200
+
+
+def test_a_run_that_lost_its_lock_writes_nothing(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path, lock = tmp_path / "northbound", str(tmp_path / "run.lock")
+    run_module("ovn_run_lock", {"path": lock, "holder": "another run"})
+    mine = {"path": str(path), "record": record(1), "lock": lock, "lock_holder": "this run", "lock_seconds": 300}
+    refused = run_module("ovn_raft_record", mine, may_fail=True)
+    assert 'held by another run, "another run"' in refused["msg"]
+    assert not path.exists()
+    nameless = run_module("ovn_raft_record", {**mine, "lock_holder": None}, may_fail=True)
+    assert "lock_holder" in nameless["msg"]

@@ -20,6 +20,7 @@ RUN: dict[str, t.Any] = {
     "allow_names": False,
     "wait_timeout": 60,
 }
+Observed = t.Callable[[str], list[dict[str, t.Any]]]
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 SIDS = {name: f"{i}{i}{i}{i}0000-0000-4000-8000-000000000000" for i, name in enumerate(ADDRESSES, 1)}
 RECORD = {
@@ -64,18 +65,91 @@ def test_one_database_comes_after_the_other_and_the_whole_order_is_told() -> Non
     assert plan["record"]["permit"]["member"] == "c1"
     assert [message.split()[0] for message in plan["messages"]] == ["create", "join", "join"] * 2
     assert plan["founding"] == ["northbound", "southbound"]
+    assert plan["observe"] == plan["left"] == ["northbound", "southbound"]
+
+
+def test_the_next_database_has_its_turn_when_the_first_is_done() -> None:
+    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    its_turn = raft_plan([*serving("northbound"), *seen("southbound")], RUN, first)
+    assert (its_turn["database"], its_turn["observe"], its_turn["left"]) == ("southbound", *[["southbound"]] * 2)
+    end = raft_plan(serving("southbound"), RUN, its_turn)
+    assert (end["database"], end["left"]) == ("", [])
+
+
+def electing(database: str) -> list[dict[str, t.Any]]:
+    """Nobody leads: there is nothing to do but to wait."""
+    return [
+        {"observation": {**one["observation"], "leader": False, "connected": False, "listed": {}}}
+        for one in serving(database)
+    ]
+
+
+def restarting(database: str) -> list[dict[str, t.Any]]:
+    return [{"observation": {**one["observation"], "restart_reason": "other settings"}} for one in serving(database)]
+
+
+def one_is_down(database: str) -> list[dict[str, t.Any]]:
+    changes = {"running": False, "connected": False}
+    one, two, three = serving(database)
+    return [one, two, {"observation": {**three["observation"], **changes}}]
+
+
+@pytest.mark.parametrize(
+    ("northbound", "southbound", "turn", "state"),
+    [
+        pytest.param(electing, seen, "southbound", "started", id="creation"),
+        pytest.param(electing, one_is_down, "southbound", "started", id="a member that is down"),
+        pytest.param(electing, restarting, "northbound", "waited", id="restarts do not overtake"),
+        pytest.param(electing, electing, "northbound", "waited", id="both wait"),
+        pytest.param(electing, serving, "northbound", "waited", id="the other one is done"),
+        pytest.param(one_is_down, seen, "northbound", "started", id="the first one does not wait"),
+    ],
+)
+def test_while_the_first_database_waits_members_of_the_second_are_started(
+    northbound: Observed, southbound: Observed, turn: str, state: str
+) -> None:
+    plan = raft_plan([*northbound("northbound"), *southbound("southbound")], RUN, {})
+    assert (plan["database"], plan["step"]["state"]) == (turn, state)
+    assert plan["observe"] == plan["left"] == ["northbound", "southbound"]
+
+
+def test_a_wait_counts_on_while_the_other_database_has_its_turn() -> None:
+    observed = [*electing("northbound"), *seen("southbound")]
+    first = raft_plan(observed, RUN, {})
+    since = first["progress"]["northbound"]["since"]
+    assert raft_plan(observed, RUN, first)["progress"]["northbound"]["since"] == since
+
+
+def test_a_record_is_written_before_the_other_database_has_its_turn() -> None:
+    observed = electing("northbound")
+    observed[2]["observation"]["record"] = {**RECORD, "revision": 0}
+    plan = raft_plan([*observed, *seen("southbound")], RUN, {})
+    assert (plan["database"], plan["step"]) == ("northbound", None)
+    assert plan["record"] is not None
+    alone = raft_plan([*observed, *serving("southbound")], RUN, {})
+    assert (alone["database"], alone["step"]["state"]) == ("northbound", "waited")
+
+
+def test_a_step_that_has_not_got_its_turn_is_not_late() -> None:
+    observed = [*seen("northbound"), *seen("southbound")]
+    assert set(raft_plan(observed, RUN, {})["progress"]) == {"northbound"}
+
+
+def test_beside_a_restart_the_other_database_is_not_observed() -> None:
+    broken = serving("northbound")
+    broken[2]["observation"].update(connected=False, restart_reason="other settings")
+    plan = raft_plan([*broken, *seen("southbound")], RUN, {})
+    assert (plan["database"], plan["step"]["state"]) == ("northbound", "restarted")
     assert (plan["observe"], plan["left"]) == (["northbound"], ["northbound", "southbound"])
 
 
-def test_the_next_database_is_observed_when_its_turn_comes() -> None:
-    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
-    done = raft_plan(serving("northbound"), RUN, first)
-    assert (done["database"], done["step"], done["record"]) == ("", None, None)
-    assert done["observe"] == done["left"] == ["southbound"]
-    its_turn = raft_plan(seen("southbound"), RUN, done)
-    assert its_turn["database"] == "southbound"
-    end = raft_plan(serving("southbound"), RUN, its_turn)
-    assert (end["database"], end["left"]) == ("", [])
+def test_a_warning_is_reported_once() -> None:
+    observed = [*seen("northbound"), *restarting("southbound")]
+    run = {**RUN, "restart": False}
+    first = raft_plan(observed, run, {})
+    assert first["warnings"] == ["southbound: a restart is due on c1, c2, c3 (other settings)."]
+    again = raft_plan(observed, run, first)
+    assert (again["warnings"], again["left"]) == ([], ["northbound", "southbound"])
 
 
 def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
@@ -239,10 +313,7 @@ def test_before_the_first_change_it_says_whether_anything_is_due() -> None:
     [
         pytest.param(seen("southbound"), id="a database does not exist yet"),
         pytest.param(
-            [
-                {"observation": {**one["observation"], "restart_reason": "other settings"}}
-                for one in serving("southbound")
-            ],
+            restarting("southbound"),
             id="members have to restart",
         ),
         pytest.param(
