@@ -50,8 +50,8 @@ _value:
     (whose turn it is, empty if nothing is left to do), C(record) (to be written everywhere first, or none) and C(step) (C(action), C(state),
     C(members), C(reason), C(sid), C(expects), or none) of that database, C(left) (databases that are not known to be as declared),
     C(observe) (those of them that the next round observes), C(founding) (databases that do not exist yet), C(cids) (database to recorded cluster id),
-    C(due) (with C(before_changes): whether a round has something to do or refuses), C(progress) and C(reported) (for the next plan) and C(sizes) (database to largest file
-    in bytes and election timer in milliseconds, as last observed).
+    C(due) (with C(before_changes): whether a round has something to do or refuses), C(progress) and C(reported) (for the next plan) and C(sizes)
+    (database to largest file in bytes and election timer in milliseconds, as last observed).
   type: dict
 """
 
