@@ -18,14 +18,21 @@ import typing as t
 from pathlib import Path
 
 
+# Action plugins that do their work on the control node
+LOCAL = frozenset(
+    {"assert", "debug", "fail", "include_role", "include_tasks", "ovn_print", "set_fact", "validate_argument_spec"}
+)
+
+
 class Summary:
-    """What changed, failed or was unreachable in one run, collected from its events."""
+    """What changed, failed or was unreachable in one run, collected from its events, and which modules were executed on each host."""
 
     def __init__(self) -> None:
         self.changed: set[str] = set()
         self.failed: list[str] = []
         self.unreachable: set[str] = set()
         self.messages: list[str] = []
+        self.modules: dict[str, list[str]] = {}
 
     def add(self, event: dict[str, t.Any]) -> None:
         kind = event["_event"]
@@ -36,6 +43,7 @@ class Summary:
             elif kind == "v2_runner_on_failed":
                 self.failed.append(f"{host}: {task}: {_message(result)}")
             elif kind == "v2_runner_on_ok":
+                self._add_module(host, result.get("action", "").rpartition(".")[2])
                 if result.get("changed"):
                     self.changed.add(f"{host}: {task}")
                 if result.get("action", "").endswith("debug") and "msg" in result:
@@ -43,12 +51,17 @@ class Summary:
                 if result.get("action", "").endswith("ovn_print"):
                     self.messages.extend(result.get("lines", []))
 
+    def _add_module(self, host: str, name: str) -> None:
+        if name not in LOCAL:
+            self.modules.setdefault(host, []).append(name)
+
     def as_dict(self) -> dict[str, t.Any]:
         return {
             "changed": sorted(self.changed),
             "failed": self.failed,
             "unreachable": sorted(self.unreachable),
             "messages": self.messages,
+            "modules": self.modules,
         }
 
 
