@@ -113,7 +113,9 @@ def _too_few(
 ) -> Finding:
     unsuitable = [f"{name} {why}" for name, why in sorted(reasons.items()) if why]
     suitable = f"{len(free)} ({list_names(free)})" if free else "none"
-    fewer = " or declare 1 member" if len(free) and spec.database(database).replicas > 1 else ""
+    # Once a member is placed, a run refuses fewer members than are recorded.
+    nobody_placed = len(members) == spec.database(database).replicas
+    fewer = " or declare 1 member" if free and nobody_placed and len(members) > 1 else ""
     return Finding(
         "nodes_too_few",
         f"{TITLES[database]} database",

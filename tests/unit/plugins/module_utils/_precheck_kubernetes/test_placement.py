@@ -120,6 +120,7 @@ def test_too_few_nodes_are_counted_and_explained() -> None:
     assert "nodes that could take them: 1 (n1)" in found.cause
     assert "n2 has the taint dedicated=db:NoSchedule, n3 is cordoned" in found.cause
     assert "northbound.tolerations" in found.next_step
+    assert found.next_step.endswith("uncordon them or declare 1 member.")
 
 
 def test_a_node_that_carries_a_member_takes_no_second_one() -> None:
@@ -129,6 +130,8 @@ def test_a_node_that_carries_a_member_takes_no_second_one() -> None:
     (found,) = judge_placement(cluster(), ObservedKubernetes(nodes=nodes[:2], pods=pods))
     assert "2 have none yet" in found.cause
     assert "1 (n1)" in found.cause
+    # A run would refuse 1 instead of 3: the first member may be on record with the others.
+    assert found.next_step.endswith("uncordon them.")
 
 
 def test_a_dead_node_stops_no_control_plane_that_is_rolled_out() -> None:
