@@ -35,13 +35,15 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(is_cluster) says whether the control plane runs in Kubernetes, C(asked) whether its cluster has to be asked where the databases are.
+    - C(is_cluster) says whether the control plane runs in Kubernetes, C(asked) whether its cluster says where the databases are, C(published) whether the
+      role C(ovn_central) has already read that in this run, as the fact C(ovn_central_endpoints).
     - C(northbound) and C(southbound) are endpoints. Those of a control plane in Kubernetes come from its answer and are empty before.
     - C(problem) says why the answer is of no use and what to do, empty if it is.
   type: dict
   sample:
     is_cluster: false
     asked: false
+    published: false
     northbound: ["ssl:192.0.2.11:6641"]
     southbound: ["ssl:192.0.2.11:6642"]
     problem: ""

@@ -138,17 +138,21 @@ def _ineffective_options(options: IneffectiveOptions) -> list[str]:
 def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
     """Return what has to be known of the control plane.
 
-    `is_cluster`: it runs in Kubernetes. `asked`: its cluster has to be asked for the endpoints, since the inventory does not say them. `southbound` and
-    `northbound`: its endpoints, in Kubernetes those of the `answer` of `ovn_cluster_info`, empty without one. `problem`: why nobody can connect to what
-    answered, empty if that is possible.
+    `is_cluster`: it runs in Kubernetes. `asked`: its endpoints are those of its cluster, since the inventory does not say them. `published`: the central
+    role has read them in this run, so there is no need to ask again. `southbound` and `northbound`: its endpoints, in Kubernetes those of the `answer` of
+    `ovn_cluster_info` or the published ones, empty without either. `problem`: why nobody can connect to what answered, empty if that is possible.
     """
     options = read_options(ControlPlaneOptions, given, PREFIX)
     is_known = options.central_host in hostvars
     central: Variables = hostvars[options.central_host] if is_known else {}
     is_cluster = backend_of(central) == "kubernetes"
     declared = [bool(first_value(given, f"ovn_{database}_endpoints")) for database in DATABASES]
+    published: Variables = central.get("ovn_central_endpoints") or {}
+    answer = options.answer
+    if not answer.get("endpoints") and published.get("southbound"):
+        answer = {"exists": True, "endpoints": published}
     if is_cluster:
-        known = options.answer.get("endpoints") or {}
+        known = answer.get("endpoints") or {}
         endpoints = {database: as_list(known.get(database) or "") for database in DATABASES}
     elif all(declared):
         # Addresses are not needed, and may be undefined in this run.
@@ -158,9 +162,10 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
     return {
         "is_cluster": is_cluster,
         "asked": is_cluster and not first_value(given, "ovn_southbound_endpoints"),
+        "published": is_cluster and bool(published.get("southbound")),
         "northbound": endpoints["northbound"],
         "southbound": endpoints["southbound"],
-        "problem": _connection_problem(options, central, given["host"]) if is_cluster and options.answer else "",
+        "problem": _connection_problem(options, answer, central, given["host"]) if is_cluster and answer else "",
     }
 
 
@@ -174,10 +179,10 @@ def _inventory_endpoints(hostvars: Hostvars, options: ControlPlaneOptions, *, rb
     }
 
 
-def _connection_problem(options: ControlPlaneOptions, central: Variables, host: str) -> str:
+def _connection_problem(options: ControlPlaneOptions, answer: Variables, central: Variables, host: str) -> str:
     """Return why `host` cannot connect to the control plane in Kubernetes that gave this answer, and what to do; empty if it can."""
-    endpoints, name = options.answer.get("endpoints") or {}, options.central_host
-    if not options.answer.get("exists"):
+    endpoints, name = answer.get("endpoints") or {}, options.central_host
+    if not answer.get("exists"):
         return f"{name} has no control plane yet. Run c5c3.ovn.central first."
     if not endpoints.get("southbound"):
         return f"The Southbound members of {name} have no address yet. Run c5c3.ovn.central, or look at their Services."

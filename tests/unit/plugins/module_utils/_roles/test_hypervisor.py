@@ -186,6 +186,27 @@ def test_a_control_plane_in_kubernetes(options: dict[str, t.Any], asked: bool, s
 
 
 @pytest.mark.parametrize(
+    ("published", "answer", "expected"),
+    [
+        pytest.param(ANSWER["endpoints"], {"skipped": True}, (True, ["ssl:s:1", "ssl:s:2"], False), id="in this run"),
+        pytest.param(
+            INSIDE["endpoints"], {"skipped": True}, (True, ["ssl:is:1"], True), id="only inside of its cluster"
+        ),
+        pytest.param({"southbound": "ssl:old:1"}, ANSWER, (True, ["ssl:s:1", "ssl:s:2"], False), id="an answer counts"),
+        pytest.param({"southbound": ""}, {}, (False, [], False), id="no address yet"),
+        pytest.param({}, {}, (False, [], False), id="check mode"),
+    ],
+)
+def test_endpoints_that_this_run_has_published(
+    published: dict[str, str], answer: dict[str, t.Any], expected: tuple[bool, list[str], bool]
+) -> None:
+    hosts = {**HOSTS, "k": {**HOSTS["k"], "ovn_central_endpoints": published}}
+    found = find_control_plane(hosts, {**OF_CLUSTER, "answer": answer})
+    assert found["asked"]
+    assert (found["published"], found["southbound"], bool(found["problem"])) == expected
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"answer": ANSWER}, []),
