@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -48,17 +49,20 @@ def wait_for(what: str, condition: t.Callable[[], t.Any], timeout: float = 120, 
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """One kind cluster, through kubectl."""
+    """One kind cluster, through kubectl, and the namespace that is looked at."""
 
     name: str
+    namespace: str = NAMESPACE
 
     @property
     def kubeconfig(self) -> str:
         return str(FOLDER / f"{self.name}.kubeconfig")
 
+    def command(self, *arguments: str) -> list[str]:
+        return ["kubectl", "--kubeconfig", self.kubeconfig, "--namespace", self.namespace, *arguments]
+
     def kubectl(self, *arguments: str, timeout: float = 60, check: bool = True, stdin: str | None = None) -> str:
-        command = ["kubectl", "--kubeconfig", self.kubeconfig, "--namespace", NAMESPACE, *arguments]
-        return run(*command, timeout=timeout, check=check, stdin=stdin)
+        return run(*self.command(*arguments), timeout=timeout, check=check, stdin=stdin)
 
     def list(self, kind: str, labels: str = "") -> list[Object]:
         return list(json.loads(self.kubectl("get", kind, "--output", "json", "--selector", labels))["items"])
@@ -115,17 +119,17 @@ def pod_of(database: str, index: int) -> str:
     return f"{NAME}-{database}-{index}"
 
 
-def member(database: str, index: int) -> Member:
+def member(database: str, index: int, cluster: Cluster = CENTRAL) -> Member:
     control = f"/run/ovn/{SOCKETS[database]}.ctl"
     return Member.parse(
-        CENTRAL.exec(
+        cluster.exec(
             pod_of(database, index), "ovs-appctl", "-T", "5", "-t", control, "cluster/status", SCHEMAS[database]
         )
     )
 
 
-def members(database: str) -> list[Member]:
-    return [member(database, index) for index in range(3)]
+def members(database: str, cluster: Cluster = CENTRAL, size: int = 3) -> list[Member]:
+    return [member(database, index, cluster) for index in range(size)]
 
 
 def leader(database: str) -> int:
@@ -141,29 +145,47 @@ def labeled(database: str) -> list[str]:
     return [pod["metadata"]["name"] for pod in CENTRAL.pods(database) if pod["metadata"]["labels"].get(key) == "true"]
 
 
-def whole(database: str) -> list[Member] | None:
-    """All three members, if they agree: one cluster of three, one leader, nobody else in it."""
-    seen = members(database)
+def whole(database: str, cluster: Cluster = CENTRAL, size: int = 3) -> list[Member] | None:
+    """All members, if they agree: one cluster of that size, one leader, nobody else in it."""
+    seen = members(database, cluster, size)
     good = (
         len({m.cluster_id for m in seen}) == 1
-        and len({m.server_id for m in seen}) == 3
-        and sorted(m.role for m in seen) == ["follower", "follower", "leader"]
+        and len({m.server_id for m in seen}) == size
+        and sorted(m.role for m in seen) == ["follower"] * (size - 1) + ["leader"]
         and len({m.addresses for m in seen}) == 1
-        and len(seen[0].addresses) == 3
+        and len(seen[0].addresses) == size
     )
     return seen if good else None
 
 
-def wait_whole(database: str, timeout: float = 120) -> list[Member]:
-    return list(wait_for(f"{database}: three members of one cluster", lambda: whole(database), timeout))
+def wait_whole(database: str, timeout: float = 120, cluster: Cluster = CENTRAL, size: int = 3) -> list[Member]:
+    what = f"{database}: {size} members of one cluster"
+    return list(wait_for(what, lambda: whole(database, cluster, size), timeout))
 
 
-def client(database: str, *arguments: str, index: int = 0, timeout: float = 30) -> str:
+def client(database: str, *arguments: str, index: int = 0, timeout: float = 30, cluster: Cluster = CENTRAL) -> str:
     """ovn-nbctl or ovn-sbctl in the pod of a member, on its socket."""
     tool = {"northbound": "ovn-nbctl", "southbound": "ovn-sbctl"}[database]
     socket = f"unix:/run/ovn/{SOCKETS[database]}.sock"
     command = [tool, f"--db={socket}", "--no-leader-only", "--timeout=15", *arguments]
-    return CENTRAL.exec(pod_of(database, index), *command, timeout=timeout)
+    return cluster.exec(pod_of(database, index), *command, timeout=timeout)
+
+
+def endpoints(database: str, cluster: Cluster = CENTRAL) -> list[str]:
+    """The addresses for clients in the status of the OVNCluster."""
+    return list((cluster.get("ovncluster", NAME) or {})["status"]["endpoints"][database].split(","))
+
+
+def silent_addresses(database: str, cluster: Cluster = CENTRAL) -> list[str]:
+    """Advertised endpoints at which nobody accepts a connection."""
+    silent = []
+    for endpoint in endpoints(database, cluster):
+        _scheme, host, port = endpoint.split(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError:
+            silent.append(endpoint)
+    return silent
 
 
 def mark(name: str) -> None:
@@ -238,11 +260,25 @@ def playbook(name: str, *arguments: str, ok: bool = True, timeout: float = 600) 
     return ran
 
 
-def uninstall() -> None:
+def extra(variables: Object) -> tuple[str, str]:
+    return "--extra-vars", json.dumps(variables)
+
+
+def small_control_plane(**database: t.Any) -> Object:
+    """The specification of a small control plane beside the large one, with a Secret of its own. `database` is for both databases."""
+    large = (CENTRAL.get("ovncluster", NAME) or {})["spec"]
+    return {
+        **{key: value for key, value in large.items() if key != "tls"},
+        **{name: {"replicas": 1, "storage": {"size": "100Mi"}, **database} for name in SCHEMAS},
+        "northd": {"replicas": 1},
+    }
+
+
+def uninstall(cluster: Cluster = CENTRAL) -> None:
     """Take the control plane away; data stays, since nobody asked for its end."""
     module = [
         "--module-name=c5c3.ovn.ovn_cluster",
-        f"--args=state=absent namespace={NAMESPACE} kubeconfig={CENTRAL.kubeconfig}",
+        f"--args=state=absent namespace={cluster.namespace} kubeconfig={cluster.kubeconfig}",
     ]
     ansible = str(pathlib.Path(sys.executable).with_name("ansible"))
     run(ansible, f"--inventory={FOLDER / 'inventory.yml'}", *module, "control-plane", timeout=300)

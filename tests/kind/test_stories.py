@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import re
-import socket
 import time
 import typing as t
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +21,7 @@ from clusters import (
     Ran,
     chassis,
     client,
+    extra,
     hypervisor_nodes,
     labeled,
     leader,
@@ -33,6 +34,8 @@ from clusters import (
     pod_of,
     pod_on,
     run,
+    silent_addresses,
+    small_control_plane,
     southbound_mark,
     uninstall,
     wait_for,
@@ -172,18 +175,6 @@ def lose(pod: str) -> None:
     )
 
 
-def silent_addresses(database: str) -> list[str]:
-    """Advertised endpoints at which nobody accepts a connection."""
-    silent = []
-    for endpoint in (CENTRAL.get("ovncluster", NAME) or {})["status"]["endpoints"][database].split(","):
-        _scheme, host, port = endpoint.split(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=5).close()
-        except OSError:
-            silent.append(endpoint)
-    return silent
-
-
 @pytest.mark.parametrize("how", ["frozen", "stopped"])
 @pytest.mark.usefixtures("healthy_after")
 def test_kill_a_node(how: str) -> None:
@@ -286,6 +277,68 @@ def test_remove_and_add_a_hypervisor_node() -> None:
 
 
 @pytest.mark.usefixtures("healthy_after")
+def test_a_hypervisor_node_dies() -> None:
+    """The next run after its Node was deleted removes its chassis; a whole cluster cannot be declared gone. Started again, the node registers by itself."""
+    nodes = hypervisor_nodes()
+    node = max(nodes)
+    assert chassis() == nodes
+    run("docker", "stop", node)
+    try:
+        refused = playbook("hypervisors", *extra({"ovn_hypervisor_state": "gone"}), ok=False)
+        assert "hypervisors is a whole cluster, which cannot be gone" in "\n".join(refused.failed), refused.log
+        assert refused.changed == []
+        assert chassis() == nodes
+        HYPERVISORS.kubectl("delete", "node", node, "--wait=false")
+        playbook("hypervisors")
+        assert chassis() == nodes - {node}
+        assert southbound_rows(node) == []
+        assert {item["spec"]["hostname"] for item in HYPERVISORS.list("ovnchassis")} == nodes - {node}
+    finally:
+        run("docker", "start", node, timeout=120)
+        wait_for(f"the Node {node} is there again", lambda: HYPERVISORS.get("node", node), 120)
+        HYPERVISORS.kubectl("label", "--overwrite", "node", node, "node-role.kubernetes.io/hypervisor=")
+    wait_for(f"{node} registers by itself", lambda: chassis() == nodes, 240)
+    playbook("site")
+    assert {item["spec"]["hostname"] for item in HYPERVISORS.list("ovnchassis")} == nodes
+    assert playbook("site").changed == []
+    playbook("ping")
+
+
+def southbound_rows(name: str) -> list[str]:
+    """The tables that have rows of the chassis with this name."""
+    columns = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_name"}
+    return [
+        table
+        for table, column in columns.items()
+        if client("southbound", "--bare", "--columns=_uuid", "find", table, f"{column}={name}").strip()
+    ]
+
+
+def test_a_machine_that_is_gone(tmp_path: pathlib.Path) -> None:
+    """A dead machine is a chassis of the control plane in Kubernetes: its rows go through the pods there. A node of a cluster is no such machine."""
+    inventory = tmp_path / "machine.yml"
+    machine = {"ansible_host": "192.0.2.9", "ansible_connection": "ssh", "ovn_backend": "host"}
+    inventory.write_text(json.dumps({"ovn_hypervisors": {"hosts": {"compute9": machine}}}))
+    register = ("chassis-add", "compute9", "geneve", "192.0.2.9", "--", "set", "Chassis", "compute9")
+    private = ("--", "--id=@private", "create", "Chassis_Private", "name=compute9")
+    client("southbound", *register, "hostname=compute9", *private)
+    assert southbound_rows("compute9") == ["Chassis", "Chassis_Private", "Encap"]
+    nodes = hypervisor_nodes()
+
+    def declare_gone(ok: bool = True, **variables: str) -> Ran:
+        limited = (f"--inventory={inventory}", "--limit=compute9")
+        return playbook("hypervisors", *limited, *extra({"ovn_hypervisor_state": "gone", **variables}), ok=ok)
+
+    refused = declare_gone(ok=False, ovn_system_id=max(nodes))
+    assert re.search(rf'"{max(nodes)}" .*belongs to Kubernetes cluster', "\n".join(refused.failed)), refused.failed
+    assert chassis() == nodes | {"compute9"}
+    assert len(declare_gone().changed) == 1
+    assert southbound_rows("compute9") == []
+    assert chassis() == nodes
+    assert declare_gone().changed == []
+
+
+@pytest.mark.usefixtures("healthy_after")
 def test_uninstall_and_reinstall_over_kept_claims() -> None:
     """Without `delete_data` all data stays: the same clusters, the same members, the same content."""
     mark("reinstalled")
@@ -323,7 +376,7 @@ BAD: dict[str, tuple[Object, str]] = {
 @pytest.fixture(scope="module")
 def attempts() -> t.Iterator[dict[str, Future[tuple[Ran, Ran]]]]:
     """Each specification that cannot run, in a namespace of its own, and then a good one there. They wait most of the time: two go at once."""
-    good = central_spec()
+    good = small_control_plane()
 
     def attempt(what: str) -> tuple[Ran, Ran]:
         namespace, (spec, _named) = f"cannot-run-{what}", BAD[what]
@@ -359,17 +412,3 @@ def test_what_cannot_run_is_named(what: str, attempts: dict[str, Future[tuple[Ra
     assert re.search(BAD[what][1], "\n".join(bad.failed), re.DOTALL), bad.failed
     assert "Timed out" not in "\n".join(bad.failed), bad.log
     assert good.rc == 0, f"{good.failed or good.messages}, see {good.log}"
-
-
-def central_spec() -> Object:
-    """A small control plane beside the large one, with a Secret of its own."""
-    large = (CENTRAL.get("ovncluster", NAME) or {})["spec"]
-    return {
-        **{key: value for key, value in large.items() if key != "tls"},
-        **{database: {"replicas": 1, "storage": {"size": "100Mi"}} for database in SCHEMAS},
-        "northd": {"replicas": 1},
-    }
-
-
-def extra(variables: Object) -> tuple[str, str]:
-    return "--extra-vars", json.dumps(variables)
