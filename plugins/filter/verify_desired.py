@@ -34,9 +34,8 @@ _value:
   description:
     - C(files) (C(private_key), C(certificate), C(ca_certificate); none without TLS), C(own_endpoints) (listeners of this machine) and C(tls_secret).
     - C(asked_from) (the central host on which heartbeat and addresses begin), C(northbound_endpoints) and C(southbound_endpoints).
-    - Of a control plane in Kubernetes C(cluster) (its host), C(cluster_place) (C(kubeconfig), C(context), C(namespace), and C(name) of its Secret),
-      C(exposed) (its ports can be reached from outside) and C(ports).
-    - C(questions) (files of tasks that send the heartbeat), or else C(heartbeat_problem) (why none can be sent).
+    - Of a control plane in Kubernetes C(cluster) (its host), C(exposed) (its ports can be reached from outside) and C(ports).
+    - C(questions) (files of tasks that send the heartbeat on machines), and C(heartbeat_problem) (why none can be sent).
     - C(limits), seconds for the C(first) call on a central host and for another one (C(again)), each with C(northd), C(contents) and C(host).
   type: dict
   sample: {"asked_from": "central1", "northbound_endpoints": ["ssl:192.0.2.11:6641"], "southbound_endpoints": ["ssl:192.0.2.11:16642"]}

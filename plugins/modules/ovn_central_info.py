@@ -77,8 +77,40 @@ options:
         description: How long O(raft.contents) may take for each database, in seconds. Both are read at the same time.
         type: float
         default: 60
+  tls_secret:
+    description:
+      - Secret in O(namespace) with C(tls.key), C(tls.crt) and C(ca.crt), in place of O(private_key), O(certificate) and O(ca_certificate). Needs O(cluster).
+      - They are files on the control node for as long as the module runs. Without such a Secret, or without the right to read it, ports with TLS tell why
+        they cannot be asked.
+    type: str
+  heartbeat:
+    description:
+      - Sends a heartbeat after everything was read, as M(c5c3.ovn.ovn_sync) does, with the same files. Needs O(cluster).
+      - That it cannot be sent is a result, not a failure.
+    type: dict
+    suboptions:
+      northbound:
+        description: Endpoints of the Northbound database as this module reaches them, C(ssl:HOST:PORT) or C(tcp:HOST:PORT).
+        type: list
+        elements: str
+        required: true
+      southbound:
+        description: The same for the Southbound database.
+        type: list
+        elements: str
+        required: true
+      wait_for:
+        description: As O(c5c3.ovn.ovn_sync#module:wait_for). In check mode V(none).
+        type: str
+        choices: [none, sb, hv]
+        default: hv
+      timeout:
+        description: As O(c5c3.ovn.ovn_sync#module:timeout), in seconds.
+        type: float
+        default: 30
 seealso:
   - module: c5c3.ovn.ovn_raft_status
+  - module: c5c3.ovn.ovn_sync
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -182,8 +214,14 @@ raft:
   sample:
     northbound: {"verdict": "degraded", "healthy": false, "writable": true}
     southbound: {"failed": true, "msg": "There is no southbound database of the OVNCluster ovn in namespace ovn-system: neither pods nor a state record."}
+heartbeat:
+  description: What M(c5c3.ovn.ovn_sync) returns; C(failed) and C(msg) if the heartbeat could not be sent.
+  returned: success, with O(heartbeat)
+  type: dict
+  sample: {"nb_cfg": 17, "northd_alive": true, "sb_ms": 3.2, "hv_ms": 11.5, "alive_count": 2, "late": []}
 """
 
+import contextlib
 import functools
 import os
 import time
@@ -192,6 +230,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._databases import DATABASES, STEMS, Database
+from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd, served_certificate
@@ -199,6 +238,9 @@ from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
 from ..module_utils._raft.status import Expected, Source, check_options, examine, source_of_places
+
+if t.TYPE_CHECKING:
+    from ..module_utils._kubernetes.client import Cluster
 
 Params = dict[str, t.Any]
 Question = t.Callable[[], t.Any]
@@ -223,13 +265,12 @@ def questions_to_host(params: Params) -> tuple[dict[str, Question], Sources]:
     return questions, source
 
 
-def questions_to_pods(params: Params) -> tuple[dict[str, Question], Sources]:
+def questions_to_pods(cluster: Cluster, params: Params) -> tuple[dict[str, Question], Sources]:
     """Return the question to all northds of one OVNCluster, by its key in the result, and how its members are asked."""
-    from ..module_utils._kubernetes.client import Cluster
     from ..module_utils._raft_pods.ask_northd import ask_northds
     from ..module_utils._raft_pods.source import source_of_pods
 
-    cluster, place = Cluster(params), (params["namespace"], params["cluster"])
+    place = (params["namespace"], params["cluster"])
     questions: dict[str, Question] = {"northds": functools.partial(ask_northds, cluster, *place, params["timeout"])}
     return questions, functools.partial(source_of_pods, cluster, *place)
 
@@ -255,16 +296,33 @@ def parse_addresses(texts: t.Iterable[str]) -> tuple[list[Endpoint], list[dict[s
     return list(dict.fromkeys(endpoints)), unusable
 
 
-def read(params: Params) -> dict[str, t.Any]:
-    """Return the result of the module; all questions are asked at the same time."""
-    tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+@contextlib.contextmanager
+def client(module: AnsibleModule) -> t.Iterator[tuple[Cluster | None, TlsFiles]]:
+    """Yield the client of the API server, None for a machine, and the files with which ports are asked."""
+    params = module.params
+    given = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
+    if not params["cluster"]:
+        yield None, given
+        return
+    from ..module_utils._kubernetes.client import Cluster
+    from ..module_utils._kubernetes.secret_files import secret_files
+
+    cluster, secret = Cluster(params), params["tls_secret"]
+    with contextlib.ExitStack() as stack:
+        if secret:
+            given = TlsFiles(**stack.enter_context(secret_files(cluster, secret, params["namespace"], module.tmpdir)))
+        yield cluster, given
+
+
+def read(params: Params, cluster: Cluster | None, tls: TlsFiles) -> dict[str, t.Any]:
+    """Return the result of the module but for the heartbeat; all questions are asked at the same time."""
     raft, seconds = params["raft"], params["timeout"]
     own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
     ports = {
         endpoint: functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
         for endpoint in [*own, *everywhere]
     }
-    parts, source = questions_to_pods(params) if params["cluster"] else questions_to_host(params)
+    parts, source = questions_to_pods(cluster, params) if cluster else questions_to_host(params)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
     members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]
     questions: list[Question] = [*parts.values(), *ports.values(), *members]
@@ -273,7 +331,7 @@ def read(params: Params) -> dict[str, t.Any]:
         if isinstance(answer, OvnError):
             raise answer
     result = dict(zip(parts, answers))
-    if not params["cluster"]:
+    if not cluster:
         result = {"northd": result["northd"], "databases": {database: result[database] for database in STEMS}}
     others = answers[len(parts) :]
     certificates = dict(zip(ports, others))
@@ -282,8 +340,23 @@ def read(params: Params) -> dict[str, t.Any]:
     return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
 
 
+def beat(heartbeat: Params, tls: TlsFiles, warn: t.Callable[[str], None], *, check_mode: bool) -> dict[str, t.Any]:
+    """Return the result of ovn_sync, or why there is none."""
+    from ..module_utils._heartbeat.probe import send_heartbeat  # imports ovsdbapp
+
+    try:
+        places = parse_endpoints(heartbeat["northbound"]), parse_endpoints(heartbeat["southbound"])
+        wait_for = "none" if check_mode else heartbeat["wait_for"]
+        return send_heartbeat(*places, tls, Deadline(heartbeat["timeout"]), wait_for, warn)
+    except OvnError as e:
+        return {**e.as_result(), "failed": True}
+
+
 def check(params: Params) -> None:
     raft = params["raft"]
+    for option in ("tls_secret", "heartbeat"):
+        if params[option] and not params["cluster"]:
+            raise InvalidInput(f"{option} needs cluster: it is for a control plane in Kubernetes.")
     if raft:
         check_options(raft["expected_members"], timeout=params["timeout"], contents_timeout=raft["contents_timeout"])
         if raft["member"] and params["cluster"]:
@@ -297,6 +370,12 @@ def main() -> t.NoReturn:
         "expected_members": {"type": "int"},
         "contents": {"type": "bool", "default": False},
         "contents_timeout": {"type": "float", "default": 60},
+    }
+    heartbeat = {
+        "northbound": {"type": "list", "elements": "str", "required": True},
+        "southbound": {"type": "list", "elements": "str", "required": True},
+        "wait_for": {"type": "str", "choices": ["none", "sb", "hv"], "default": "hv"},
+        "timeout": {"type": "float", "default": 30},
     }
     module = AnsibleModule(
         argument_spec={
@@ -313,15 +392,21 @@ def main() -> t.NoReturn:
             "private_key": {"type": "path"},
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
+            "tls_secret": {"type": "str", "no_log": False},  # its name
+            "heartbeat": {"type": "dict", "options": heartbeat},
         },
-        mutually_exclusive=[("cluster", "northd_control_socket")],
+        mutually_exclusive=[("cluster", "northd_control_socket"), ("tls_secret", "private_key")],
         required_together=[("private_key", "certificate", "ca_certificate")],
         supports_check_mode=True,
     )
     hide_only_secrets(module)
+    params = module.params
     try:
-        check(module.params)
-        result = read(module.params)
+        check(params)
+        with client(module) as (cluster, tls):
+            result = read(params, cluster, tls)
+            if params["heartbeat"]:
+                result["heartbeat"] = beat(params["heartbeat"], tls, module.warn, check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

@@ -90,7 +90,9 @@ options:
   private_key:
     description:
       - Path of a private key (PEM) on the control node, to read the Southbound database from there. The three paths go together.
-      - Without them V(ssl:) endpoints are not asked; the module then judges by the pods, and cannot remove rows of chassis that have gone.
+      - Without them the certificate in O(tls_secret) is used, which exists as a file for as long as the module runs.
+      - If there is no such Secret either, V(ssl:) endpoints are not asked; the module then judges by the pods, and cannot remove rows of chassis that have
+        gone.
     type: path
   certificate:
     description: Path of the certificate (PEM) that belongs to O(private_key).
@@ -236,17 +238,19 @@ diff:
   sample: {"before": {}, "after": {}}
 """
 
+import contextlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import AbsentHypervisors
-from ..module_utils._hypervisors.desired import desired_from_params
+from ..module_utils._hypervisors.desired import DesiredHypervisors, desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
 from ..module_utils._kubernetes.apply import merge_changes
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
+from ..module_utils._kubernetes.secret_files import secret_files
 
 
 def _options() -> dict[str, t.Any]:
@@ -289,6 +293,15 @@ def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     desired = desired_from_params(module.params, cluster.server)
+    secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
+    with contextlib.ExitStack() as stack:
+        if secret:
+            files = stack.enter_context(secret_files(cluster, secret, desired.namespace, module.tmpdir))
+            desired = desired_from_params({**module.params, **files}, cluster.server)
+        return converge(module, cluster, desired)
+
+
+def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
     observed = read_state(cluster, desired.name, desired.namespace)
     run: Hypervisors | AbsentHypervisors
     if module.params["state"] == "present":

@@ -210,7 +210,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
-from ..module_utils._heartbeat.probe import Heartbeat
+from ..module_utils._heartbeat.probe import send_heartbeat
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 
@@ -231,19 +231,16 @@ def main() -> t.NoReturn:
     )
     params = module.params
     try:
-        heartbeat = Heartbeat(
+        result = send_heartbeat(
             parse_endpoints(params["northbound"]),
             parse_endpoints(params["southbound"]),
             TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"]),
             Deadline(params["timeout"]),
             "none" if module.check_mode else params["wait_for"],
+            module.warn,
         )
-        result = heartbeat.run()
-        heartbeat.close()
     except OvnError as e:
         module.fail_json(**e.as_result())
-    for warning in heartbeat.warnings:
-        module.warn(warning)
     module.exit_json(changed=False, **result)
 
 

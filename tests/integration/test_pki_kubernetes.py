@@ -38,23 +38,6 @@ PLAYBOOK = """
       vars: {ovn_pki_certificate: chassis}
 """
 
-FILES_PLAYBOOK = """
-- name: A look with the certificate of the cluster
-  hosts: ovn_central
-  gather_facts: false
-  tasks:
-    - name: Look
-      block:
-        - name: Bring the files
-          ansible.builtin.include_role: {name: c5c3.ovn.ovn_pki, tasks_from: kubernetes_files, rolespec_validate: false}
-        - name: Fail with what is there
-          ansible.builtin.fail:
-            msg: "{{ ovn_pki_files.values() | map('basename') | join(' ') }}, readable {{ ovn_pki_files.private_key is file }}"
-      always:
-        - name: Take the files away
-          ansible.builtin.include_role: {name: c5c3.ovn.ovn_pki, tasks_from: kubernetes_files_away, rolespec_validate: false}
-"""
-
 # How the machine h1 runs Python, and how it becomes root: each notes that it was used.
 PYTHON = """#!/bin/sh
 echo python >>{log}
@@ -346,14 +329,6 @@ def test_a_given_secret_is_checked_and_never_touched(site: Site) -> None:
     named = {"tls": {"certSecretRef": {"name": "ovn-tls"}}}
     assert site.apply("--limit", "plane", ovn_cluster_spec=named, ovn_pki_renew_before_days=364) == {"plane": 0}
     assert site.versions() == before
-
-
-def test_files_for_a_look_go_away_also_after_a_failure(site: Site) -> None:
-    site.apply("--limit", "plane")
-    code, output = site.run(playbook=FILES_PLAYBOOK)
-    assert code != 0
-    assert "tls.key tls.crt ca.crt, readable True" in output
-    assert [path for path in site.scratch.rglob("*") if path.name in ("tls.key", "ca.crt")] == []
 
 
 def test_a_cluster_that_cannot_be_asked_is_named(site: Site) -> None:

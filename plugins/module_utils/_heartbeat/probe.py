@@ -152,5 +152,23 @@ class Heartbeat:
         }
 
 
+def send_heartbeat(
+    northbound: t.Sequence[Endpoint],
+    southbound: t.Sequence[Endpoint],
+    tls: TlsFiles,
+    deadline: Deadline,
+    wait_for: str,
+    warn: t.Callable[[str], None],
+) -> dict[str, t.Any]:
+    """Send one heartbeat, close the connections, and return the result of the module ovn_sync."""
+    heartbeat = Heartbeat(northbound, southbound, tls, deadline, wait_for)
+    try:
+        return heartbeat.run()
+    finally:
+        heartbeat.close()
+        for warning in heartbeat.warnings:
+            warn(warning)
+
+
 def _elapsed_ms(started: float) -> float:
     return round((time.monotonic() - started) * 1000, 1)

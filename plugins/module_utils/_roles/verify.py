@@ -51,24 +51,24 @@ def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
 
 
 def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[list[str], str]:
-    """Return which tasks send the heartbeat, and why it cannot be sent if there are none."""
+    """Return which tasks send the heartbeat, and why it cannot be sent. To a cluster it was sent when its members were asked."""
     if cluster and not exposed:
         return [], (
             f"the control node reaches no database port of {cluster} (it is not there, or its Services are ClusterIP)"
         )
     if not cluster and not asked_from:
         return [], "no central host could be asked"
-    return ["heartbeat_kubernetes" if cluster else "heartbeat_host"], ""
+    return [] if cluster else ["heartbeat_host"], ""
 
 
 def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
     """Return how the installation is asked, on `host` or on localhost.
 
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
-    `asked_from` is the central host on which heartbeat and addresses begin. `cluster` is the central host that stands for a control plane in Kubernetes, and
-    `cluster_place` how that is reached: both are empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
+    `asked_from` is the central host on which heartbeat and addresses begin. `cluster` is the central host that stands for a control plane in Kubernetes,
+    empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
     a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
-    `heartbeat_problem` tells why there are none. `limits` are seconds, of the first call on a central host and of a second one.
+    `heartbeat_problem` tells why it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
     """
     options = VerifyOptions.of(variables)
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -86,7 +86,6 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         southbound = southbound or endpoints_of(options.central, hostvars, "southbound", tls=options.tls)
     # Its ports outside the cluster are the ones that the control node can reach.
     exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
-    secret = secret_of(cluster_variables, "central", role="ovn_verify")
     asked_from = _asks_first(options.central, hostvars)
     questions, problem = _heartbeat(cluster, exposed, asked_from)
     # Elsewhere, on localhost for example, the variable with the address may be undefined.
@@ -98,10 +97,10 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
             *endpoints_of(own, hostvars, "southbound", "client", tls=options.tls),
             *endpoints_of(own, hostvars, "southbound", tls=options.tls),
         ],
-        "tls_secret": secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
+        "tls_secret": (found.get("tls_secret") if host == cluster else "")
+        or secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
         "asked_from": asked_from,
         "cluster": cluster,
-        "cluster_place": {**secret.place(), "name": found.get("tls_secret") or secret.name} if cluster else {},
         "northbound_endpoints": northbound,
         "southbound_endpoints": southbound,
         "ports": northbound + southbound if exposed else [],

@@ -34,7 +34,7 @@ def test_endpoints_of_machines() -> None:
     found = desired_state(machines())
     assert found["northbound_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:c2:6641"]
     assert found["southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
-    assert (found["cluster"], found["cluster_place"], found["ports"]) == ("", {}, [])
+    assert (found["cluster"], found["ports"]) == ("", [])
 
 
 def test_own_endpoints_and_files() -> None:
@@ -96,11 +96,10 @@ def test_asked_from(hosts: dict[str, Vars], expected: str) -> None:
 
 
 def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
-    found = desired_state(plane(**EXPOSED), ovn_verify_central=["plane"])
-    assert found["cluster"] == "plane"
-    assert found["cluster_place"] == {"kubeconfig": "/kube", "context": "", "namespace": "ovn-system", "name": "found"}
+    found = desired_state(plane(**EXPOSED), "plane", ovn_verify_central=["plane"])
+    assert (found["cluster"], found["tls_secret"]) == ("plane", "found")
     assert found["ports"] == ["ssl:n:1", "ssl:n:2", "ssl:s:1"]
-    assert (found["exposed"], found["questions"], found["heartbeat_problem"]) == (True, ["heartbeat_kubernetes"], "")
+    assert (found["exposed"], found["questions"], found["heartbeat_problem"]) == (True, [], "")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,7 @@ def test_secret(host: str, expected: str) -> None:
         f"ovn_{role}_spec": {"tls": {"certSecretRef": {"name": name}}}
         for role, name in (("central", "a"), ("hypervisor", "b"))
     }
-    hosts = {**plane(), "rack1": {"ovn_backend": "kubernetes"}}
+    hosts = {name: {"ovn_backend": "kubernetes"} for name in ("plane", "rack1")}
     assert desired_state(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected
 
 

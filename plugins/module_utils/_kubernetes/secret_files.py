@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Key, certificate and CA of a Secret as files, for a module that connects to databases from the control node. They exist while the module needs them,
+in its own temporary directory, which Ansible removes after a module that was killed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import pathlib
+import tempfile
+import typing as t
+
+from .._errors import OvnError, Refused
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+# By the option of modules that the file is for
+NAMES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
+
+
+def _write(directory: pathlib.Path, data: t.Mapping[str, str]) -> dict[str, str]:
+    try:
+        for name in NAMES.values():
+            (directory / name).touch(mode=0o600)
+            (directory / name).write_bytes(base64.b64decode(data[name]))
+    except (OSError, ValueError) as e:
+        raise OvnError(f"Cannot write key and certificate of the Secret to {directory}: {e}.") from e
+    return {option: str(directory / name) for option, name in NAMES.items()}
+
+
+@contextlib.contextmanager
+def files_of(data: t.Mapping[str, str], directory: str) -> t.Iterator[dict[str, str]]:
+    """Yield the paths below `directory`, by the option they are for; none if the data of the Secret lacks one of the three. At the end the files are gone."""
+    if not all(data.get(name) for name in NAMES.values()):
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="c5c3-ovn-", dir=directory) as own:
+        yield _write(pathlib.Path(own), data)
+
+
+@contextlib.contextmanager
+def secret_files(cluster: Cluster, name: str, namespace: str, directory: str) -> t.Iterator[dict[str, str]]:
+    """Yield the paths of the Secret's files; none if it is not there or may not be read: who needs them says what is missing."""
+    try:
+        found = cluster.get("v1", "Secret", name, namespace)
+    except Refused:
+        found = None
+    with files_of((found or {}).get("data") or {}, directory) as files:
+        yield files
