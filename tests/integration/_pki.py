@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import datetime
 import ipaddress
@@ -22,6 +23,16 @@ class TlsPaths:
 
     def options(self) -> dict[str, str]:
         return dataclasses.asdict(self)
+
+    def secret(self, name: str, without: str = "") -> dict[str, t.Any]:
+        """Return a Secret as pods mount it, for the API server; one key may be left out."""
+        files = {"tls.key": self.private_key, "tls.crt": self.certificate, "ca.crt": self.ca_certificate}
+        data = {
+            key: base64.b64encode(pathlib.Path(path).read_bytes()).decode()
+            for key, path in files.items()
+            if key != without
+        }
+        return {"metadata": {"name": name}, "data": data}
 
 
 BEGIN = b"-----BEGIN CERTIFICATE-----"

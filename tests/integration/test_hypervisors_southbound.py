@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from _apiserver import ApiServer
 from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
-from conftest import MakeCluster, RunModule, run
+from conftest import MakeCluster, Pki, RunModule, run
 
 
 @pytest.fixture
@@ -42,6 +42,20 @@ def test_status_follows_the_southbound_database(hypervisors: Hypervisors, raft_c
     versions = hypervisors.versions()
     assert hypervisors(southbound=[endpoint])["requests"] <= 5
     assert hypervisors.versions() == versions
+
+
+def test_the_database_is_asked_with_the_certificate_of_the_nodes(
+    hypervisors: Hypervisors, raft_cluster: MakeCluster, pki: Pki
+) -> None:
+    """Without the Secret it is not asked at all, and nothing of it stays on the control node."""
+    southbound = raft_cluster(1, "southbound", tls=True)
+    run("ovn-sbctl", f"--db={southbound.members[0].socket}", "chassis-add", "worker-1", "geneve", "192.0.2.21")
+    hypervisors.node("worker-1", "192.0.2.21")
+    options = {"southbound": southbound.endpoints, "spec": {"tls": {"enabled": True}}}
+    assert [one["registered"] for one in hypervisors(**options)["chassis"]] == [None]
+    secrets = f"/api/v1/namespaces/{hypervisors.namespace}/secrets"
+    hypervisors.server.request("POST", secrets, pki.issue("rack1").secret("ovn-tls"))
+    assert [one["registered"] for one in hypervisors(**options)["chassis"]] == [True]
 
 
 def test_a_removed_node_loses_row_and_resource(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:

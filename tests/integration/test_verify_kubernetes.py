@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import pathlib
 import typing as t
 
@@ -21,15 +20,8 @@ class Plane:
         self.endpoints: dict[str, list[str]] = {}
         self.northbound: Member | None = None
 
-    def write_secret(self, pki: Pki, **without: str) -> None:
-        client = pki.issue("client")
-        files = {"tls.key": client.private_key, "tls.crt": client.certificate, "ca.crt": client.ca_certificate}
-        data = {
-            name: base64.b64encode(pathlib.Path(path).read_bytes()).decode()
-            for name, path in files.items()
-            if name not in without.values()
-        }
-        secret = {"metadata": {"name": "ovn-tls"}, "data": data}
+    def write_secret(self, pki: Pki, without: str = "") -> None:
+        secret = pki.issue("client").secret("ovn-tls", without)
         self.server.request("POST", f"/api/v1/namespaces/{self.namespace}/secrets", secret)
 
     def ask(self, *, check: bool = False, **options: t.Any) -> Object:
@@ -62,7 +54,7 @@ def test_the_certificate_of_a_secret(plane: Plane, pki: Pki) -> None:
     plane.write_secret(pki)
     assert plane.northbound is not None
     assert "no row in NB_Global" in plane.ask()["heartbeat"]["msg"]
-    run("ovn-nbctl", f"--db=unix:{plane.northbound.socket}", "init")
+    run("ovn-nbctl", f"--db={plane.northbound.socket}", "init")
     found = plane.ask()
     assert [(one["subject"], one["problem"]) for one in found["certificates"]] == [("m1-nb0", "")]
     assert (found["heartbeat"]["nb_cfg"], found["heartbeat"]["northd_alive"]) == (1, False)
