@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
@@ -191,16 +192,15 @@ class CountingProxy:
             threading.Thread(target=self._forward, args=(server, client, False), daemon=True).start()
 
     def _forward(self, source: socket.socket, sink: socket.socket, ours: bool) -> None:
-        while True:
-            data = source.recv(1 << 20)
-            if not data:
-                sink.close()
-                return
-            if ours:
-                self.requests += data.count(b'"method"')
-            else:
-                self.received += len(data)
-            sink.sendall(data)
+        """Forward until either side ends the connection, then end the other one: a shutdown wakes the thread that reads from it."""
+        with contextlib.suppress(OSError), source:
+            while data := source.recv(1 << 20):
+                if ours:
+                    self.requests += data.count(b'"method"')
+                else:
+                    self.received += len(data)
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._listener.close()

@@ -44,12 +44,12 @@ def files_of(data: t.Mapping[str, str], directory: str) -> t.Iterator[dict[str, 
         yield _write(pathlib.Path(own), data)
 
 
-@contextlib.contextmanager
-def secret_files(cluster: Cluster, name: str, namespace: str, directory: str) -> t.Iterator[dict[str, str]]:
-    """Yield the paths of the Secret's files; none if it is not there or may not be read: who needs them says what is missing."""
+def secret_files(
+    cluster: Cluster, name: str, namespace: str, directory: str
+) -> contextlib.AbstractContextManager[dict[str, str]]:
+    """Read the Secret; a context that yields the paths of its files as `files_of` does. No paths if it is not there or may not be read."""
     try:
         found = cluster.get("v1", "Secret", name, namespace)
     except Refused:
         found = None
-    with files_of((found or {}).get("data") or {}, directory) as files:
-        yield files
+    return files_of((found or {}).get("data") or {}, directory)
