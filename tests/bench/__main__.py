@@ -24,7 +24,7 @@ from measure import Figure, NotHere, print_table
 from outages import outages
 from planner import planner_rounds
 from ports import many_ports
-from rollout import site_again, site_first, status_of_six
+from rollout import one_more_hypervisor, site_again, site_first, status_of_six
 
 PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "ports": many_ports,
@@ -32,6 +32,7 @@ PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "first": site_first,
     "again": site_again,
     "status": status_of_six,
+    "marginal": one_more_hypervisor,
     "hypervisors": thousand_nodes,
     "planner": planner_rounds,
     "outages": outages,
@@ -48,8 +49,8 @@ def wanted_parts(arguments: list[str]) -> list[str]:
     if unknown:
         sys.exit(f"bench: there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     parts = [name for name in PARTS if name in arguments or not arguments]
-    if {"again", "status"} & set(parts) and "first" not in parts:
-        sys.exit("bench: again and status need the rollout that first makes")
+    if {"again", "status", "marginal"} & set(parts) and "first" not in parts:
+        sys.exit("bench: again, status and marginal need the rollout that first makes")
     return parts
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from playbook import LOGS, ROOT
 
 CENTRALS = {"central1": 71, "central2": 72, "central3": 73}
-HYPERVISORS = {"hypervisor1": 81, "hypervisor2": 82}
+HYPERVISORS = 2  # as many as the sandbox has
 _STATE = Path("/var/tmp/c5c3-ovn-bench")
 _NETWORK = os.environ.get("MACHINES_NETWORK", "198.51.100")
 
@@ -77,11 +77,12 @@ class Machines:
                     check=False,
                 )
 
-    def up(self) -> None:
-        """Five machines with nothing on them; those that are up stay."""
+    def up(self, hypervisors: int = HYPERVISORS) -> None:
+        """Boot three central hosts and so many hypervisors with nothing on them; those that are up stay."""
+        names = {**CENTRALS, **_hypervisors(hypervisors)}
         if not _STATE.exists():
-            print("Booting five machines (the first time on this host: downloading Debian for them)", flush=True)
-        self._run("up", *(f"{name}={octet}" for name, octet in {**CENTRALS, **HYPERVISORS}.items()))
+            print(f"Booting {len(names)} machines (the first time on this host: downloading Debian for them)", flush=True)
+        self._run("up", *(f"{name}={octet}" for name, octet in names.items()))
 
     def inventory(self, name: str, groups: dict[str, t.Any]) -> Path:
         """`name`.json, with what all connections have in common. A connection per inventory host, kept open, with pipelining."""
@@ -102,12 +103,12 @@ class Machines:
         path.write_text(json.dumps({"all": {"vars": common}, **groups}, indent=1))
         return path
 
-    def sandbox(self) -> Path:
-        """The inventory that `make sandbox` writes, with the addresses of this set."""
+    def sandbox(self, count: int = HYPERVISORS) -> Path:
+        """The inventory that `make sandbox` writes, with the addresses of this set and `count` hypervisors."""
         centrals = {name: {"ansible_host": address(octet)} for name, octet in CENTRALS.items()}
         hypervisors = {
             name: {"ansible_host": address(octet), "ovn_encapsulation_ip": f"172.31.0.{octet}"}
-            for name, octet in HYPERVISORS.items()
+            for name, octet in _hypervisors(count).items()
         }
         settings = {
             "ovn_hypervisor_datapath_type": "netdev",
@@ -129,7 +130,12 @@ class Machines:
             },
             "ovn_gateways": {"hosts": {"hypervisor1": {}}},
         }
-        return self.inventory("sandbox", groups)
+        return self.inventory(f"sandbox-{count}", groups)
+
+
+def _hypervisors(count: int) -> dict[str, int]:
+    """Their octets by name."""
+    return {f"hypervisor{number}": 80 + number for number in range(1, count + 1)}
 
 
 def address(octet: int) -> str:
@@ -137,4 +143,4 @@ def address(octet: int) -> str:
 
 
 def all_addresses() -> list[str]:
-    return [address(octet) for octet in (*CENTRALS.values(), *HYPERVISORS.values())]
+    return [address(octet) for octet in (*CENTRALS.values(), *_hypervisors(HYPERVISORS).values())]

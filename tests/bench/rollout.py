@@ -1,36 +1,35 @@
-"""The whole rollout on five machines: the first time, with nothing to do, and the status of its six database servers."""
+"""The whole rollout on five machines: the first time, with nothing to do, with more hypervisors, and the status of its six database servers."""
 
 from __future__ import annotations
 
+import statistics
 import typing as t
+from pathlib import Path
 
-from machines import CENTRALS, Machines, address
+from machines import CENTRALS, HYPERVISORS, Machines, address
 from measure import Figure, print_rows
 from playbook import Run, play
 
 AGAIN_ROUNDS = 2
 STATUS_ROUNDS = 7
-_pings: list[float] = []  # of the five machines, used by both rows about site
 
 
-def _ping(machines: Machines) -> float:
+def _ping(inventory: Path) -> float:
     tasks = [{"name": "ping", "ansible.builtin.ping": {}}]
-    seconds = play("ping", [{"hosts": "all", "gather_facts": False, "tasks": tasks}], machines.sandbox()).seconds
-    _pings.append(seconds)
-    return seconds
+    return play("ping", [{"hosts": "all", "gather_facts": False, "tasks": tasks}], inventory).seconds
 
 
 def site_first(machines: Machines) -> list[Figure]:
     """What `make sandbox` does when the machines are there: rollout and ping through Geneve."""
     machines.up()
     print("First rollout: c5c3.ovn.site and c5c3.ovn.ping on five fresh machines", flush=True)
-    _ping(machines)  # makes the connections
-    _pings.clear()
-    pings = [_ping(machines) for _round in range(3)]
-    site = play("site-first", "c5c3.ovn.site", machines.sandbox())
-    pings.append(_ping(machines))
-    proof = play("ping-first", "c5c3.ovn.ping", machines.sandbox())
-    pings += [_ping(machines) for _round in range(2)]
+    inventory = machines.sandbox()
+    _ping(inventory)  # makes the connections
+    pings = [_ping(inventory) for _round in range(3)]
+    site = play("site-first", "c5c3.ovn.site", inventory)
+    pings.append(_ping(inventory))
+    proof = play("ping-first", "c5c3.ovn.ping", inventory)
+    pings += [_ping(inventory) for _round in range(2)]
     _slowest("first c5c3.ovn.site", site)
     return [
         Figure(
@@ -45,18 +44,50 @@ def site_first(machines: Machines) -> list[Figure]:
 
 def site_again(machines: Machines) -> list[Figure]:
     print(f"Rollout with nothing to do: c5c3.ovn.site, {AGAIN_ROUNDS} rounds in turns", flush=True)
-    pings, times = [], []
+    pings, sites = _in_turns("again", machines.sandbox())
+    _slowest("c5c3.ovn.site with nothing to do", sites[-1])
+    return [
+        Figure("c5c3.ovn.site on five machines, nothing to do", [site.seconds for site in sites], "ping play", pings, 6)
+    ]
+
+
+def _in_turns(name: str, inventory: Path) -> tuple[list[float], list[Run]]:
+    """What ping plays took and the runs of site between them, which had nothing to do."""
+    pings, sites = [], []
     for number in range(1, AGAIN_ROUNDS + 1):
-        pings += [_ping(machines) for _round in range(2)]
-        site = play(f"site-again-{number}", "c5c3.ovn.site", machines.sandbox())
+        pings += [_ping(inventory) for _round in range(2)]
+        site = play(f"site-{name}-{number}", "c5c3.ovn.site", inventory)
         if site.changed:
             raise RuntimeError(
-                f"c5c3.ovn.site had something to do: {site.changed} changed tasks; see site-again-{number}.log"
+                f"c5c3.ovn.site had something to do: {site.changed} changed tasks; see site-{name}-{number}.log"
             )
-        times.append(site.seconds)
-    pings.append(_ping(machines))
-    _slowest("c5c3.ovn.site with nothing to do", site)
-    return [Figure("c5c3.ovn.site on five machines, nothing to do", times, "ping play", pings, 6)]
+        sites.append(site)
+    pings.append(_ping(inventory))
+    return pings, sites
+
+
+def one_more_hypervisor(machines: Machines) -> list[Figure]:
+    """What one more of them adds to a run with nothing to do. Its share of a ping play is the whole play over the number of its hosts."""
+    sizes = (HYPERVISORS, 8, 16)
+    pings: dict[int, float] = {}
+    sites: dict[int, float] = {}
+    for count in sizes:
+        print(f"One more hypervisor: c5c3.ovn.site with nothing to do on three central hosts and {count} of them", flush=True)
+        machines.up(count)
+        inventory = machines.sandbox(count)
+        _ping(inventory)  # makes the connections
+        play(f"site-{count}-hypervisors", "c5c3.ovn.site", inventory)
+        pinged, ran = _in_turns(f"again-{count}-hypervisors", inventory)
+        pings[count], sites[count] = statistics.median(pinged), statistics.median(run.seconds for run in ran)
+    figures = []
+    for index, count in enumerate(sizes):
+        # The slope to both sides, at the ends to the one that there is.
+        fewer, more = sizes[max(index - 1, 0)], sizes[min(index + 1, len(sizes) - 1)]
+        each = (sites[more] - sites[fewer]) / (more - fewer)
+        hosts = count + len(CENTRALS)
+        what = f"one more hypervisor beside {count}, c5c3.ovn.site, nothing to do"
+        figures.append(Figure(what, [each], "share of a ping play", [pings[count] / hosts], 4))
+    return figures
 
 
 def _slowest(what: str, run: Run) -> None:
