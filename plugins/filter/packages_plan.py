@@ -37,7 +37,7 @@ _value:
   description:
     - C(install), what the package manager is given. C(targets), the versions of desired packages afterwards, empty while no source is known to have them.
       C(changed), packages that get another version. C(missing), desired packages that are not installed. C(hold) and C(unhold). C(downgrade), whether a package
-      gets an older version. C(repair), packages whose installation was cut off. C(changes), all of that in words. C(refusals), why the run must not go on.
+      gets an older version. C(repair), packages whose installation was cut off. C(changes), all of that as text. C(refusals), why the run must stop.
       C(manager), V(apt) or empty.
   type: dict
   sample:

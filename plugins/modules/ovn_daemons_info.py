@@ -10,11 +10,11 @@ module: ovn_daemons_info
 short_description: Find the database servers and northd that run on a host, and what keeps them running
 version_added: "0.1.0"
 description:
-  - Finds every C(ovsdb-server) of a Northbound or Southbound database and every C(ovn-northd) in the network of the host, whoever started it. Units of systemd,
-    containers of Docker and Podman, pods and processes that C(ovn-ctl) started by hand are told apart.
+  - Finds every C(ovsdb-server) of a Northbound or Southbound database and every C(ovn-northd) in the network of the host, regardless of what started it.
+    Tells units of systemd, containers of Docker and Podman, pods, and processes that C(ovn-ctl) started by hand apart.
   - Reads the command line of each one, and asks it for its Raft address and ids, its listeners and its certificates. Changes nothing.
   - Servers of other databases, relays, and daemons in another network namespace are left out.
-  - Fails where processes of other users must not be looked at, since nobody knows then what runs there.
+  - Fails where processes of other users may not be read, because it is then unknown what runs there.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
 attributes:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The database servers and northd that run on a host, whoever started them, in the form of `ovn_daemons_info`.
+The database servers and northd that run on a host, regardless of what started them, in the form of `ovn_daemons_info`.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def plan_packages(
 
     `install`: what apt is given. `targets`: the version of each desired package afterwards, empty while no source is known to have it. `changed`: the
     packages that get another version. `missing`: desired packages that are not installed. `hold`, `unhold`: names. `downgrade`: whether one gets an older
-    version. `changes`: all of that in words. `refusals`: why the run must not go on. `repair`: packages whose installation was cut off.
+    version. `changes`: all of that as text. `refusals`: why the run must stop. `repair`: packages whose installation was cut off.
     """
     installed = {name: package.installed for name, package in packages.items() if package.installed}
     chosen, unobtainable = {}, []

@@ -29,7 +29,7 @@ _SECRET_FILES = ("tls.key", "tls.crt", "ca.crt")
 
 @dataclasses.dataclass(frozen=True)
 class PingOptions:
-    """What somebody may set; `host` is the hypervisor, a machine or a whole cluster."""
+    """The options; `host` is the hypervisor, a machine or a whole cluster."""
 
     backend: str
     state: str
@@ -173,7 +173,7 @@ def _tls_paths(directory: str, files: tuple[str, str, str]) -> dict[str, str]:
 
 
 def judge_unplugged(result: Variables, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
-    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether somebody `answers`, and all `guests` with those that do first.
+    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether any guest `answers`, and all `guests` with those that do first.
 
     A removal goes on past a guest that does not answer, and names it in the end.
     """
@@ -199,7 +199,7 @@ def _is_failed(result: Variables) -> bool:
 
 
 def _reason(result: Variables) -> str:
-    """Return why a task failed, on one line. kubectl tells it on stderr."""
+    """Return why a task failed, on one line. kubectl prints it on stderr."""
     return " ".join(str(result.get("module_stderr") or result.get("msg") or "").split())
 
 
