@@ -10,13 +10,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC
 from variables import first_sentence
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC
 
 HEAD = """# All fields of the OVNCluster
 
-Every field of `spec`, which is what `ovn_cluster_spec` holds ([Kubernetes](kubernetes.md)). `docs/site/ovncluster.py` writes this page from the schema that the API server
-gets; after the first run `kubectl explain ovncluster.spec --recursive` shows the same with all limits. `[]` is each item of a list, `NAME` any key.
+Every field of `spec`, which is what `ovn_cluster_spec` holds ([Kubernetes](kubernetes.md)). `docs/site/ovncluster.py` writes this page from the schema that the
+API server gets; after the first run `kubectl explain ovncluster.spec --recursive` shows the same with all limits. `[]` is each item of a list, `NAME` any key.
 
 | Field | Type | Default | Meaning |
 |---|---|---|---|
