@@ -26,7 +26,6 @@ GROUPS = {"ovn_central", "ovn_hypervisors", "ovn_gateways"}
 NEUTRON = {
     f"ovn_{side}_{key}" for side in ("nb", "sb") for key in ("connection", "private_key", "certificate", "ca_cert")
 }
-
 # Containers of Kolla.
 KOLLA = {"ovn_nb_db", "ovn_sb_db", "ovn_northd"}
 
@@ -34,8 +33,7 @@ KOLLA = {"ovn_nb_db", "ovn_sb_db", "ovn_northd"}
 def commands(text: str) -> list[list[str]]:
     """Return the commands of the blocks that show a terminal, each as the shell would split it. Lines without a prompt are output, but not in `sh`."""
     lines = [line.lstrip("$# ") for block in CONSOLE.findall(text) for line in block.splitlines()]
-    typed = [line.replace("\\`", "`") for line in lines]  # in double quotes; shlex has no command substitution
-    return [shlex.split(line, comments=True) for line in typed if line.startswith(("ansible", ".venv/bin/ansible"))]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith(("ansible", ".venv/bin/ansible"))]
 
 
 def extra_variables(command: list[str]) -> dict[str, str]:
