@@ -237,3 +237,25 @@ def collect(hostvars: Hostvars, hosts: t.Iterable[str]) -> dict[str, t.Any]:
         "guests": [guest for found in variables for guest in found.get("ovn_ping_guests") or ()],
         "report": [line for result in results for line in result.get("report") or ()],
     }
+
+
+def hosts_problem(
+    hosts: t.Sequence[str],
+    hostvars: Hostvars,
+    pattern: t.Any,
+    limit: str = "",
+    state: str = "present",
+    nodes: t.Any = 2,
+) -> str:
+    """Return why there can be no ping between the hosts that `pattern` and `limit` leave, an empty text if there can be one. A removal needs one host.
+
+    How many nodes of a cluster can have a guest is only known there: all of `nodes` count, and 0 means all that it has.
+    """
+    within = f" within --limit '{limit}'" if limit else ""
+    place = f"ovn_ping_hosts ({','.join(as_list(pattern))})"
+    advice = "Name two hypervisors with ovn_ping_hosts=NAME,NAME."
+    if not hosts:
+        return f"The ping has no hosts: {place} matches none{within}. {advice}"
+    if state == "absent" or len(hosts) > 1 or (backend_of(hostvars[hosts[0]]) == "kubernetes" and str(nodes) != "1"):
+        return ""
+    return f"The ping needs two guests, and there is only one: {place} is {hosts[0]} alone{within}. {advice}"
