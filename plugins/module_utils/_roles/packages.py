@@ -42,7 +42,8 @@ def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
     """Return what a run does with the packages of one host, see `plan_packages`; `found` is the answer of `ovn_packages_info`.
 
     `due` says whether it installs, repairs, holds or releases anything; whether `source_files` are there is not known here.
-    `warnings` names versions that count for no package. `manager` is "apt", or empty on a host where the packages come from another package manager, which knows neither versions nor holds here.
+    `warnings` names versions that count for no package.
+    `manager` is "apt", or empty on a host where the packages come from another package manager, which knows neither versions nor holds here.
     """
     options = read_options(PackagesOptions, given, PREFIX)
     desired = found["desired"]
