@@ -47,6 +47,8 @@ _DEBIAN: dict[Role, Data] = {
 }
 # By the ID of os-release(5). Ubuntu builds Debian's packages: names, paths and units are the same.
 _KNOWN: dict[str, dict[Role, Data]] = {"debian": _DEBIAN, "ubuntu": _DEBIAN}
+PACKAGES = [*_DEBIAN["central"]["packages"], *_DEBIAN["hypervisor"]["packages"], "ovn-common", "python3-cryptography"]
+"""What the roles install, with what comes along in the same version."""
 
 
 def distribution_data(role: Role, given: t.Mapping[str, t.Any], observed: t.Mapping[str, str], host: str) -> Data:

@@ -57,6 +57,12 @@ def desired_versions(names: t.Iterable[str], versions: t.Mapping[str, str]) -> d
     return desired
 
 
+def unmatched_keys(versions: t.Iterable[str], names: t.Iterable[str]) -> list[str]:
+    """Return the keys of `versions` that match none of these names of packages, each `NAME` or `NAME=VERSION`."""
+    known = [str(name).partition("=")[0].strip() for name in names]
+    return [key for key in versions if not fnmatch.filter(known, key)]
+
+
 def unsatisfied(desired: t.Mapping[str, str], installed: t.Mapping[str, str]) -> list[str]:
     """Return the packages that are not installed, or in another version; `installed` has the version of each package that is."""
     return [name for name, pattern in desired.items() if not matches(installed.get(name, ""), pattern or "?*")]
