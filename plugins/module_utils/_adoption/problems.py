@@ -19,7 +19,6 @@ from .._processes.supervisor import Supervisor
 from .listeners import listener_problems
 
 Daemon = t.Mapping[str, t.Any]
-_RUN_DIRECTORY = "/run/ovn"
 
 
 def supervisor_of(daemon: Daemon) -> Supervisor:
@@ -123,7 +122,7 @@ def _place_problems(daemon: Daemon, desired: t.Mapping[str, t.Any]) -> t.Iterato
         else:
             remedy = f"Stop it, rename the file to {directory}/{STEMS[database]}.db, and let its unit start it from there first"
         yield f"the file of {database} is {file}, and {declared} is declared. {remedy}"
-    socket = f"{_RUN_DIRECTORY}/{STEMS[database]}.ctl"
+    socket = f"{desired['environment']['OVN_RUN_DIR']}/{STEMS[database]}.ctl"
     if daemon["control_socket"] != socket:
         yield (
             f"the control socket of {database} is {daemon['control_socket'] or 'unknown'}, and tools of this collection look for {socket}. "

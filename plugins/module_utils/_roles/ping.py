@@ -15,6 +15,7 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
+from .distribution import socket_of
 from .options import read_options
 from .variables import Hostvars, Variables, as_list, backend_of
 
@@ -145,7 +146,7 @@ def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
             "host": host,
             "is_cluster": False,
             "writer": host,
-            "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            "northbound": [socket_of(hostvars[host], "northbound")],
             "client": "ovsdbapp" if given.get("central_hosts") else "json_rpc",
             **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
         }

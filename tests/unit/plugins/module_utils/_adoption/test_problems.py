@@ -53,11 +53,15 @@ def found(*daemons: dict[str, t.Any], **facts: t.Any) -> dict[str, t.Any]:
     return {"daemons": list(daemons), "version": "3.1.0", "missing_files": [], "ca_digests": [], **facts}
 
 
-def desired(address: str = ADDRESS, **facts: t.Any) -> dict[str, t.Any]:
+def desired(address: str = ADDRESS, run_directory: str = "/run/ovn", **facts: t.Any) -> dict[str, t.Any]:
     scheme = address[:3]
     northbound = {
         "database_file": FILE,
-        "environment": {"OVN_LOCAL_ADDRESS": address, "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem"},
+        "environment": {
+            "OVN_LOCAL_ADDRESS": address,
+            "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
+            "OVN_RUN_DIR": run_directory,
+        },
         "settings": {"connections": [{"target": f"p{scheme}:6641:[::]"}]},
     }
     return {"databases": {"northbound": {**northbound, **facts}}}
@@ -144,6 +148,12 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
             desired(),
             ("/run/openvswitch/ovnnb_db.ctl", "--unixctl=/run/ovn/ovnnb_db.ctl"),
             id="another control socket",
+        ),
+        pytest.param(
+            found(NORTHBOUND),
+            desired(run_directory="/run/openvswitch"),
+            ("/run/ovn/ovnnb_db.ctl", "--unixctl=/run/openvswitch/ovnnb_db.ctl"),
+            id="the run directory of another distribution",
         ),
         pytest.param(found(NORTHBOUND), desired(SSL), (ADDRESS, SSL, "Set ovn_tls=false"), id="tcp instead of ssl"),
         pytest.param(

@@ -135,6 +135,12 @@ def test_a_machine_writes_through_its_socket() -> None:
         }
 
 
+def test_the_socket_of_another_distribution() -> None:
+    hosts = {**HOSTS, "db1": {"ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}}
+    found = choose_writer(hosts, {"host": "h2", "central_hosts": ["db1"], "backend": "host"})
+    assert found["northbound"] == ["unix:/run/openvswitch/ovnnb_db.sock"]
+
+
 CONFIG = {"resources": [{"data": {"OvnNorth": "ssl:c:1"}}]}
 ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
 
