@@ -198,7 +198,7 @@ def test_the_module_tells_who_runs_what(backend: ForeignBackend, run_module: Run
     found = {daemon["file"]: daemon for daemon in ran["daemons"]}
     host = backend.hosts[1]
     daemon = found[str(host.file)]
-    assert daemon["supervisor"] == {"kind": "unit", "name": UNIT, "runtime": ""}
+    assert daemon["supervisor"] == {"kind": "unit", "name": UNIT, "runtime": "", "unit": ""}
     facts = [daemon[key] for key in ("name", "own", "clustered", "address", "version", "problem")]
     assert facts == ["northbound", False, True, host.address, ran["version"], ""]
     assert (daemon["server_id"], daemon["cluster_id"]) == (tool("db-sid", host.file), tool("db-cid", host.file))
