@@ -39,6 +39,7 @@ class ContainedHost(ForeignHost):
     def __init__(self, root: Path, number: int, database: str, host: str, **options: t.Any) -> None:
         super().__init__(root, number, database, host, **options)
         self.identifier, self.name = f"{number}" * 64, f"ovn_nb_db_{number}"
+        self.foreign_unit = ""  # no unit of systemd runs it
         self.volume, self.inside = self.root / "volume", self.root / "inside"
         self.volume.mkdir()
         self.inside.mkdir()
@@ -77,6 +78,11 @@ class ContainedHost(ForeignHost):
                     self.foreign = None
                     if self.policy != "no" and not self._stopped:
                         self.start_foreign()
+
+    @property
+    def is_foreign_active(self) -> bool:
+        foreign = self.foreign
+        return foreign is not None and foreign.poll() is None
 
     def end_engine(self) -> None:
         self._engine_ended.set()

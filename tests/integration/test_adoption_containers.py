@@ -62,7 +62,7 @@ def test_members_in_containers_are_adopted_one_by_one_under_writes(backend: Cont
     assert backend.acts == []
 
 
-@pytest.mark.parametrize("verb", ["update", "enable", "stop", "start"])
+@pytest.mark.parametrize("verb", ["enable", "stop", "start"])
 def test_a_run_that_is_killed_within_a_step_is_finished_by_the_next(backend: ContainedBackend, verb: str) -> None:
     before = identities(backend)
     backend.hosts[1].fails_at = verb
