@@ -21,6 +21,14 @@ def test_a_long_wait_and_the_report_are_events(short_dir: pathlib.Path, collecti
     tasks: list[dict[str, t.Any]] = [
         {"c5c3.ovn.ovn_run_lock": {**lock, "holder": "first", "step": "joining", "seconds": 300}},
         {"c5c3.ovn.ovn_run_lock": {**lock, "holder": "second", "wait_timeout": 13}, "ignore_errors": True},
+        {
+            "c5c3.ovn.ovn_await": {
+                "module": "ansible.builtin.wait_for",
+                "options": {"path": str(short_dir / "never"), "timeout": 11},
+                "waits_for": "a file",
+            },
+            "ignore_errors": True,
+        },
         {"c5c3.ovn.ovn_print": {"lines": REPORT}},
     ]
     project = short_dir / "project"
@@ -40,6 +48,7 @@ def test_a_long_wait_and_the_report_are_events(short_dir: pathlib.Path, collecti
     )
     printed = [event["stdout"] for event in done.events]
     assert done.rc == 0, printed
-    waited = "localhost: waiting for the run that holds the lock of the control plane (10 s)"
-    assert [text for text in printed if waited in text], printed
+    for awaited in ("the run that holds the lock of the control plane", "a file"):
+        assert [text for text in printed if f"localhost: waiting for {awaited} (10 s)" in text], printed
+    assert [text for text in printed if "Timeout when waiting for file" in text], printed
     assert [text for text in printed if "\r\n".join(REPORT) in text or "\n".join(REPORT) in text], printed
