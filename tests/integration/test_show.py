@@ -130,18 +130,23 @@ Play = t.Callable[..., tuple[int, str]]
 def play(collection_path: str, short_dir: pathlib.Path, servers: Servers) -> Play:
     """`play("show", "-e", ...)`: exit code and output of a playbook with two central hosts, one of them dead, and a hypervisor."""
 
-    def execute(playbook: str, *arguments: str, central: dict[str, t.Any] | None = None) -> tuple[int, str]:
+    def execute(
+        playbook: str, *arguments: str, central: dict[str, t.Any] | None = None, dead: bool = False
+    ) -> tuple[int, str]:
         gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
         variables = {
             "ansible_become": False,
             "ovn_hypervisor_openvswitch_database": servers["open_vswitch"].endpoint,
             "ovn_tls": False,
         }
+        silent = {"ovn_hypervisor_openvswitch_database": "unix:/nowhere/db.sock"}
         asked = {f"ovn_show_{name}_endpoints": servers[name].endpoint for name in ("northbound", "southbound")}
         groups = {
-            "ovn_central": {"hosts": central or {"dead": gone, "db1": asked}},
-            "ovn_hypervisors": {"hosts": {"compute1": {}}},
+            "ovn_central": {"hosts": {"dead": gone, "db1": asked} if central is None else central},
+            "ovn_hypervisors": {"hosts": {"compute1": {}, **({"compute2": gone, "compute3": silent} if dead else {})}},
         }
+        if central == {}:
+            variables["ovn_central_elsewhere"] = True
         inventory = _playbooks.write_inventory(short_dir / "hosts.yml", groups, **variables)
         scratch = short_dir / "tmp"
         env = _playbooks.environment(scratch, collection_path, ANSIBLE_REMOTE_TEMP=str(scratch))
@@ -183,6 +188,47 @@ def test_the_playbook(servers: Servers, play: Play) -> None:
     assert code == 2, output
     assert "No member of the Southbound database can answer; each said why, see above." in " ".join(output.split())
     assert "Connection refused" in output
+
+
+def test_hypervisors_alone(servers: Servers, play: Play) -> None:
+    """Their control plane is in another inventory: no host answers for the databases."""
+    fill("open_vswitch", servers["open_vswitch"])
+    code, output = play("show", central={})
+    assert code == 0, output
+    assert "    Bridge br-int" in output.splitlines()
+
+
+def test_a_dead_hypervisor_hides_nothing(servers: Servers, play: Play) -> None:
+    for database, server in servers.items():
+        fill(database, server)
+    code, output = play("show", dead=True)
+    assert code == 0, output
+    lines = output.splitlines()
+    assert "Chassis c1" in lines
+    assert "    Bridge br-int" in lines
+    unread = {line.partition(":")[0]: line for line in lines if ": not read: " in line}
+    assert set(unread) == {"compute2", "compute3"}
+    assert "Connection refused" in unread["compute2"]
+    assert "/nowhere/db.sock" in unread["compute3"]
+
+
+def test_a_limit_without_localhost_is_refused(play: Play) -> None:
+    """Ansible runs the plays of the hosts that are left, and the one that prints has none."""
+    code, output = play("show", "--limit", "compute1")
+    assert code == 2, output
+    message = "Nothing is shown: --limit compute1 leaves out localhost, which prints the overviews."
+    assert message in " ".join(output.split())
+    assert "--limit 'compute1,localhost'. Nothing was done." in " ".join(output.split())
+    assert "Read the bridges" not in output
+
+
+def test_a_limit_shows_what_is_left(servers: Servers, play: Play) -> None:
+    fill("open_vswitch", servers["open_vswitch"])
+    code, output = play("show", "--limit", "compute1,localhost", dead=True)
+    assert code == 0, output
+    assert "    Bridge br-int" in output.splitlines()
+    assert "compute2: not read: it does not take part in this run (--limit)." in output
+    assert "db1: not read: it does not take part in this run (--limit)." in output
 
 
 def test_a_control_plane_in_kubernetes_is_asked_with_its_kubeconfig(play: Play) -> None:
