@@ -33,6 +33,7 @@ FILL = {
         lsp-add sw0 localnet -- lsp-set-type localnet localnet -- lsp-set-addresses localnet unknown
         ls-add "a name" -- lsp-add "a name" 'q"x'
         lr-add lr0 -- lrp-add lr0 lrp0 02:00:00:00:01:01 10.0.0.254/24 fd00::1/64 -- set logical_router lr0 external_ids:neutron\\:router_name=r1
+        lrp-set-options lrp0 route_table=rt1
         lrp-set-gateway-chassis lrp0 c1 5 -- lrp-set-gateway-chassis lrp0 c2 10 -- lrp-set-gateway-chassis lrp0 c0 10
         lr-nat-add lr0 snat 192.0.2.1 10.0.0.0/24
         --portrange lr-nat-add lr0 dnat 192.0.2.2 10.0.0.1 1000-2000
@@ -120,6 +121,8 @@ def test_the_text_is_that_of_the_command(database: str, servers: Servers, run_mo
     shown = show_lines(run_module("ovn_database_info", options).result)
     printed = command(database, servers[database], "show").splitlines()
     assert len(printed) > 10
+    if not any("ipv6-lla: " in line for line in printed):  # older than OVN 24.09
+        shown = [line for line in shown if "ipv6-lla: " not in line]
     assert tree(shown) == tree(printed)
 
 

@@ -61,3 +61,8 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jmespath", None)
     with pytest.raises(InvalidInput, match="install python3-jmespath"):
         check_query("tables")
+
+
+def test_a_query_that_is_no_text() -> None:
+    with pytest.raises(InvalidInput, match="is no text"):
+        check_query(["a", "b"])
