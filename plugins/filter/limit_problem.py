@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: limit_problem
-short_description: Tell why a run with --limit makes no report
+short_description: Why a run with --limit makes no report
 version_added: "0.1.0"
 description:
   - The report of P(c5c3.ovn.ovn_verify#role) is about the central hosts and made on localhost. A play whose hosts C(--limit) leaves out does nothing
@@ -47,8 +47,8 @@ _value:
       Empty texts if there is a report.
   type: dict
   sample:
-    refusal: "There would be no report: the report is made on localhost, which --limit 'c1' leaves out. Use --limit 'c1,localhost'."
-    note: "Not verified: the report is made on localhost, which --limit 'c1' leaves out. Run c5c3.ovn.verify without --limit."
+    refusal: "Nothing would be printed: the output comes from localhost, which --limit 'c1' leaves out. Use --limit 'c1,localhost'."
+    note: "Not verified: the output comes from localhost, which --limit 'c1' leaves out. Run c5c3.ovn.verify without --limit."
 """
 
 import typing as t

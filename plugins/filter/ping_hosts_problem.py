@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: ping_hosts_problem
-short_description: Tell why hosts cannot ping each other
+short_description: Why hosts cannot ping each other
 version_added: "0.1.0"
 description:
   - A play whose pattern matches no host does nothing and succeeds, and a single machine pings nobody. This filter finds that out before

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: run_tags_problem
-short_description: Tell why a run with --tags would do nothing
+short_description: Why a run with --tags would do nothing
 version_added: "0.1.0"
 description:
   - With tags that a playbook does not have, Ansible does nothing and succeeds. This filter finds that out before.
@@ -38,7 +38,7 @@ RETURN = r"""
 _value:
   description: What is wrong and which tags there are; empty if nothing is wrong.
   type: str
-  sample: "--tags verfy would do nothing: this playbook has none of these tags. Use one or more of pki, verify."
+  sample: "--tags verfy would do nothing: this playbook has none of these tags. Use one or more of pki, verify. …"
 """
 
 import typing as t

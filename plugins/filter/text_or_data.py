@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: text_or_data
-short_description: Tell whether a value can be printed as lines
+short_description: Whether a value can be printed as lines
 version_added: "0.1.0"
 description:
   - What P(c5c3.ovn.query#filter) selects is a text, a list of texts or a structure. M(c5c3.ovn.ovn_print) prints the first two as they are, without

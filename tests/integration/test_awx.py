@@ -22,7 +22,7 @@ def test_a_long_wait_and_the_report_are_events(short_dir: pathlib.Path, collecti
         {"c5c3.ovn.ovn_run_lock": {**lock, "holder": "first", "step": "joining", "seconds": 300}},
         {"c5c3.ovn.ovn_run_lock": {**lock, "holder": "second", "wait_timeout": 13}, "ignore_errors": True},
         {
-            "c5c3.ovn.ovn_await": {
+            "c5c3.ovn.ovn_run_module": {
                 "module": "ansible.builtin.wait_for",
                 "options": {"path": str(short_dir / "never"), "timeout": 11},
                 "waits_for": "a file",

@@ -185,5 +185,5 @@ def test_what_a_failed_test_leaves(site: Site, run_playbook: RunPlaybook, databa
 def test_a_single_machine_pings_nobody(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
     """In a play of somebody else; what an earlier run has left goes."""
     failed = failure(run_playbook, site, site.inventory({"compute1": {}}, databases), ovn_ping_state="present")
-    assert "Nothing was pinged: a ping needs two guests, and compute1 has the only one of this run." in failed
+    assert "Nothing was pinged: a ping needs two guests, and this run has 1 (compute1)." in failed
     assert "Plug in the guest" not in failed

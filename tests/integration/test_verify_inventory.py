@@ -107,7 +107,7 @@ SITE: dict[str, Group] = {
     "ovn_hypervisors": {"hosts": {"h1": {}}},
 }
 NO_LOCALHOST = (
-    "the report is made on localhost, which --limit '192.0.2.1' leaves out. Use --limit '192.0.2.1,localhost'."
+    "the output comes from localhost, which --limit '192.0.2.1' leaves out. Use --limit '192.0.2.1,localhost'."
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from inventory_names import known_variables
 
 COLLECTION = Path(__file__).resolve().parents[2]
 PLUGINS = COLLECTION / "plugins"
@@ -37,7 +38,7 @@ def variables() -> set[str]:
     defaults = " ".join(path.read_text(encoding="utf-8") for path in COLLECTION.glob("roles/*/defaults/main.yml"))
     readers = [PLUGINS / "module_utils" / "_inventory.py", *PLUGINS.glob("module_utils/_roles/*.py")]
     read = {name for path in readers for name in re.findall(r'"(ovn_\w+)"', path.read_text(encoding="utf-8"))}
-    return options | read | set(re.findall(r"\bovn_\w+", defaults)) | {"ovn_verify_report"}
+    return known_variables() | options | read | set(re.findall(r"\bovn_\w+", defaults)) | {"ovn_verify_report"}
 
 
 MODULES = {path.stem for path in PLUGINS.glob("modules/*.py")}

@@ -15,7 +15,7 @@ from .._distributions import PACKAGES
 from .._packages.plan import Package, Policy, plan_packages, unmatched_keys
 from .._packages.source import source_file
 from .options import read_options
-from .variables import Variables
+from .variables import Variables, as_list
 
 PREFIX = "ovn_packages_"
 
@@ -47,9 +47,12 @@ def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
     """
     options = read_options(PackagesOptions, given, PREFIX)
     desired = found["desired"]
+    role_packages = [
+        name for names in options.role_packages for name in as_list(names)
+    ]  # a list may be a text with commas
     warnings = [
         f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
-        for key in unmatched_keys(options.versions, [*PACKAGES, *options.role_packages, *desired, *found["packages"]])
+        for key in unmatched_keys(options.versions, [*PACKAGES, *role_packages, *desired, *found["packages"]])
     ]
     if found["manager"] == "apt":
         policy = Policy(

@@ -28,9 +28,9 @@ def limit_problem(hosts: t.Iterable[str], central: t.Sequence[str], limit: str =
             "note": f"Not verified: {cause}. Run c5c3.ovn.verify without --limit.",
         }
     if limit and not present & _LOCALHOST:
-        cause = f"the report is made on localhost, which --limit '{limit}' leaves out"
+        cause = f"the output comes from localhost, which --limit '{limit}' leaves out"
         return {
-            "refusal": f"There would be no report: {cause}. Use --limit '{limit},localhost'.",
+            "refusal": f"Nothing would be printed: {cause}. Use --limit '{limit},localhost'.",
             "note": f"Not verified: {cause}. Run c5c3.ovn.verify without --limit.",
         }
     return {"refusal": "", "note": ""}
@@ -41,6 +41,7 @@ def run_tags_problem(run_tags: t.Sequence[str], known: t.Sequence[str] | None = 
     if known is None or set(run_tags) & (_TAGS_OF_ANSIBLE | set(known)):
         return ""
     given = f"--tags {','.join(run_tags)} would do nothing"
+    wrapped = "If a playbook of yours imports this one, list all of its tags in ovn_verify_known_tags."
     if not known:
-        return f"{given}: this playbook has no tags. Run it without --tags."
-    return f"{given}: this playbook has none of these tags. Use one or more of {', '.join(known)}."
+        return f"{given}: this playbook has no tags. Run it without --tags. {wrapped}"
+    return f"{given}: this playbook has none of these tags. Use one or more of {', '.join(known)}. {wrapped}"

@@ -75,11 +75,11 @@ def test_the_plan_names_the_files_of_the_source() -> None:
         ("ovn-*", False),
         ("ovn-central", False),  # the other role's
         ("*openvswitch*", False),
-        ("tcpdump", False),  # in the list of a role, with a version
+        ("tcpdump", False),  # in the list of a role, a text with a version
         ("ovn-hsot", True),
         ("opnvswitch-*", True),
     ],
 )
 def test_a_version_for_no_package_is_warned_of(key: str, warned: bool, found: dict[str, t.Any]) -> None:
-    plan = packages_plan(found, {"host": "h1", "versions": {key: "1.*"}, "role_packages": ["tcpdump=4.*"]})
+    plan = packages_plan(found, {"host": "h1", "versions": {key: "1.*"}, "role_packages": ["a,tcpdump=4.*"]})
     assert [f'"{key}"' in warning for warning in plan["warnings"]] == [True] * warned

@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.run_scope import limit_problem, run_tags_problem
 
 NO_CENTRAL = "--limit 'l' leaves out all central hosts"
-NO_LOCALHOST = "the report is made on localhost, which --limit 'l' leaves out"
+NO_LOCALHOST = "the output comes from localhost, which --limit 'l' leaves out"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,18 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: ovn_await
-short_description: Run a module that may take long, and print what it waits for
+module: ovn_run_module
+short_description: Run a module and print what it waits for
 version_added: "0.1.0"
 description:
   - Runs another module with the options given here, and prints every ten seconds what it waits for. The result is that of the other module.
-  - The task costs no more than one of the other module. Defaults of modules do not count for the other module.
+  - The task costs no more than one of the other module. C(module_defaults) of the other module do not count.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
 attributes:
+  async:
+    support: none
+    description: Supports being run with the C(async) keyword.
   check_mode:
     support: full
     description: As the other module does.
@@ -45,7 +48,7 @@ author:
 
 EXAMPLES = r"""
 - name: Install the packages
-  c5c3.ovn.ovn_await:
+  c5c3.ovn.ovn_run_module:
     module: ansible.builtin.apt
     options:
       name: [ovn-host, openvswitch-switch]
