@@ -26,6 +26,9 @@ attributes:
   diff_mode:
     support: full
     description: As the other module does.
+  idempotent:
+    support: full
+    description: As the other module is.
   platform:
     support: full
     platforms: all
