@@ -20,8 +20,8 @@ from _package_mirror import Mirror
 pytestmark = pytest.mark.own_machines
 ROOT = Path(__file__).resolve().parents[2]
 MACHINES = ROOT / "tests" / "testbed" / "machines"
-NETWORK, UNDERLAY = "203.0.113", "172.31.0"
-NODES = {"node1": 11, "node2": 12, "node3": 13}
+NETWORK, NODES = "203.0.113", {"node1": 81, "node2": 82, "node3": 83}
+NEUTRON = {"private-key": "neutron-key.pem", "certificate": "neutron-cert.pem", "ca-cert": "ca.pem"}
 SUITE = os.environ.get("FIRST_HOSTS_SUITE", "bookworm")
 # Debian's own units of OVN.
 UNITS = [
@@ -57,7 +57,7 @@ class Hosts:
         return done.stdout
 
     def files(self) -> dict[str, str]:
-        """Names, sizes and times of all files of each machine that a run could have written, in one sum."""
+        """Names, sizes and times of all files of each machine that a run could have written."""
         places = "/etc /usr /var /root /opt /srv -path /var/log -prune -o -path /var/lib/systemd -prune -o"
         return {name: self.ssh(name, rf"find {places} -type f -printf '%p %s %T@\n' | sort") for name in NODES}
 
@@ -108,11 +108,10 @@ def control(place: Path) -> ControlNode:
 
 
 def test_from_three_empty_machines_to_a_healthy_report(hosts: Hosts, mirror: Mirror, control: ControlNode) -> None:
-    # 1. The inventory: the example with other addresses. What is added is due to machines in containers (tests/testbed/README.md).
+    # 1. The inventory of the page with other addresses. What is added is due to machines in containers (tests/testbed/README.md) and to the mirror.
     shutil.copytree(ROOT / "examples" / "three-machines" / "inventory", control.project / "inventory")
     inventory = control.project / "inventory" / "hosts.yml"
-    text = inventory.read_text().replace("198.51.100.", f"{UNDERLAY}.").replace("192.0.2.", f"{NETWORK}.")
-    inventory.write_text(text)
+    inventory.write_text(inventory.read_text().replace("192.0.2.1", f"{NETWORK}.8"))
     added: dict[str, t.Any] = {
         "ansible_ssh_private_key_file": str(hosts.state / "key"),
         "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
@@ -157,9 +156,9 @@ def test_from_three_empty_machines_to_a_healthy_report(hosts: Hosts, mirror: Mir
     pinged = control.play("ping")
     assert re.search(r"node\d -> node\d: 5 of 5 answers.*geneve tunnel", pinged), pinged
 
-    # 5. Neutron's certificate reaches the databases.
+    # 5. A certificate for Neutron, with which the databases answer.
     variables(control.project, {**added, "ovn_pki_clients": ["neutron"]})
-    control.play("site")
+    control.play("central")
     assert {host for host, changes in control.changed.items() if changes} <= {"localhost", "node1"}
     clients = control.project / "inventory" / "ovn-pki.cfg" / "clients"
     tls = [f"--{option}={clients}/{file}" for option, file in NEUTRON.items()]
@@ -169,9 +168,6 @@ def test_from_three_empty_machines_to_a_healthy_report(hosts: Hosts, mirror: Mir
     )
     assert asked_as_neutron.strip() == '""'
     assert_only_ours_run(hosts)
-
-
-NEUTRON = {"private-key": "neutron-key.pem", "certificate": "neutron-cert.pem", "ca-cert": "ca.pem"}
 
 
 def assert_healthy(output: str) -> None:
