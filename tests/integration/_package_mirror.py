@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import http.server
@@ -58,8 +57,7 @@ class Mirror:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        with contextlib.suppress(Exception):
-            run("gpgconf", "--homedir", str(self._keys), "--kill", "all")
+        run("gpgconf", "--homedir", str(self._keys), "--kill", "all")
 
     def _gpg(self, *arguments: str) -> str:
         options = ("--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "")
