@@ -130,9 +130,9 @@ def parts_of_this_project() -> list[Part]:
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
     )
-    # It boots three machines more, for five minutes of both processors.
-    adoption = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
-    return parts + [dataclasses.replace(part, on_request=True) for part in (adoption, *clusters)]
+    # Two tests, each of which boots three machines more, for three to five minutes of both processors.
+    own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
+    return parts + [dataclasses.replace(part, on_request=True) for part in (own, *clusters)]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:

@@ -30,9 +30,14 @@ class Machines:
             "MACHINES_NETWORK": "203.0.113",
         }
 
-    def __call__(self, *words: str, expected: int = 0) -> str:
+    def __call__(self, *words: str, expected: int = 0, **environment: str) -> str:
         done = subprocess.run(
-            [MACHINES, *words], env=self._environment, capture_output=True, check=False, text=True, timeout=600
+            [MACHINES, *words],
+            env={**self._environment, **environment},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=600,
         )
         assert done.returncode == expected, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -109,4 +114,6 @@ def test_a_wrong_request_says_what_is_wrong(machines: Machines) -> None:
     assert "want NAME=OCTET" in machines("up", "m1", expected=1)
     assert "2 to 254" in machines("up", "m1=1", expected=1)
     assert "there is no machine m1" in machines("boot", "m1", expected=1)
+    assert "is a network of this host" in machines("up", "m1=2", expected=1, MACHINES_NETWORK="127.0.0")
+    machines("down")
     assert machines.traces() == []
