@@ -33,11 +33,6 @@ options:
     type: list
     elements: path
     default: []
-  database_files:
-    description: Where database files of the collection are or will be, for RV(places).
-    type: list
-    elements: path
-    default: []
   ca_certificate:
     description: PEM file with CA certificates, whose digests are in RV(ca_digests).
     type: path
@@ -90,12 +85,6 @@ daemons:
       type: dict
       returned: always
       sample: {kind: unit, name: ovn-ovsdb-server-nb.service, runtime: "", unit: ""}
-    container:
-      description:
-        - Of a daemon in a container its C(name), the C(units) that start it, its restart C(policy), C(host_file), where its database file is on the host,
-          and C(problem), why it cannot be ended and kept from coming back, empty if it can. V(null) for any other.
-      type: dict
-      returned: always
     own:
       description: Whether a unit of this collection runs it.
       type: bool
@@ -109,10 +98,7 @@ daemons:
       description: How its files are reached from the host while it runs, if it has a root directory of its own; else empty.
       type: str
       returned: always
-    file_bytes:
-      description: Size of the database file, in bytes.
-      type: int
-      returned: always
+      sample: ""
     clustered:
       description: Whether the file is that of a Raft member.
       type: bool
@@ -193,13 +179,6 @@ missing_files:
   returned: success
   type: list
   elements: str
-places:
-  description:
-    - For each of O(database_files) whether its place is C(occupied), a link of an adoption that was interrupted apart, and the C(free) bytes of its file
-      system, V(null) without a folder.
-  returned: success
-  type: dict
-  sample: {/var/lib/ovn/ovnnb_db.db: {occupied: false, free: 1073741824}}
 ca_digests:
   description: SHA-256 of each certificate in O(ca_certificate), in hexadecimal digits; none if it cannot be read.
   returned: success

@@ -92,20 +92,13 @@ def _missing_problems(missing: t.Sequence[str]) -> t.Iterator[str]:
 
 def _supervisor_problem(daemon: Daemon, units: t.Sequence[str]) -> t.Iterator[str]:
     supervisor = supervisor_of(daemon)
-    container = daemon.get("container") or {}
-    if supervisor.kind == "pod" or (supervisor.kind == "container" and container.get("problem", "unknown")):
-        unknown = (
-            "a pod is stopped where it was declared"
-            if supervisor.kind == "pod"
-            else "its container could not be examined"
-        )
-        reason = container.get("problem") or unknown
+    if supervisor.kind in ("container", "pod"):
         command = supervisor.stop_command(daemon["control_socket"])
         yield (
-            f'{describe(daemon)} cannot be adopted while it runs: {reason}. See "Containers" in docs/adopt.md'
-            + (f"; the command that stops it is: {command}" if command else "")
+            f'{describe(daemon)}: what is not a unit of this host is stopped by a person. See "Containers" in docs/adopt.md for the order'
+            + (f"; the command is: {command}" if command else "")
         )
-    elif daemon.get("root") and supervisor.kind != "container":
+    elif daemon.get("root"):
         yield (
             f"{describe(daemon)} has a root directory of its own and is in no container that is known here, so its files and sockets cannot be taken "
             f"over. Stop it where it was started; the command is: {supervisor.stop_command(daemon['root'] + daemon['control_socket'])}"
@@ -125,10 +118,7 @@ def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.
             f"(ovsdb-tool create-cluster NEW_FILE {daemon['file']} {desired['environment']['OVN_LOCAL_ADDRESS']}), start it from NEW_FILE, then run again"
         )
         return
-    if daemon["supervisor"]["kind"] == "container":
-        yield from _copy_problems(daemon, desired["database_file"], found.get("places", {}))
-    else:
-        yield from _place_problems(daemon, desired)
+    yield from _place_problems(daemon, desired)
     yield from _address_problem(daemon, desired["environment"]["OVN_LOCAL_ADDRESS"])
     yield from listener_problems(database, desired["settings"]["connections"], daemon["connections"], daemon["remotes"])
     yield from _tls_problem(daemon, desired["environment"], found["ca_digests"])
@@ -153,26 +143,6 @@ def _place_problems(daemon: Daemon, desired: t.Mapping[str, t.Any]) -> t.Iterato
         yield (
             f"the control socket of {database} is {daemon['control_socket'] or 'unknown'}, and tools of this collection look for {socket}. "
             f"Start the server with --unixctl={socket} first"
-        )
-
-
-def _copy_problems(daemon: Daemon, declared: str, places: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Iterator[str]:
-    """The file of a container is copied out of its volume once the server has ended."""
-    container, place = daemon.get("container") or {"problem": "unknown"}, places.get(declared)
-    if container["problem"] or container["host_file"] == declared:
-        return  # a problem of the container is named already
-    source = container["host_file"]
-    if place is None or place["free"] is None:
-        yield f"there is no folder for {declared}. Install the packages first, or make it and see that its file system is mounted"
-    elif place["occupied"]:
-        yield (
-            f"{declared} exists already, and the server in {supervisor_of(daemon)} has {source}. Nothing is overwritten: "
-            "find out whose it is, and move it away"
-        )
-    elif place["free"] < 2 * daemon["file_bytes"]:
-        yield (
-            f"{declared} would be a copy of {source} ({daemon['file_bytes']} bytes), and its file system has {place['free']} bytes left, less than "
-            "twice of that. Make space first"
         )
 
 
