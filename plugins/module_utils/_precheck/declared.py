@@ -108,8 +108,11 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     packages = [
         name
         for role, data in zip(parts, given)
-        for name in as_list(first_value(variables, f"ovn_{role}_packages"))
-        or distribution_data(role, data, {}, host.name)["packages"]
+        for name in (
+            distribution_data(role, data, {}, host.name)["packages"]
+            if variables.get(f"ovn_{role}_packages") in (None, "")
+            else as_list(variables[f"ovn_{role}_packages"])  # an empty list: nothing is to be installed
+        )
     ]
     known = {
         role: not distribution_data(role, data, {"id": "unknown"}, host.name)["problem"]

@@ -102,6 +102,7 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             id="two addresses",
         ),
         pytest.param({"ovn_hypervisor_packages": ["my-ovn"]}, "packages", ["my-ovn"], id="own packages"),
+        pytest.param({"ovn_hypervisor_packages": []}, "packages", [], id="nothing is to be installed"),
         pytest.param(
             {"ovn_hypervisor_packages": ""}, "packages", list(HYPERVISOR_PACKAGES), id="an empty text is absent"
         ),
