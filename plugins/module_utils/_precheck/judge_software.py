@@ -26,6 +26,7 @@ _DISTRIBUTION_SWITCH = (
     "openvswitch.service",
     "openvswitch-switch.service",
 )
+_MASK = "systemctl mask ovn-central ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
 
 
@@ -58,6 +59,8 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
     cause = f"it has no package index, and {'no archive answers: ' + where if where else 'no archive is configured'}"
     step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(missing)} beforehand"
+    if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
+        step += f", after `{_MASK}`"
     return [Finding("archive_unreachable", host.name, cause, step)]
 
 

@@ -72,6 +72,13 @@ def test_packages(facts: dict[str, t.Any], expected: str) -> None:
     assert cause(central(packages=facts, **MEMBER)) == ""
 
 
+def test_packages_of_a_central_host_are_installed_with_their_units_masked() -> None:
+    """Else they start standalone databases, and those would be the next finding."""
+    hosts = [host(packages=packages(index=False)) for host in (central, hypervisor)]
+    steps = [one.next_step for one in judge_software(hosts, [host.declared for host in hosts])]
+    assert ["after `systemctl mask ovn-central " in step for step in steps] == [True, False]
+
+
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
     pinned = {"variables": {"ovn_central_packages": ["ovn-central=23.03.*", "no-such=1"]}}
     assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such"
