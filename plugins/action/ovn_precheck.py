@@ -7,14 +7,16 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible.plugins.action import ActionBase
+from ..plugin_utils._progress import WaitAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(WaitAction):
     """The module of this name, and the time of the control node before and after: only both together tell how far a clock may be off."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
+    def waits_for(self, options: t.Mapping[str, t.Any]) -> str:
+        return "the ports of other hosts, the archives and Open vSwitch to answer"
+
+    def _execute_module(self, *given: t.Any, **named: t.Any) -> dict[str, t.Any]:
         sent = time.time()
-        result.update(self._execute_module(task_vars=task_vars))
+        result: dict[str, t.Any] = super()._execute_module(*given, **named)
         return {**result, "control_clock": {"sent": sent, "received": time.time()}}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils._progress import print_lines
@@ -21,6 +22,10 @@ class ActionModule(ActionBase):
         validate: t.Callable[..., tuple[t.Any, dict[str, t.Any]]] = self.validate_argument_spec
         _valid, given = validate({"lines": {"type": "raw", "required": True}})
         text = given["lines"]
+        if not isinstance(text, (str, t.Sequence)):
+            raise AnsibleActionFail(
+                f'lines is "{str(text)[:200]}", neither a text nor a list of lines. Show other data with ansible.builtin.debug.'
+            )
         lines = text.splitlines() if isinstance(text, str) else [str(line) for line in text]
         if lines and not self._task.no_log:
             print_lines("\n".join(lines))

@@ -19,4 +19,6 @@ class ActionModule(WaitAction):
             return f"the {database} member on this host to end"
         if state == "kicked":
             return f"the {database} cluster to remove server {options.get('server_id')}"
-        return ""
+        if state == "waited":
+            return f"the {database} member on this host to change its state"
+        return f"the {database} member on this host to answer"

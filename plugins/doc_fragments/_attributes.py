@@ -13,13 +13,13 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode and tells exactly what a real run would change, without changing it.
+    description: Can run in check mode and returns exactly what a real run would change, without changing it.
   diff_mode:
     description: Returns the values before and after, in check mode and in real runs alike.
   idempotent:
     description:
       - A second run with the same options changes nothing.
-      - This assumes that nobody else changed the managed object in between.
+      - This assumes that nothing else changed the managed object in between.
   platform:
     description: Operating systems of the managed host.
     support: full

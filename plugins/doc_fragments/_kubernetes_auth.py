@@ -71,7 +71,7 @@ options:
     type: str
   proxy_headers:
     description:
-      - What the proxy is told in headers.
+      - Headers that are sent to the proxy.
     type: dict
     suboptions:
       proxy_basic_auth:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: adoption_problems
-short_description: Tell what stands in the way of adopting the OVN that runs on a host
+short_description: Find what blocks the adoption of the OVN that runs on a host
 version_added: "0.1.0"
 description:
   - Compares the daemons that run with the desired state of their host, without which clients would lose a listener, or members each other.
@@ -24,7 +24,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Check that nothing stands in the way of the adoption
+- name: Check that nothing blocks the adoption
   ansible.builtin.fail:
     msg: "{{ problems | join(' ') }}"
   vars:

@@ -26,7 +26,7 @@ options:
     type: str
     default: the Secret
   common_name:
-    description: Common name that is declared. Without it nothing is compared, the filter only tells what is there.
+    description: Common name that is declared. Without it nothing is compared; the filter only returns what is there.
     type: str
   subject_alt_names:
     description: Names and addresses that are declared, as for O(c5c3.ovn.ovn_certificate#module:subject_alt_names).

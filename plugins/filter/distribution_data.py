@@ -41,7 +41,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(packages), C(files), C(masked_units) and the paths and units of the role. C(problem) names the keys that are not known of this distribution, empty if
+    - C(packages), C(files), C(masked_units) and the paths and units of the role. C(runtime_directory) is C(run_directory) relative to C(/run), as units
+      have it. C(problem) names the keys that are not known of this distribution, empty if
       there are none.
   type: dict
   sample:
@@ -51,6 +52,8 @@ _value:
     openvswitch_service: openvswitch-switch.service
     controller: /usr/bin/ovn-controller
     appctl: /usr/bin/ovn-appctl
+    run_directory: /run/ovn
+    runtime_directory: ovn
     system_id_file: /etc/openvswitch/system-id.conf
     problem: ""
 """

@@ -18,7 +18,7 @@ options:
       - For a machine C(bridges), C(underlay), C(openvswitch_service), C(unit) and C(underlay_unit), the last two as paths.
       - For a cluster C(tls), C(spec), C(image), C(openvswitch_image), C(datapath_type), C(bridge_mappings) and C(tls_secret). Also C(host),
         C(host_address), C(bridges), C(underlay), C(encapsulation_type), C(encapsulation_ip), C(system_id), C(gateway) and C(named), the names of further
-        options of machines that somebody has set.
+        options of machines that are set.
     type: dict
     required: true
 author:

@@ -19,7 +19,8 @@ options:
   given:
     description:
       - C(host), its name in messages. C(hold), left alone if it is empty. C(allow_downgrade), and C(downgrade_option), the name of the option that allows it.
-        C(refreshed), whether the lists of packages are of this run. C(files), which prove that the packages are there on a host without apt. Positional.
+        C(refreshed), whether the lists of packages are of this run. C(files), which prove that the packages are there on a host without apt.
+        C(versions), whose keys have to match a package, and C(role_packages), further names that count. Positional.
     type: dict
     required: true
 author:
@@ -37,8 +38,8 @@ _value:
   description:
     - C(install), what the package manager is given. C(targets), the versions of desired packages afterwards, empty while no source is known to have them.
       C(changed), packages that get another version. C(missing), desired packages that are not installed. C(hold) and C(unhold). C(downgrade), whether a package
-      gets an older version. C(repair), packages whose installation was cut off. C(changes), all of that in words. C(refusals), why the run must not go on.
-      C(manager), V(apt) or empty.
+      gets an older version. C(repair), packages whose installation was cut off. C(changes), all of that as text. C(refusals), why the run must stop.
+      C(warnings), the keys of versions that match no package. C(manager), V(apt) or empty.
   type: dict
   sample:
     install: [ovn-host=25.03.0-1, ovn-common=25.03.0-1]
@@ -51,15 +52,27 @@ _value:
     repair: []
     changes: [upgrade ovn-host 23.03.1-1 to 25.03.0-1, upgrade ovn-common 23.03.1-1 to 25.03.0-1]
     refusals: []
+    warnings: []
     manager: apt
 """
 
 import typing as t
 
+from ansible.utils.display import Display
+
 from ..module_utils._roles.packages import packages_plan
 from ..plugin_utils._filters import as_filter
+
+display = Display()
+
+
+def plan_and_warn(found: t.Mapping[str, t.Any], given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    plan = packages_plan(found, given)
+    for warning in plan["warnings"]:
+        display.warning(warning)
+    return plan
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"packages_plan": as_filter(packages_plan)}
+        return {"packages_plan": as_filter(plan_and_warn)}

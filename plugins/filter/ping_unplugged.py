@@ -9,7 +9,7 @@ name: ping_unplugged
 short_description: Guests of the connectivity test that could not be unplugged
 version_added: "0.1.0"
 description:
-  - A guest that does not answer keeps nobody else. This filter of the role P(c5c3.ovn.ovn_ping#role) tells who it is, and why.
+  - A guest that does not answer does not stop the others. This filter of the role P(c5c3.ovn.ovn_ping#role) returns which guest it is, and why.
 options:
   _input:
     description: Result of M(c5c3.ovn.ovn_test_port), also of a loop over guests.

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: pki_given_secret_problem
-short_description: Why pods cannot work with a Secret that somebody else makes
+short_description: Why pods cannot work with a Secret that another owner manages
 version_added: "0.1.0"
 description:
-  - Checks that the Secret is there, complete and valid, and tells what to do.
+  - Checks that the Secret is there, complete and valid, and returns the next step.
 options:
   _input:
     description: What P(c5c3.ovn.certificate_state#filter) says of the Secret.

@@ -9,7 +9,7 @@ name: pki_own_secrets
 short_description: Kubernetes clusters whose Secret the role ovn_pki makes
 version_added: "0.1.0"
 description:
-  - Leaves out machines, and clusters whose Secret somebody else makes.
+  - Leaves out machines, and clusters whose Secret another owner manages.
 options:
   _input:
     description: Hosts of the inventory.

@@ -9,7 +9,7 @@ name: pki_signing_problem
 short_description: Why a certificate signing request is not signed
 version_added: "0.1.0"
 description:
-  - Looks at the request and at what it takes to sign it, and tells what to do.
+  - Looks at the request and at what it takes to sign it, and returns the next step.
 options:
   _input:
     description: What the request asks for beyond its declaration, the value of P(c5c3.ovn.certificate_request_problems#filter).

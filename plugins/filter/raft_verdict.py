@@ -27,7 +27,7 @@ options:
     description: Cluster id (UUID) that the members should have.
     type: str
   certificate_days:
-    description: Served certificates that end in fewer days than this are told in C(reasons).
+    description: Served certificates that expire in fewer days than this are listed in C(reasons).
     type: int
     default: 14
 author:

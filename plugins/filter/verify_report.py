@@ -10,7 +10,7 @@ short_description: Report on a whole OVN installation
 version_added: "0.1.0"
 description:
   - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts and the hypervisors, together with the heartbeat of M(c5c3.ovn.ovn_sync).
-  - The verdict of each database comes from all members together. Whoever could not be reached or asked counts as silent.
+  - The verdict of each database comes from all members together. A host that was not reached or asked counts as unresponsive.
   - A host with C(ovn_backend=kubernetes) is a whole cluster, with members and chassis of its own. They are named by pods and by nodes.
 options:
   _input:

@@ -9,7 +9,7 @@ name: chassis
 short_description: Lists OVN chassis from the Southbound database
 version_added: 0.1.0
 description:
-  - Asks the Southbound database once for all chassis and makes a host of each, with what it tells in the variable C(ovn_chassis).
+  - Asks the Southbound database once for all chassis and makes a host of each, with its settings in the variable C(ovn_chassis).
   - The configuration file's name must end with C(ovn_chassis.yml) or C(ovn_chassis.yaml).
   - Everything comes from the database and is never evaluated as a template.
 author:
@@ -43,7 +43,7 @@ options:
   hostnames:
     description:
       - What becomes the name of the host in the inventory, in order of preference; an empty value is passed over.
-      - V(name) is the chassis name (system id), V(hostname) is the host name that the chassis has told.
+      - V(name) is the chassis name (system id), V(hostname) is the host name that the chassis has registered.
       - If two chassis have the same host name, the second one keeps its chassis name.
       - A host that another inventory source has under this name gets the variables in addition to its own.
     type: list
@@ -56,7 +56,7 @@ options:
     default: 10
 notes:
   - "C(ovn_chassis) holds C(name), C(hostname), C(encapsulations) (list of C(type), C(ip)), C(bridge_mappings) (list of C(physical_network), C(bridge)),
-    C(cms_options) (tokens), C(gateway) (boolean), C(availability_zones), C(transport_zones), C(other_config) (all that the chassis has told),
+    C(cms_options) (tokens), C(gateway) (boolean), C(availability_zones), C(transport_zones), C(other_config) (all that the chassis has registered),
     C(nb_cfg) (the last configuration number that it has taken over), C(nb_cfg_timestamp) (milliseconds since 1970 by its own clock) and C(current)
     (C(nb_cfg) is the newest one)."
   - A chassis writes only after the number in the Northbound database rose. Rows of hosts that are gone stay, with an old C(nb_cfg).

@@ -20,7 +20,7 @@ TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 # What the names of a server's sockets, pid and database file begin with, as the distributions have it.
 STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
-# Milliseconds: the default of OVSDB (ovsdb-tool(1), create-cluster), which counts where nobody has set a timer.
+# Milliseconds: the default of OVSDB (ovsdb-tool(1), create-cluster), which counts where no timer is set.
 OVSDB_ELECTION_TIMER = 1000
 # Milliseconds: our defaults, of the OVNCluster and of the role. roles/ovn_central has them in defaults and argument_specs once more, for people.
 DEFAULT_ELECTION_TIMER = 5000

@@ -8,6 +8,7 @@ What the parts of OVN are called on each distribution: packages, paths and units
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from ._errors import InvalidInput
@@ -34,6 +35,9 @@ _DEBIAN: dict[Role, Data] = {
             "ovn-northd.service",
         ],
         "northd": "/usr/bin/ovn-northd",
+        "appctl": "/usr/bin/ovn-appctl",
+        "run_directory": "/run/ovn",
+        "schema_directory": "/usr/share/ovn",
     },
     "hypervisor": {
         "packages": ["openvswitch-switch", "ovn-host", "python3-openvswitch"],
@@ -42,18 +46,21 @@ _DEBIAN: dict[Role, Data] = {
         "openvswitch_service": "openvswitch-switch.service",
         "controller": "/usr/bin/ovn-controller",
         "appctl": "/usr/bin/ovn-appctl",
+        "run_directory": "/run/ovn",
         "system_id_file": "/etc/openvswitch/system-id.conf",
     },
 }
 # By the ID of os-release(5). Ubuntu builds Debian's packages: names, paths and units are the same.
 _KNOWN: dict[str, dict[Role, Data]] = {"debian": _DEBIAN, "ubuntu": _DEBIAN}
+PACKAGES = [*_DEBIAN["central"]["packages"], *_DEBIAN["hypervisor"]["packages"], "ovn-common", "python3-cryptography"]
+"""What the roles install, with what comes along in the same version."""
 
 
 def distribution_data(role: Role, given: t.Mapping[str, t.Any], observed: t.Mapping[str, str], host: str) -> Data:
     """Return packages, paths and units of a distribution, with what the inventory has `given` in their place.
 
     `observed` has the `id` and `name` of the distribution; before a host was asked it is empty, and Debian is assumed. `problem` says what is not known of a
-    distribution, empty if everything is.
+    distribution, empty if everything is. `runtime_directory` is `run_directory` as systemd.exec(5) has it, relative to /run.
     """
     option = f"ovn_{role}_distribution"
     keys = _DEBIAN[role]
@@ -70,4 +77,16 @@ def distribution_data(role: Role, given: t.Mapping[str, t.Any], observed: t.Mapp
         if missing
         else ""
     )
-    return {**keys, **replaced, "problem": problem}
+    data = {**keys, **replaced}
+    below_run = _below_run(data["run_directory"], option)
+    return {**data, "run_directory": f"/run/{below_run}", "runtime_directory": below_run, "problem": problem}
+
+
+def _below_run(path: str, option: str) -> str:
+    """Return the path relative to /run, of which /var/run is the older name."""
+    place = posixpath.normpath(str(path)).removeprefix("/var")
+    if not place.startswith("/run/"):
+        raise InvalidInput(
+            f"run_directory of {option} is {path}. Name a directory below /run, where systemd creates it at each start."
+        )
+    return place.removeprefix("/run/")

@@ -12,7 +12,7 @@ import contextlib
 import os
 
 VARIABLE = "C5C3_OVN_PROGRESS"
-"""The environment variable with the path of the file; without it nobody reads, and nothing is written."""
+"""The environment variable with the path of the file; without it there is no reader, and nothing is written."""
 
 
 def report_progress(doing: str) -> None:

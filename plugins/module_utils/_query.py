@@ -29,6 +29,14 @@ def run_query(query: str, facts: t.Any) -> t.Any:
         ) from e
 
 
+def text_or_data(value: t.Any) -> t.Literal["text", "data"]:
+    """Return how a person or a script wants to see what a query has selected: a text, and a list of texts, as lines; anything else as data."""
+    if isinstance(value, str):
+        return "text"
+    is_list = isinstance(value, t.Sequence)
+    return "text" if is_list and value and all(isinstance(one, str) for one in value) else "data"
+
+
 def plain(facts: t.Any) -> t.Any:
     """Return a copy in types of Python alone: jmespath's functions do not know the marked texts of Ansible."""
     if isinstance(facts, t.Mapping):

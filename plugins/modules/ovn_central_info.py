@@ -79,7 +79,8 @@ options:
         default: 60
   tls_secret:
     description:
-      - Secret in O(namespace) with C(tls.key), C(tls.crt) and C(ca.crt), in place of O(private_key), O(certificate) and O(ca_certificate). Needs O(cluster).
+      - Secret in O(namespace) with C(tls.key), C(tls.crt) and C(ca.crt), in place of O(private_key), O(certificate) and O(ca_certificate), which are then
+        not read. Needs O(cluster).
       - They are files on the control node for as long as the module runs. Without such a Secret, or without the right to read it, ports with TLS tell why
         they cannot be asked.
     type: str
@@ -395,7 +396,7 @@ def main() -> t.NoReturn:
             "tls_secret": {"type": "str", "no_log": False},  # its name
             "heartbeat": {"type": "dict", "options": heartbeat},
         },
-        mutually_exclusive=[("cluster", "northd_control_socket"), ("tls_secret", "private_key")],
+        mutually_exclusive=[("cluster", "northd_control_socket")],
         required_together=[("private_key", "certificate", "ca_certificate")],
         supports_check_mode=True,
     )

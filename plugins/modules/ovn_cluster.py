@@ -12,10 +12,10 @@ version_added: "0.1.0"
 description:
   - Brings the Northbound and Southbound databases (one Raft cluster each, one pod and one claim a member), northd and everything around them to the
     declared state, in one call. Runs on the control node.
-  - A database is created once in its life. The permission and the cluster id are in a ConfigMap (C(NAME-northbound-record), C(NAME-southbound-record)) that
+  - A database is created only once. The permission and the cluster id are in a ConfigMap (C(NAME-northbound-record), C(NAME-southbound-record)) that
     no other object owns. A member that lost its volume joins the recorded cluster again, after its old server id was removed; index 0 is nothing special.
   - Members are restarted one at a time, the leader last, and only while the others keep the quorum and are caught up. A step that is not safe is refused
-    in words. A run that was killed is finished by the next one.
+    with a reason. A run that was killed is finished by the next one.
   - Volumes grow in one run. Size and storage class for claims to come cannot be changed in a StatefulSet, so it is recreated while its pods and claims
     stay. A claim that has no volume yet is recreated when the declared storage class is another one; a volume never moves to another class.
   - After an update of the image a run warns of a database whose schema is not the image's. It converts none.

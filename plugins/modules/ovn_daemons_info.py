@@ -10,11 +10,11 @@ module: ovn_daemons_info
 short_description: Find the database servers and northd that run on a host, and what keeps them running
 version_added: "0.1.0"
 description:
-  - Finds every C(ovsdb-server) of a Northbound or Southbound database and every C(ovn-northd) in the network of the host, whoever started it. Units of systemd,
-    containers of Docker and Podman, pods and processes that C(ovn-ctl) started by hand are told apart.
+  - Finds every C(ovsdb-server) of a Northbound or Southbound database and every C(ovn-northd) in the network of the host, regardless of what started it.
+    Tells units of systemd, containers of Docker and Podman, pods, and processes that C(ovn-ctl) started by hand apart.
   - Reads the command line of each one, and asks it for its Raft address and ids, its listeners and its certificates. Changes nothing.
   - Servers of other databases, relays, and daemons in another network namespace are left out.
-  - Fails where processes of other users must not be looked at, since nobody knows then what runs there.
+  - Fails where processes of other users may not be read, because it is then unknown what runs there.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
 attributes:
@@ -30,6 +30,11 @@ attributes:
 options:
   required_files:
     description: Files that have to be there. Those that are not are in RV(missing_files).
+    type: list
+    elements: path
+    default: []
+  database_files:
+    description: Where database files of the collection are or will be, for RV(places).
     type: list
     elements: path
     default: []
@@ -81,10 +86,16 @@ daemons:
     supervisor:
       description:
         - What keeps it running. C(kind) is V(unit), V(container), V(pod) or V(none), C(name) the name of the unit or container, C(runtime) the command of
-          the container's engine (V(docker), V(podman), or empty).
+          the container's engine (V(docker), V(podman), or empty), C(unit) the unit around a container, which would start it again.
       type: dict
       returned: always
-      sample: {kind: unit, name: ovn-ovsdb-server-nb.service, runtime: ""}
+      sample: {kind: unit, name: ovn-ovsdb-server-nb.service, runtime: "", unit: ""}
+    container:
+      description:
+        - Of a daemon in a container its C(name), the C(units) that start it, its restart C(policy), C(host_file), where its database file is on the host,
+          and C(problem), why it cannot be ended and kept from coming back, empty if it can. V(null) for any other.
+      type: dict
+      returned: always
     own:
       description: Whether a unit of this collection runs it.
       type: bool
@@ -94,6 +105,14 @@ daemons:
       type: str
       returned: always
       sample: /var/lib/ovn/ovnnb_db.db
+    root:
+      description: How its files are reached from the host while it runs, if it has a root directory of its own; else empty.
+      type: str
+      returned: always
+    file_bytes:
+      description: Size of the database file, in bytes.
+      type: int
+      returned: always
     clustered:
       description: Whether the file is that of a Raft member.
       type: bool
@@ -174,6 +193,13 @@ missing_files:
   returned: success
   type: list
   elements: str
+places:
+  description:
+    - For each of O(database_files) whether its place is C(occupied), a link of an adoption that was interrupted apart, and the C(free) bytes of its file
+      system, V(null) without a folder.
+  returned: success
+  type: dict
+  sample: {/var/lib/ovn/ovnnb_db.db: {occupied: false, free: 1073741824}}
 ca_digests:
   description: SHA-256 of each certificate in O(ca_certificate), in hexadecimal digits; none if it cannot be read.
   returned: success

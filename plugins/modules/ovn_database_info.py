@@ -40,11 +40,14 @@ options:
       - OVSDB endpoints of the members or relays, C(ssl:HOST:PORT), C(tcp:HOST:PORT) or C(unix:FILE); IPv6 addresses in brackets.
         An item may be a comma list.
       - The first one that can answer is asked.
-      - By default the distribution's socket on the managed host, C(unix:/run/ovn/ovnnb_db.sock), C(unix:/run/ovn/ovnsb_db.sock) or
-        C(unix:/run/openvswitch/db.sock).
+      - By default the socket on the managed host, C(ovnnb_db.sock) or C(ovnsb_db.sock) in O(run_directory), or C(unix:/run/openvswitch/db.sock).
       - Reading is allowed on listeners with the role C(ovn-controller) as well.
     type: list
     elements: str
+  run_directory:
+    description: Where the Northbound and the Southbound server of the managed host have their sockets.
+    type: path
+    default: /run/ovn
   leader_only:
     description:
       - Whether only the leader of a Raft cluster is asked. Another member may be some milliseconds behind it, which matters right after a write
@@ -243,10 +246,12 @@ from ..module_utils._ovsdb.wire import Connection
 from ..module_utils._query import check_query, run_query
 
 _OPEN_VSWITCH = "Open_vSwitch"
-_SOCKETS = {
-    **{database: f"unix:/run/ovn/{stem}.sock" for database, stem in STEMS.items()},
-    "open_vswitch": "unix:/run/openvswitch/db.sock",
-}
+
+
+def _local_endpoint(params: dict[str, t.Any]) -> str:
+    """Return the endpoint of the server on this host."""
+    stem = STEMS.get(params["database"])
+    return f"unix:{params['run_directory']}/{stem}.sock" if stem else "unix:/run/openvswitch/db.sock"
 
 
 def _read(params: dict[str, t.Any]) -> DatabaseFacts:
@@ -264,7 +269,7 @@ def _read(params: dict[str, t.Any]) -> DatabaseFacts:
         return DatabasePods(Cluster(params), params["namespace"], params["cluster"], params["database"]).ask(
             ask, deadline
         )
-    endpoints = parse_endpoints(params["endpoints"] or [_SOCKETS[params["database"]]])
+    endpoints = parse_endpoints(params["endpoints"] or [_local_endpoint(params)])
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
 
     def ask_one(endpoint: Endpoint) -> DatabaseFacts:
@@ -315,6 +320,7 @@ def main() -> t.NoReturn:
             "cluster": {"type": "str"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "endpoints": {"type": "list", "elements": "str"},
+            "run_directory": {"type": "path", "default": "/run/ovn"},
             "leader_only": {"type": "bool", "default": False},
             "tables": {"type": "list", "elements": "str", "required": True},
             "columns": {"type": "raw"},

@@ -306,7 +306,7 @@ members:
       returned: always
       sample: true
     role:
-      description: V(leader), V(follower) or V(candidate), in its own words.
+      description: V(leader), V(follower) or V(candidate), as the server reports it.
       type: str
       returned: always
       sample: follower

@@ -61,10 +61,20 @@ class WaitAction(Normal):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         run_module: t.Callable[..., dict[str, t.Any]] = super().run
         awaited = self.waits_for(self._task.args)
-        if not awaited or self._task.async_val or self._task.no_log:
+        if self._task.async_val or self._task.no_log:
+            awaited = ""
+        with print_while_waiting(awaited, task_vars):
             return run_module(tmp, task_vars)
-        with _printed(task_vars, lambda: f"waiting for {awaited}"):
-            return run_module(tmp, task_vars)
+
+
+@contextlib.contextmanager
+def print_while_waiting(awaited: str, task_vars: t.Mapping[str, t.Any] | None) -> t.Iterator[None]:
+    """Print every ten seconds what is waited for, until the context ends; an empty text is not printed."""
+    if not awaited:
+        yield
+        return
+    with _printed(task_vars, lambda: f"waiting for {awaited}"):
+        yield
 
 
 @contextlib.contextmanager

@@ -81,7 +81,9 @@ class Machines:
         """Boot three central hosts and so many hypervisors with nothing on them; those that are up stay."""
         names = {**CENTRALS, **_hypervisors(hypervisors)}
         if not _STATE.exists():
-            print(f"Booting {len(names)} machines (the first time on this host: downloading Debian for them)", flush=True)
+            print(
+                f"Booting {len(names)} machines (the first time on this host: downloading Debian for them)", flush=True
+            )
         self._run("up", *(f"{name}={octet}" for name, octet in names.items()))
 
     def inventory(self, name: str, groups: dict[str, t.Any]) -> Path:

@@ -72,7 +72,10 @@ def one_more_hypervisor(machines: Machines) -> list[Figure]:
     pings: dict[int, float] = {}
     sites: dict[int, float] = {}
     for count in sizes:
-        print(f"One more hypervisor: c5c3.ovn.site with nothing to do on three central hosts and {count} of them", flush=True)
+        print(
+            f"One more hypervisor: c5c3.ovn.site with nothing to do on three central hosts and {count} of them",
+            flush=True,
+        )
         machines.up(count)
         inventory = machines.sandbox(count)
         _ping(inventory)  # makes the connections

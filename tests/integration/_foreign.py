@@ -115,6 +115,8 @@ class ForeignHost(LoopbackHost):
         return self.foreign is not None
 
     def _run(self, command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        if command[0] == "docker":
+            return 1, "", "no such container"
         if command[0] != "systemctl":
             return super()._run(command, environment)
         verb, unit = command[1], command[-1]

@@ -180,10 +180,12 @@ def test_a_unit_that_is_stopped_does_not_start_the_server_again(backend: Foreign
     assert running_units(backend) == [OWN] * 3
 
 
-def test_a_container_is_not_stopped(backend: ForeignBackend) -> None:
+def test_a_container_that_its_engine_does_not_know_is_not_stopped(backend: ForeignBackend) -> None:
     container = backend.hosts[1]
     move(container, "system.slice", f"docker-{'7' * 64}.scope")
-    with pytest.raises(Refused, match=r"container 777777777777, which a run does not stop.*docker stop 777777777777"):
+    with pytest.raises(
+        Refused, match=r"container 777777777777 and cannot be .* does not describe it.*docker stop 777777777777"
+    ):
         backend.run()
     assert running_units(backend)[1] == "7" * 12
     assert (container.masked, container.enabled) == (set(), set())
@@ -198,7 +200,7 @@ def test_the_module_tells_who_runs_what(backend: ForeignBackend, run_module: Run
     found = {daemon["file"]: daemon for daemon in ran["daemons"]}
     host = backend.hosts[1]
     daemon = found[str(host.file)]
-    assert daemon["supervisor"] == {"kind": "unit", "name": UNIT, "runtime": ""}
+    assert daemon["supervisor"] == {"kind": "unit", "name": UNIT, "runtime": "", "unit": ""}
     facts = [daemon[key] for key in ("name", "own", "clustered", "address", "version", "problem")]
     assert facts == ["northbound", False, True, host.address, ran["version"], ""]
     assert (daemon["server_id"], daemon["cluster_id"]) == (tool("db-sid", host.file), tool("db-cid", host.file))

@@ -17,8 +17,8 @@ MACHINES = ROOT / "tests" / "testbed" / "machines"
 NETWORK, OCTETS = "203.0.113", {"central1": 91, "central2": 92, "central3": 93}
 
 
-@pytest.fixture
-def scenario() -> t.Iterator[dict[str, str]]:
+@pytest.fixture(params=["trixie", "bookworm"])
+def scenario(request: pytest.FixtureRequest) -> t.Iterator[dict[str, str]]:
     """A folder as of a scenario of molecule, with an inventory of three machines that run; the environment of its stories."""
     if os.geteuid() != 0:
         pytest.skip("!!! NOT TESTED HERE: the adoption boots machines, that needs root")
@@ -37,14 +37,15 @@ def scenario() -> t.Iterator[dict[str, str]]:
         (home / "adoption" / "inventory").mkdir(parents=True)
         (home / "shared").symlink_to(ROOT / "molecule" / "shared")
         hosts = "".join(f"    {name}: {{ansible_host: {NETWORK}.{octet}}}\n" for name, octet in OCTETS.items())
-        inventory = f"all: {{vars: {{machines_suite: trixie}}}}\novn_central:\n  hosts:\n{hosts}"
+        suite = str(request.param)
+        inventory = f"all: {{vars: {{machines_suite: {suite}}}}}\novn_central:\n  hosts:\n{hosts}"
         (home / "adoption" / "inventory" / "machines.yml").write_text(inventory)
 
         def machines(*words: str) -> None:
             subprocess.run([MACHINES, *words], env=environment, check=True, capture_output=True, timeout=900)
 
         try:
-            machines("up", *(f"{name}={octet}:trixie" for name, octet in OCTETS.items()))
+            machines("up", *(f"{name}={octet}:{suite}" for name, octet in OCTETS.items()))
             yield environment
         finally:
             machines("down")

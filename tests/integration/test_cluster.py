@@ -272,7 +272,7 @@ def test_a_schema_that_is_older_than_that_of_the_image(
     assert condition(ran)["status"] == "False"
     told = [one for one in warnings(ran) if words in one]
     assert told
-    assert "docs/kubernetes.md" in told[0]
+    assert "docs/kubernetes-operations.md" in told[0]
     assert not any("Northbound database has schema" in one for one in warnings(ran))
 
 

@@ -59,7 +59,7 @@ def plays() -> list[dict[str, t.Any]]:
 
 
 class Example:
-    """A copy of an example, with the CA that some of them expect beside the inventory."""
+    """A copy of an example, with the CA that some of them expect in a folder beside the inventory."""
 
     def __init__(self, name: str, folder: pathlib.Path, collections: str) -> None:
         self._folder, self._collections = folder, collections
@@ -67,7 +67,8 @@ class Example:
         shutil.copytree(ROOT / "examples" / name / "inventory", self.hosts.parent)
         authority = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         authority += ["-subj", "/CN=given", "-keyout", "ca-key.pem", "-out", "ca.pem"]
-        subprocess.run(authority, cwd=self.hosts.parent, check=True, capture_output=True)
+        (self.hosts.parent / "ca.cfg").mkdir()
+        subprocess.run(authority, cwd=self.hosts.parent / "ca.cfg", check=True, capture_output=True)
 
     def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -100,7 +101,8 @@ def example(tmp_path: pathlib.Path, collection_path: str) -> t.Callable[[str], E
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_accepted(name: str, example: t.Callable[[str], Example]) -> None:
     copy = example(name)
-    listed = copy.run("ansible-inventory", "--list")
+    # The folder, too: the CA in it is not read as an inventory.
+    listed = copy.run("ansible-inventory", "--inventory", str(copy.hosts.parent), "--list")
     assert listed.returncode == 0, listed.stderr
     groups = json.loads(listed.stdout)
     assert groups["ovn_hypervisors"]["hosts"]

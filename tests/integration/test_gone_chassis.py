@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import typing as t
@@ -164,15 +165,29 @@ def test_in_pods_any_member_does(raft_cluster: MakeCluster) -> None:
     assert comes_back("c1", members, 0, 30)
 
 
-def test_the_role(southbound: Southbound, run_playbook: RunPlaybook, short_dir: pathlib.Path) -> None:
+@pytest.fixture
+def run_directory(southbound: Southbound) -> t.Iterator[str]:
+    """Where the central host has its sockets, which is not where Debian has them."""
+    with tempfile.TemporaryDirectory(prefix="c5c3-ovn-test-", dir="/run") as name:
+        member = southbound.cluster.sockets[0].removeprefix("unix:")
+        pathlib.Path(name, "ovnsb_db.sock").symlink_to(member)
+        yield name
+
+
+def test_the_role(
+    southbound: Southbound, run_playbook: RunPlaybook, short_dir: pathlib.Path, run_directory: str
+) -> None:
     """The dead machine is not contacted, nor is anybody but the central host."""
-    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    local = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "ovn_central_distribution": {"run_directory": run_directory},
+    }
     dead = {"ansible_host": "192.0.2.1", "ovn_system_id": "c1"}
     groups = {"ovn_central": {"hosts": {"db1": local}}, "ovn_hypervisors": {"hosts": {"compute1": dead}}}
     inventory = short_dir / "hosts.yml"
     inventory.write_text(json.dumps({"all": {"children": groups}}))
     play: dict[str, t.Any] = {"hosts": "ovn_hypervisors", "gather_facts": False}
-    play["module_defaults"] = {"c5c3.ovn.ovn_chassis_rows": {"southbound": southbound.cluster.sockets}}
     play["tasks"] = [
         {
             "ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_hypervisor"},

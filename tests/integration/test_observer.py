@@ -550,7 +550,7 @@ def test_a_schema_that_is_older_than_that_of_the_image(world: World) -> None:
     told = world.condition("SchemaCurrent")["message"]
     assert f"Southbound database has schema {version_of('southbound')}, its image brings 99.1.0" in told
     assert "Northbound" not in told
-    assert "docs/kubernetes.md" in told
+    assert "docs/kubernetes-operations.md" in told
 
 
 def workload(world: World, kind: str, name: str, replicas: int, **status: t.Any) -> None:

@@ -316,3 +316,12 @@ def test_a_repository_that_is_signed_by_a_key_in_the_inventory(world: AptWorld, 
     assert world.installed == {}
     assert play(ovn_packages_repository={**world.source, "signed_by": keys[0]}), play.output
     assert world.installed["ovn-host"] == OLD
+
+
+def test_a_mistyped_key_of_the_versions_is_warned_of(world: AptWorld, play: Play) -> None:
+    world.release(OLD)
+    world.add_source()
+    world.refresh()
+    assert play("--check", ovn_packages_versions={"ovn-hsot": OLD, "ovn-central": OLD}), play.output
+    assert 'key "ovn-hsot"' in play.output
+    assert 'key "ovn-central"' not in play.output

@@ -175,7 +175,15 @@ def test_a_machine_that_is_down(site: Site, run_playbook: RunPlaybook, databases
 
 def test_what_a_failed_test_leaves(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
     """The host has failed before, so for Ansible it is no host of the play any more."""
-    inventory = site.inventory({"compute1": {"ansible_python_interpreter": "/nowhere/python3"}}, databases)
+    broken = {"ansible_python_interpreter": "/nowhere/python3"}
+    inventory = site.inventory({"compute1": broken, "compute2": broken}, databases)
     failed = failure(run_playbook, site, inventory, ovn_ping_state="present")
     assert re.search(r"The guest of compute1: .*/nowhere/python3", failed)
     assert site.left() == ("", [], [])
+
+
+def test_a_single_machine_pings_nobody(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
+    """In a play of somebody else; what an earlier run has left goes."""
+    failed = failure(run_playbook, site, site.inventory({"compute1": {}}, databases), ovn_ping_state="present")
+    assert "Nothing was pinged: a ping needs two guests, and compute1 has the only one of this run." in failed
+    assert "Plug in the guest" not in failed

@@ -67,6 +67,36 @@ def test_lines_are_printed_as_they_are(
     assert "\n".join(["", *LINES, ""]) in f"\n{done.stdout}"
 
 
+@pytest.mark.parametrize("lines", [5, True, {"a": 1}, None])
+def test_what_is_no_text_is_refused(lines: object, play: Play, tmp_path: pathlib.Path) -> None:
+    tasks = [{"c5c3.ovn.ovn_print": {"lines": "{{ given }}"}}]
+    playbook = tmp_path / "print.yml"
+    play_of_it = {"hosts": "localhost", "gather_facts": False, "vars": {"given": lines}, "tasks": tasks}
+    playbook.write_text(json.dumps([play_of_it]))
+    done = play(str(playbook), CALLBACK_RESULT_FORMAT="yaml")
+    assert done.returncode == 2, done.stdout
+    assert f'lines is "{lines}", neither a text nor a list of lines.' in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.parametrize(
+    ("query", "printed"),
+    [
+        pytest.param("northbound.verdict", "unreachable\n", id="a text"),
+        pytest.param("northbound.members[].member | [@[0], @[0]]", "db1\ndb1\n", id="texts"),
+        pytest.param("healthy", '    "msg": false\n', id="a boolean"),
+        pytest.param("{a: healthy}", '        "a": false\n', id="a structure"),
+        pytest.param("addresses", '    "msg": []\n', id="an empty list"),
+    ],
+)
+def test_what_a_query_selects(query: str, printed: str, play: Play) -> None:
+    """Texts as they are, for scripts, and data with its structure."""
+    done = play("c5c3.ovn.status", "-e", json.dumps({"ovn_query": query}))
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout.rpartition("TASK [")[0].rpartition("TASK [")[2]
+    assert f"\n{printed}" in shown, shown
+    assert "OVN has" not in done.stdout
+
+
 def test_a_callback_plugin_that_writes_json_still_does(play: Play) -> None:
     """The fact in its output has the documented structure, and known codes can be acknowledged."""
     acknowledge = ["-e", "ovn_verify_acknowledge=fault_join,fault_leave"]

@@ -137,7 +137,14 @@ def play(collection_path: str, short_dir: pathlib.Path, servers: Servers) -> Pla
             "ovn_hypervisor_openvswitch_database": servers["open_vswitch"].endpoint,
             "ovn_tls": False,
         }
-        asked = {f"ovn_show_{name}_endpoints": servers[name].endpoint for name in ("northbound", "southbound")}
+        # One is named by its endpoint, the other is where the daemons of its host have their sockets.
+        link = short_dir / "ovnsb_db.sock"
+        link.unlink(missing_ok=True)
+        link.symlink_to(servers["southbound"].endpoint.removeprefix("unix:"))
+        asked = {
+            "ovn_show_northbound_endpoints": servers["northbound"].endpoint,
+            "ovn_central_distribution": {"run_directory": str(short_dir)},
+        }
         groups = {
             "ovn_central": {"hosts": central or {"dead": gone, "db1": asked}},
             "ovn_hypervisors": {"hosts": {"compute1": {}}},

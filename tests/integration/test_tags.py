@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 
 import pytest
@@ -125,3 +126,44 @@ def test_other_parts_leave_the_databases_alone(site: LocalSite) -> None:
         "Stop the distribution's ovn-controller and keep its flows",
     } <= set(chassis.tasks)
     assert not {LOCK, CERTIFICATE, UNITS, STEP, "Show the report"} & set(chassis.tasks)
+
+
+@pytest.mark.parametrize(
+    ("playbook", "tags", "known"),
+    [
+        ("site", "verfy", "precheck, packages, pki, config, databases, chassis, verify"),
+        ("precheck", "verify", "precheck"),
+        ("central", "database,verify", "pki, packages, config, databases"),
+        ("hypervisors", "databases", "pki, packages, config, chassis"),
+        ("status", "states", "verify"),
+        ("verify", "pki", "verify"),
+    ],
+)
+def test_tags_that_a_playbook_does_not_have_are_refused(site: LocalSite, playbook: str, tags: str, known: str) -> None:
+    ran = site.run(f"c5c3.ovn.{playbook}", "--tags", tags, hypervisors=("h1",))
+    assert ran.code == 2, ran.output
+    assert (
+        f"--tags {tags} would do nothing: this playbook has none of these tags. Use one or more of {known}."
+        in ran.output
+    )
+    assert len(ran.tasks) == 1
+
+
+def test_status_and_precheck_have_the_tags_of_their_parts(site: LocalSite) -> None:
+    """The precheck measures all hosts before it judges them, whatever strategy the control node prefers."""
+    assert "Show the report" in site.run("c5c3.ovn.status", "--tags", "verify").tasks
+    site.folder.joinpath("ansible.cfg").write_text("[defaults]\nstrategy = free\n")
+    ran = site.run("c5c3.ovn.precheck", "--tags", "precheck", central=("c1",), hypervisors=("h1",))
+    assert ran.tasks.count("Show the report") == 1
+    assert "no result" not in ran.output
+
+
+def test_a_playbook_of_somebody_else_may_have_tags(site: LocalSite) -> None:
+    playbook = site.folder / "own.yml"
+    own = {
+        "ansible.builtin.import_playbook": "c5c3.ovn.status",
+        "tags": ["own"],
+        "vars": {"ovn_verify_known_tags": ["own"]},
+    }
+    playbook.write_text(json.dumps([own]))
+    assert "Show the report" in site.run(str(playbook), "--tags", "own").tasks

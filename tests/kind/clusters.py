@@ -229,7 +229,7 @@ def pod_on(component: str, node: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """One run of a playbook: which tasks changed something, which failed, and what was reported."""
+    """One run of a playbook: which tasks changed something, which failed, what was reported, and how many tasks each host skipped."""
 
     rc: int
     seconds: float
@@ -237,6 +237,7 @@ class Ran:
     changed: list[str]
     failed: list[str]
     messages: list[str]
+    skipped: dict[str, int]
 
 
 def playbook(name: str, *arguments: str, ok: bool = True, timeout: float = 600) -> Ran:

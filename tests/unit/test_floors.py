@@ -89,6 +89,7 @@ ACROSS_FILES = {
     "module_utils/_manifests/test_every_field_has_an_effect.py": "every field of the schemas, through all that reads it",
     "module_utils/_manifests/test_stop_budget.py": "_stop_budget.py in units, manifests and the launcher",
     "module_utils/_raft/test_dead_ends.py": "plan.py and simulate.py in situations that once stopped every run",
+    "plugin_utils/test_waits_for.py": "the files of plugins/action that say what a module waits for",
 }
 
 

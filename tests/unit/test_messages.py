@@ -41,12 +41,15 @@ def variables() -> set[str]:
 
 
 MODULES = {path.stem for path in PLUGINS.glob("modules/*.py")}
-OPTIONS = {option: modules for option, modules in options_of_modules().items() if "_" in option}
+# Other options of one word are words of any sentence, too.
+OPTIONS = {option: modules for option, modules in options_of_modules().items() if "_" in option or option == "state"}
 VARIABLES = variables()
 GROUPS = {"ovn_central", "ovn_hypervisors", "ovn_gateways"}
 NAMES_OF_NEUTRON = {"ovn_nb_connection", "ovn_sb_connection"}
 ONE = "|".join(sorted(OPTIONS, key=len, reverse=True))
-ADVICE = re.compile(rf"\b(?:[Ss]et|[Ww]ith|[Rr]aise|[Cc]orrect|a) ({ONE})\b|\b({ONE})(?:: |=)(?:true|false)\b")
+ADVICE = re.compile(
+    rf"\b(?:[Ss]et|[Ww]ith|[Uu]se|[Gg]ive|[Rr]aise|[Cc]orrect|a) ((?!state\b)(?:{ONE}))\b|\b({ONE})(?:: |=)(?:true|false|absent|present)\b"
+)
 
 
 def messages(code: str) -> t.Iterator[str]:
@@ -111,6 +114,9 @@ def test_advised_options_of_modules_have_their_variable_beside_them() -> None:
         ('raise Refused("Wait, or set break_lock: true (ovn_nothing_break_lock).")', ["break_lock"]),
         ('raise Refused(f"Run with system_id: {name}, or without it.")', ["system_id"]),
         ('warning(f"{name} is unknown: set expected_members.")', []),
+        ('raise Refused("It is there twice. Remove it with state: absent.")', ["state"]),
+        ('raise Refused("It is there twice. Remove it with state: absent (ovn_ping_state=absent).")', []),
+        ('raise Refused(f"{key} is shared with others; use cms_options.")', ["cms_options"]),
         ('def f():\n    """Set break_lock: true."""', []),
     ],
 )

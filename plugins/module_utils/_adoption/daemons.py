@@ -24,33 +24,36 @@ from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
-from .processes import ControlPlaneProcess, find_processes
+from .containers import Output, examine_container
+from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes
 
 _OWN_UNIT = "c5c3-ovn-{}.service"
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
 _TLS = ("private_key", "certificate", "ca_cert")
 
 
-def read_daemons(seconds: float, container_name: t.Callable[[str, str], str]) -> list[dict[str, t.Any]]:
-    """Return all daemons of the control plane on this host. `container_name(runtime, id)` is empty if it is not known."""
-    return [_read_daemon(process, seconds, container_name) for process in find_processes()]
+def read_daemons(seconds: float, output: Output) -> list[dict[str, t.Any]]:
+    """Return all daemons of the control plane on this host. `output(command, argument...)` returns what a command prints, nothing if it fails."""
+    return [_read_daemon(process, seconds, output) for process in find_processes()]
 
 
-def _read_daemon(
-    process: ControlPlaneProcess, seconds: float, container_name: t.Callable[[str, str], str]
-) -> dict[str, t.Any]:
+def _read_daemon(process: ControlPlaneProcess, seconds: float, output: Output) -> dict[str, t.Any]:
     supervisor = process.supervisor
-    name = supervisor.name
-    if supervisor.kind == "container" and supervisor.runtime:
-        name = container_name(supervisor.runtime, name) or name
+    container = None
+    if supervisor.kind == "container":
+        container = examine_container(output, supervisor, process.file, process.root)
+    name = container["name"] if container else supervisor.name
     daemon: dict[str, t.Any] = {
         "name": process.name,
         "pid": process.pid,
-        "supervisor": {"kind": supervisor.kind, "name": name, "runtime": supervisor.runtime},
+        "supervisor": {"kind": supervisor.kind, "name": name, "runtime": supervisor.runtime, "unit": supervisor.unit},
+        "container": container,
+        "root": process.root,
         "own": supervisor.kind == "unit" and supervisor.name == _OWN_UNIT.format(process.name),
         "file": process.file,
+        "file_bytes": _size(process.root + process.file) if process.file else 0,
         "clustered": process.clustered,
-        "control_socket": _control_socket(process),
+        "control_socket": control_socket(process),
         "remotes": list(process.command.remotes),
         "connections": [],
         "ca_digests": [],
@@ -68,13 +71,11 @@ def _read_daemon(
     return daemon
 
 
-def _control_socket(process: ControlPlaneProcess) -> str:
-    """Return the path of the control socket; of a daemon without the option it has the process id in its name."""
-    given = process.command.value("--unixctl")
-    directory = os.path.dirname(given) or "/run/ovn"
-    name = os.path.basename(given) or f"ovn-northd.{process.pid}.ctl"
-    # /var/run is a link to /run.
-    return os.path.join(directory if process.root else os.path.realpath(directory), name)
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _ask_server(process: ControlPlaneProcess, daemon: dict[str, t.Any], seconds: float) -> None:
@@ -84,7 +85,7 @@ def _ask_server(process: ControlPlaneProcess, daemon: dict[str, t.Any], seconds:
     if process.clustered:
         status = parse_cluster_status(appctl(control, "cluster/status", database, deadline=deadline))
         daemon.update(address=status.address, cluster_id=status.cluster_id or "", server_id=status.server_id or "")
-    socket = next((r.partition(":")[2] for r in process.command.remotes if r.startswith("punix:")), "")
+    socket = database_socket(process)
     columns = ["_uuid", "target", *(["role"] if process.name == "southbound" else [])]
     with Connection(Endpoint("unix", process.root + socket), TlsFiles(), deadline) as connection:
         rows = select(connection, database, {"Connection": columns, "SSL": list(_TLS)})

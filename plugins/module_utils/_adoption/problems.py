@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What stands in the way of adopting the daemons of one host, and in which order northd is adopted. Pure.
+What blocks an adoption of the daemons of one host, and in which order northd is adopted. Pure.
 
 What concerns the cluster is decided where every run decides it (`_raft/plan.py`): cluster ids, addresses, members that nobody declared, the order.
 """
@@ -19,7 +19,6 @@ from .._processes.supervisor import Supervisor
 from .listeners import listener_problems
 
 Daemon = t.Mapping[str, t.Any]
-_RUN_DIRECTORY = "/run/ovn"
 
 
 def supervisor_of(daemon: Daemon) -> Supervisor:
@@ -38,6 +37,8 @@ def foreign_daemons(found: t.Mapping[str, t.Any]) -> list[Daemon]:
     return [daemon for daemon in found["daemons"] if not daemon["own"]]
 
 
+# Debian's packages of the Python modules. They start no daemon.
+_LIBRARIES = {"ovs": "python3-openvswitch", "ovsdbapp": "python3-ovsdbapp"}
 # What Debian's packages would start.
 _DISTRIBUTION_UNITS = "ovn-central, ovn-ovsdb-server-nb, ovn-ovsdb-server-sb and ovn-northd (systemctl mask)"
 
@@ -49,23 +50,20 @@ def foreign_message(found: t.Mapping[str, t.Any]) -> str:
         return ""
     return (
         f"OVN runs on this host, and this collection did not start it, so it does not stop it either: {'; '.join(map(describe, foreign))}. "
-        "Nothing was changed. Adopt it with the playbook c5c3.ovn.adopt, whose check mode tells the order; if nobody needs what it holds, stop it, "
-        "then run again."
+        "Nothing was changed. Adopt it with the playbook c5c3.ovn.adopt, run it with --check first, which lists the order. "
+        "If nobody needs what it holds, stop it, then run again."
     )
 
 
 def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.Any]) -> list[str]:
-    """Return what stands in the way on one host, one message each.
+    """Return what blocks an adoption on one host, one message each.
 
     `found` is the result of `ovn_daemons_info`, `desired` the desired state of the host as the filter `central_desired` returns it.
     """
     foreign = foreign_daemons(found)
     if found["daemons"] and not foreign:
         return []
-    problems = [
-        f"{', '.join(found['missing_files'])} is missing. Mask {_DISTRIBUTION_UNITS} first, then install the packages by hand: their scripts start and "
-        "restart daemons, so an adoption installs none"
-    ] * bool(found["missing_files"])
+    problems = [*_missing_problems(found["missing_files"])]
     units = [supervisor_of(daemon).name for daemon in found["daemons"] if daemon["supervisor"]["kind"] == "unit"]
     for daemon in foreign:
         problems += _supervisor_problem(daemon, units)
@@ -76,17 +74,41 @@ def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.An
     return [f"{problem}." for problem in dict.fromkeys(problems)]
 
 
+def _missing_problems(missing: t.Sequence[str]) -> t.Iterator[str]:
+    libraries = [path for path in missing if "/dist-packages/" in path or "/site-packages/" in path]
+    daemons = [path for path in missing if path not in libraries]
+    if daemons:
+        yield (
+            f"{', '.join(daemons)} {'is' if len(daemons) == 1 else 'are'} missing. Mask {_DISTRIBUTION_UNITS} first, then install the packages by hand: "
+            "their scripts start and restart daemons, so an adoption installs none"
+        )
+    if libraries:
+        packages = " ".join(_LIBRARIES.get(path.rpartition("/")[2], path.rpartition("/")[2]) for path in libraries)
+        yield (
+            f"{', '.join(libraries)} {'is' if len(libraries) == 1 else 'are'} missing, which no daemon needs to run. Install the Python packages, "
+            f"no unit has to be masked for them: apt-get install {packages}"
+        )
+
+
 def _supervisor_problem(daemon: Daemon, units: t.Sequence[str]) -> t.Iterator[str]:
     supervisor = supervisor_of(daemon)
-    if supervisor.kind in ("container", "pod"):
+    container = daemon.get("container") or {}
+    if supervisor.kind == "pod" or (supervisor.kind == "container" and container.get("problem", "unknown")):
+        unknown = (
+            "a pod is stopped where it was declared"
+            if supervisor.kind == "pod"
+            else "its container could not be examined"
+        )
+        reason = container.get("problem") or unknown
         command = supervisor.stop_command(daemon["control_socket"])
         yield (
-            f'{describe(daemon)}: what is not a unit of this host is stopped by a person. See "Containers" in docs/adopt.md for the order'
-            + (f"; the command is: {command}" if command else "")
+            f'{describe(daemon)} cannot be adopted while it runs: {reason}. See "Containers" in docs/adopt.md'
+            + (f"; the command that stops it is: {command}" if command else "")
         )
-    elif supervisor.kind == "none" and daemon["name"] == "northd":
+    elif daemon.get("root") and supervisor.kind != "container":
         yield (
-            f"{describe(daemon)}: northd is only adopted from a unit. End it, another host's goes on: {supervisor.stop_command(daemon['control_socket'])}"
+            f"{describe(daemon)} has a root directory of its own and is in no container that is known here, so its files and sockets cannot be taken "
+            f"over. Stop it where it was started; the command is: {supervisor.stop_command(daemon['root'] + daemon['control_socket'])}"
         )
     elif supervisor.kind == "unit" and units.count(supervisor.name) > 1:
         yield (
@@ -103,7 +125,10 @@ def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.
             f"(ovsdb-tool create-cluster NEW_FILE {daemon['file']} {desired['environment']['OVN_LOCAL_ADDRESS']}), start it from NEW_FILE, then run again"
         )
         return
-    yield from _place_problems(daemon, desired)
+    if daemon["supervisor"]["kind"] == "container":
+        yield from _copy_problems(daemon, desired["database_file"], found.get("places", {}))
+    else:
+        yield from _place_problems(daemon, desired)
     yield from _address_problem(daemon, desired["environment"]["OVN_LOCAL_ADDRESS"])
     yield from listener_problems(database, desired["settings"]["connections"], daemon["connections"], daemon["remotes"])
     yield from _tls_problem(daemon, desired["environment"], found["ca_digests"])
@@ -123,11 +148,31 @@ def _place_problems(daemon: Daemon, desired: t.Mapping[str, t.Any]) -> t.Iterato
         else:
             remedy = f"Stop it, rename the file to {directory}/{STEMS[database]}.db, and let its unit start it from there first"
         yield f"the file of {database} is {file}, and {declared} is declared. {remedy}"
-    socket = f"{_RUN_DIRECTORY}/{STEMS[database]}.ctl"
+    socket = f"{desired['environment']['OVN_RUN_DIR']}/{STEMS[database]}.ctl"
     if daemon["control_socket"] != socket:
         yield (
             f"the control socket of {database} is {daemon['control_socket'] or 'unknown'}, and tools of this collection look for {socket}. "
             f"Start the server with --unixctl={socket} first"
+        )
+
+
+def _copy_problems(daemon: Daemon, declared: str, places: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Iterator[str]:
+    """The file of a container is copied out of its volume once the server has ended."""
+    container, place = daemon.get("container") or {"problem": "unknown"}, places.get(declared)
+    if container["problem"] or container["host_file"] == declared:
+        return  # a problem of the container is named already
+    source = container["host_file"]
+    if place is None or place["free"] is None:
+        yield f"there is no folder for {declared}. Install the packages first, or make it and see that its file system is mounted"
+    elif place["occupied"]:
+        yield (
+            f"{declared} exists already, and the server in {supervisor_of(daemon)} has {source}. Nothing is overwritten: "
+            "find out whose it is, and move it away"
+        )
+    elif place["free"] < 2 * daemon["file_bytes"]:
+        yield (
+            f"{declared} would be a copy of {source} ({daemon['file_bytes']} bytes), and its file system has {place['free']} bytes left, less than "
+            "twice of that. Make space first"
         )
 
 

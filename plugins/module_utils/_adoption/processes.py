@@ -14,6 +14,7 @@ import re
 import typing as t
 
 from .._databases import DATABASE_NAMES
+from .._errors import Refused
 from .._processes.proc import PROC, RunningProgram, examining_process, running_programs
 from .._processes.supervisor import Supervisor
 from .command_line import CommandLine, parse_command_line
@@ -22,12 +23,16 @@ _NORTHD = "ovn-northd"
 _PROGRAMS = ("ovsdb-server", _NORTHD)
 # The first line of a member's file and the schema of a standalone one name the database.
 _NAME = re.compile(rb'"name":\s*"(OVN_(?:North|South)bound)"')
+_ADDRESS = re.compile(rb'"local_address":\s*"([^"]+)"')
 _HEAD_BYTES = 2**18
 _CLUSTER_MAGIC = b"OVSDB CLUSTER"
 
 
 class ControlPlaneProcess(t.NamedTuple):
-    """`name` is northbound, southbound or northd. `root` is how its files are reached from here, empty if they are ours as well."""
+    """`name` is northbound, southbound or northd. `root` is how its files are reached from here, empty if they are ours as well.
+
+    `address` is the Raft address in a member's file.
+    """
 
     name: str
     pid: int
@@ -36,6 +41,7 @@ class ControlPlaneProcess(t.NamedTuple):
     root: str = ""
     file: str = ""
     clustered: bool = False
+    address: str = ""
 
 
 def find_processes() -> list[ControlPlaneProcess]:
@@ -54,10 +60,46 @@ def find_processes() -> list[ControlPlaneProcess]:
 
 def find_server(file: str) -> ControlPlaneProcess | None:
     """Return the server of this database file, None if none runs. A container may have the same file under another path."""
-    return next((p for p in find_processes() if p.file and _is_same_file(p.root + p.file, file)), None)
+    return next((p for p in find_processes() if p.file and is_same_file(p.root + p.file, file)), None)
 
 
-def _is_same_file(one: str, other: str) -> bool:
+def find_contained(database: str, address: str) -> ControlPlaneProcess | None:
+    """Return the member of a database that runs in a container with files of its own, None without one.
+
+    `address` is the Raft address of the member, empty if it is not known. `Refused` if there are several.
+    """
+    found = [
+        process
+        for process in find_processes()
+        if process.name == database
+        and process.clustered
+        and process.root
+        and process.supervisor.kind == "container"
+        and address in ("", process.address)
+    ]
+    if len(found) > 1:
+        raise Refused(
+            f"{database} runs in several containers of this host: {', '.join(str(one.supervisor) for one in found)}. Stop those that are not "
+            "members of the cluster, then run again. Nothing was changed."
+        )
+    return found[0] if found else None
+
+
+def control_socket(process: ControlPlaneProcess) -> str:
+    """Return the path of the control socket, as the process sees it; of a daemon without the option it has the process id in its name."""
+    given = process.command.value("--unixctl")
+    directory = os.path.dirname(given) or "/run/ovn"
+    name = os.path.basename(given) or f"ovn-northd.{process.pid}.ctl"
+    # /var/run is a link to /run.
+    return os.path.join(directory if process.root else os.path.realpath(directory), name)
+
+
+def database_socket(process: ControlPlaneProcess) -> str:
+    """Return the path of the Unix socket for clients, as the process sees it; empty without one."""
+    return next((r.partition(":")[2] for r in process.command.remotes if r.startswith("punix:")), "")
+
+
+def is_same_file(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
     except (FileNotFoundError, NotADirectoryError):
@@ -79,7 +121,11 @@ def _examine(program: RunningProgram) -> ControlPlaneProcess | None:
         if name is not None:
             database = next(key for key, value in DATABASE_NAMES.items() if value == name[1].decode())
             clustered = head.startswith(_CLUSTER_MAGIC)
-            return ControlPlaneProcess(database, program.pid, program.supervisor, command, root, path, clustered)
+            own = _ADDRESS.search(head) if clustered else None
+            address = own[1].decode(errors="replace") if own else ""
+            return ControlPlaneProcess(
+                database, program.pid, program.supervisor, command, root, path, clustered, address
+            )
     return None
 
 

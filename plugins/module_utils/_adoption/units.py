@@ -12,6 +12,8 @@ import os
 import re
 import typing as t
 
+from .._errors import OvnError
+from .._processes.supervisor import Supervisor
 from .command_line import parse_command_line
 
 _OURS = "c5c3-ovn-"
@@ -76,3 +78,31 @@ def parse_units(text: str) -> list[StoppedUnit]:
         if values.get("Id") and values.get("MainPID") == "0":
             units.append(StoppedUnit(values["Id"], commands))
     return units
+
+
+def units_of_container(output: t.Callable[..., str], supervisor: Supervisor, name: str) -> list[str]:
+    """Return the units that start this container, now or with the host; `OvnError` if it cannot be known. Kolla writes one for each container."""
+    lines = output("systemctl", "list-unit-files", "--type=service", "--no-legend", "--plain").splitlines()
+    names = [line.split()[0] for line in lines if line.strip()]
+    shown = [one for one in names if not one.startswith(_OURS) and "@." not in one]
+    text = (
+        output("systemctl", "show", "--property=Id,ActiveState,UnitFileState,ExecStart", "--", *shown) if shown else ""
+    )
+    if not text:
+        raise OvnError("units of systemd cannot be read, which could start it again")
+    found = {supervisor.unit} if supervisor.unit else set()
+    for block in text.strip().split("\n\n"):
+        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        starts = any(_runs_container(words.split(), supervisor.runtime, name) for words in _ARGUMENTS.findall(block))
+        rests = values.get("ActiveState") in ("inactive", "failed") and values.get("UnitFileState") in (
+            "disabled",
+            "masked",
+        )
+        if starts and not rests:
+            found.add(values["Id"])
+    return sorted(found)
+
+
+def _runs_container(words: t.Sequence[str], runtime: str, name: str) -> bool:
+    programs = {os.path.basename(word) for word in words}
+    return runtime in programs and (name in words or f"--name={name}" in words)

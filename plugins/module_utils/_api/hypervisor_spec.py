@@ -138,7 +138,7 @@ CHASSIS_SPEC = record(
                 "x-kubernetes-validations": [
                     rule(
                         "self == oldSelf",
-                        "the system id of a chassis cannot be changed: ovn-controller does not survive it",
+                        "the system id of a chassis cannot be changed: ovn-controller would lose its chassis row",
                     )
                 ]
             },

@@ -17,7 +17,7 @@ from .._errors import InvalidInput
 from .names import MOST_MEMBERS, database_name, member_name
 from .validation_messages import format_value
 
-ODD = "a Raft cluster has 1, 3 or 5 members: with 2 or 4 it bears no more losses than with one less"
+ODD = "a Raft cluster has 1, 3 or 5 members: 2 or 4 tolerate no more failures than one member less"
 NO_SHRINK = "a volume can grow, but never shrink"
 SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
 ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"

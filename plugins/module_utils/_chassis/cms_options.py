@@ -49,7 +49,7 @@ def desired_cms_options(params: t.Mapping[str, t.Any]) -> DesiredCmsOptions:
         tokens = tuple(dict.fromkeys(checked_word("cms_options", token, ",") for token in tokens))
         if sum(token.startswith(ZONES) for token in tokens) > 1:
             raise InvalidInput(
-                f"cms_options holds several tokens {ZONES}; give all zones in one, or use availability_zones."
+                f"cms_options holds several tokens {ZONES}; give all zones in one, or use availability_zones (ovn_hypervisor_availability_zones)."
             )
         for option, kind in (("gateway", GATEWAY), ("availability_zones", ZONES)):
             if params.get(option) is not None and any(_kind(token) == kind for token in tokens):

@@ -76,7 +76,8 @@ def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
             raise InvalidInput(f"external_ids: {key} is also set by an option of its own; give it once.")
         if key == external_ids.CMS_OPTIONS:
             raise InvalidInput(
-                f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones."
+                f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones "
+                "(ovn_hypervisor_cms_options, ovn_hypervisor_gateway, ovn_hypervisor_availability_zones)."
             )
         if key == ownership.KEY:
             raise InvalidInput(f"external_ids: {key} is the record of this module.")

@@ -69,7 +69,8 @@ def make_plan(desired: DesiredNetwork, switches: t.Iterable[ObservedRow], ports:
     _refuse_names_of_others(desired, switches, ports)
     if len(own_switches) > 1:
         raise Refused(
-            f"There are {len(own_switches)} logical switches of the test network {desired.name}. Remove them with state: absent, then run again."
+            f"There are {len(own_switches)} logical switches of the test network {desired.name}. "
+            "Remove them with state: absent (ovn_ping_state=absent), then run again."
         )
     return _present(desired, own_switches, own_ports)
 

@@ -37,7 +37,7 @@ def schema_gap(database: str, schemas: Schemas) -> str:
         return f"{message} The image is older than the content: declare an image of the version that converted it, or newer."
     return (
         f"{message} It goes on with the old one, without new features. No run converts it yet: when northd and every chassis are of the new version, "
-        'make a backup and convert it once, see "The schema of the databases" in docs/kubernetes.md.'
+        'make a backup and convert it once, see "The schema of the databases" in docs/kubernetes-operations.md.'
     )
 
 

@@ -3,21 +3,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The database servers and northd that run on a host, whoever started them, in the form of `ovn_daemons_info`.
+The database servers and northd that run on a host, regardless of what started them, in the form of `ovn_daemons_info`.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import typing as t
 
 from .._adoption.daemons import read_certificate_digests, read_daemons
+from .._adoption.transfer import is_begun
 from .._adoption.units import read_stopped_units
 from .._commands import Commands
 from .._northd.central_host import parse_version
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "required_files": {"type": "list", "elements": "path", "default": []},
+    "database_files": {"type": "list", "elements": "path", "default": []},
     "ca_certificate": {"type": "path"},
     "stopped_units": {"type": "bool", "default": False},
     "timeout": {"type": "float", "default": 5},
@@ -32,17 +35,24 @@ def read_host_daemons(params: t.Mapping[str, t.Any], commands: Commands) -> dict
         code, out, _err = commands.run([program, *command[1:]]) if program else (1, "", "")
         return out.strip() if code == 0 else ""
 
-    def container_name(runtime: str, identifier: str) -> str:
-        return output_of(runtime, "inspect", "--format", "{{.Name}}", identifier).lstrip("/")
-
     def systemctl(*arguments: str) -> str:
         return output_of("systemctl", *arguments)
 
     stopped = read_stopped_units(systemctl) if params["stopped_units"] else []
     return {
-        "daemons": read_daemons(params["timeout"], container_name),
+        "daemons": read_daemons(params["timeout"], output_of),
         "stopped_northd_units": [unit.name for unit in stopped if unit.starts("northd", "")],
         "version": parse_version(output_of("ovsdb-server", "--version")),
         "missing_files": [path for path in params["required_files"] if not os.path.exists(path)],
+        "places": {path: _examine_place(path) for path in params["database_files"]},
         "ca_digests": read_certificate_digests(params["ca_certificate"]) if params["ca_certificate"] else [],
     }
+
+
+def _examine_place(path: str) -> dict[str, t.Any]:
+    """Return whether something is there that a killed adoption has not put there, and the free bytes around it."""
+    try:
+        free: int | None = shutil.disk_usage(os.path.dirname(path)).free
+    except OSError:
+        free = None
+    return {"occupied": os.path.lexists(path) and not is_begun(path), "free": free}

@@ -70,7 +70,7 @@ def _validated(path: str, options: Options, specification: dict[str, dict[str, t
 
 
 def _predicted(call: t.Callable[[], Result]) -> Result:
-    """Return the result without its diff, which nobody shows; a refusal is one, too: the task that acts will tell it."""
+    """Return the result without its diff, which is not shown; a refusal is a result, too: the task that acts will report it."""
     try:
         result = call()
     except OvnError as e:

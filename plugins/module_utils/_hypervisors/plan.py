@@ -67,7 +67,7 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
 
 
 def with_registry(plan: HypervisorPlan, registry: Registry | None, *, changed: bool) -> HypervisorPlan:
-    """Return the plan with what the Southbound database knows: chassis of ours that nobody recorded go, too. `InvalidInput` if another one clashes."""
+    """Return the plan with what the Southbound database knows: chassis of ours without a record are removed, too. `InvalidInput` if another one clashes."""
     ours = OwnershipEvidence(plan.observed.owner, plan.observed.addresses())
     removed = set(plan.to_remove.values())
     _refuse(clashes(plan.chassis, registry, ours, plan.known, removed), changed)

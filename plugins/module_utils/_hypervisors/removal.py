@@ -123,7 +123,7 @@ class ChassisRemoval:
         if names:
             self.progress.warnings.append(
                 f"The Southbound database was not asked, so the rows of {len(names)} removed chassis may be left there ({', '.join(names[:_MOST_LISTED])}). "
-                "Give southbound, private_key, certificate and ca_certificate, or run `ovn-sbctl chassis-del NAME` for each."
+                "Run `ovn-sbctl chassis-del NAME` for each, or, where the module is called without the role, give it southbound with certificates."
             )
 
     def _await_pods(self, deadline: Deadline) -> dict[str, str]:

@@ -40,7 +40,7 @@ def nodes_of_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], n
         if found.get("app.kubernetes.io/managed-by") == MANAGER and other != (namespace, name):
             problems.append(
                 f"Node {node} is a hypervisor of OVNCluster {other[1]} in namespace {other[0]} already. Choose other nodes with "
-                "spec.controller.nodeSelector and spec.ovs.nodeSelector, or run with state=absent for that one first."
+                "spec.controller.nodeSelector and spec.ovs.nodeSelector, or run with state=absent (ovn_hypervisor_state) for that one first."
             )
     return problems
 

@@ -35,7 +35,7 @@ class NorthboundSession(Session):
         deadline: Deadline,
         conditions: t.Mapping[str, Condition] | None = None,
     ) -> None:
-        # Not at the top: it takes as long as the rest of a task, and whoever only reads does without.
+        # Not at the top: it takes as long as the rest of a task, and callers that only read do not need it.
         try:
             from ovsdbapp.backend.ovs_idl import connection
             from ovsdbapp.schema.ovn_northbound import impl_idl

@@ -57,6 +57,12 @@ def desired_versions(names: t.Iterable[str], versions: t.Mapping[str, str]) -> d
     return desired
 
 
+def unmatched_keys(versions: t.Iterable[str], names: t.Iterable[str]) -> list[str]:
+    """Return the keys of `versions` that match none of these names of packages, each `NAME` or `NAME=VERSION`."""
+    known = [str(name).partition("=")[0].strip() for name in names]
+    return [key for key in versions if not fnmatch.filter(known, key)]
+
+
 def unsatisfied(desired: t.Mapping[str, str], installed: t.Mapping[str, str]) -> list[str]:
     """Return the packages that are not installed, or in another version; `installed` has the version of each package that is."""
     return [name for name, pattern in desired.items() if not matches(installed.get(name, ""), pattern or "?*")]
@@ -77,7 +83,7 @@ def plan_packages(
 
     `install`: what apt is given. `targets`: the version of each desired package afterwards, empty while no source is known to have it. `changed`: the
     packages that get another version. `missing`: desired packages that are not installed. `hold`, `unhold`: names. `downgrade`: whether one gets an older
-    version. `changes`: all of that in words. `refusals`: why the run must not go on. `repair`: packages whose installation was cut off.
+    version. `changes`: all of that as text. `refusals`: why the run must stop. `repair`: packages whose installation was cut off.
     """
     installed = {name: package.installed for name, package in packages.items() if package.installed}
     chosen, unobtainable = {}, []

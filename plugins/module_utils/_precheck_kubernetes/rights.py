@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The rights of the user in the kubeconfig: the one table that the precheck asks about, and that the Roles in docs/kubernetes.md are made from.
+The rights of the user in the kubeconfig: the one table that the precheck asks about, and that the Roles in docs/kubernetes-rights.md are made from.
 """
 
 from __future__ import annotations

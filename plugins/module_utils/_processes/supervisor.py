@@ -16,16 +16,21 @@ Kind = t.Literal["unit", "container", "pod", "none"]
 
 # docker-ID.scope, /docker/ID, libpod-ID.scope, libpod-payload-ID, cri-containerd-ID.scope
 _CONTAINER = re.compile(r"(docker|libpod|podman|containerd|crio)[-/](?:payload-|libpod-)?([0-9a-f]{64})(?:\.scope)?")
+_ENGINES = ("docker.service", "podman.service", "containerd.service", "crio.service")
 _RUNTIMES = {"docker": "docker", "libpod": "podman", "podman": "podman"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Supervisor:
-    """`name` is that of the unit, or of the container, its id without one. `runtime` is the command of the container's engine, empty if unknown."""
+    """`name` is that of the unit, or of the container, its id without one. `runtime` is the command of the container's engine, empty if unknown.
+
+    `unit` is the unit of the host that a container runs in, and that would start it again; empty if there is none.
+    """
 
     kind: Kind
     name: str = ""
     runtime: str = ""
+    unit: str = ""
 
     def __str__(self) -> str:
         return {
@@ -39,8 +44,12 @@ class Supervisor:
         """Return the command with which a person ends the daemon that it keeps running, and keeps it from coming back."""
         if self.kind == "unit":
             return f"systemctl disable --now {self.name}"
-        if self.kind == "container" and self.runtime:
-            return f"{self.runtime} update --restart=no {self.name} && {self.runtime} stop {self.name}"
+        if self.kind == "container" and self.unit:
+            return f"systemctl disable --now {self.unit}"
+        if self.kind == "container" and self.runtime == "docker":
+            return f"docker update --restart=no {self.name} && docker stop {self.name}"
+        if self.kind == "container" and self.runtime:  # podman changes a restart policy only from 5.1 on
+            return f"{self.runtime} stop {self.name}, and keep its unit, if it has one, from starting it again"
         if self.kind == "none":
             return f"ovs-appctl -t {control_socket} exit"
         return ""
@@ -66,6 +75,15 @@ def _supervisor(path: str, own: str) -> Supervisor:
         return Supervisor("pod")
     for match in _CONTAINER.finditer(path):  # of containers in one another, the host knows the first
         if match[2] not in own:
-            return Supervisor("container", match[2][:12], _RUNTIMES.get(match[1], ""))
+            around = path[: match.start()].split("/")
+            return Supervisor("container", match[2][:12], _RUNTIMES.get(match[1], ""), _unit_of(around, own_groups))
     unit = next((group for group in reversed(groups) if group.endswith(".service")), None)
     return Supervisor("unit", unit) if unit is not None else Supervisor("none")
+
+
+def _unit_of(groups: t.Sequence[str], own_groups: t.Collection[str]) -> str:
+    """Return the unit around a container; none if it is the engine's own, or that of a user's manager."""
+    if any(group.startswith("user@") for group in groups):
+        return ""
+    units = [group for group in groups if group.endswith(".service") and group not in own_groups]
+    return next((unit for unit in reversed(units) if unit not in _ENGINES), "")

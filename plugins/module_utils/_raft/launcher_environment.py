@@ -30,6 +30,7 @@ class LauncherSettings:
     run_directory: str
     state_directory: str
     client_endpoints: t.Sequence[str]
+    schema_file: str = ""
     witness_file: str = ""
     log_file: str = ""
     log_levels: str = ""
@@ -47,6 +48,7 @@ def launcher_environment(settings: LauncherSettings) -> dict[str, str]:
         "OVN_LOCAL_ADDRESS": settings.local_address,
         "OVN_RECORD_DIR": settings.record_directory,
         "OVN_DB_FILE": settings.database_file,
+        "OVN_SCHEMA": settings.schema_file,
         "OVN_RUN_DIR": settings.run_directory,
         "OVN_STATE_DIR": settings.state_directory,
         "OVN_WITNESS_FILE": settings.witness_file,

@@ -161,7 +161,7 @@ def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> st
     waited = f" This run waited {deadline.seconds:g} s for it." if deadline.seconds else ""
     if acting:
         return (
-            f'The run "{lock.holder}" has ended or lost its right, but its step "{lock.step}" still runs on this host.{waited} '
+            f'The run "{lock.holder}" has ended or its lock has expired, but its step "{lock.step}" still runs on this host.{waited} '
             "Nothing was changed. Run again when that step is over."
         )
     left = lock.as_dict()["seconds"]

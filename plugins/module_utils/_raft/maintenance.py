@@ -240,7 +240,7 @@ class Maintenance:
             )
         raise Refused(
             f"{self.cluster.database} has no quorum: {len(startable)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
-            f"Nothing is created or dropped by itself. Bring back a member with its file{accept}, or rebuild from a survivor or a backup."
+            f"Nothing is created or dropped by itself, and no run rebuilds a cluster from one member or a backup. Bring back a member with its file{accept}."
         )
 
     def _restart_disconnected(self) -> Step | None:

@@ -213,7 +213,7 @@ class MemberChecks:
             )
         elif size % 2 == 0:
             self.findings.warning(
-                "even_members", None, f"{size} members stand no more failures than {size - 1}: use an odd number."
+                "even_members", None, f"{size} members tolerate no more failures than {size - 1}: use an odd number."
             )
         self._changes(leader)
         for server in status.servers:
@@ -237,7 +237,7 @@ class MemberChecks:
             self.findings.warning(
                 "partial_view",
                 None,
-                f"Not asked: {', '.join(unasked)}. The leader {leader.member} hears them; that is all that is known.",
+                f"Not asked: {', '.join(unasked)}. The leader {leader.member} hears them; nothing else is known about them.",
             )
 
     def _changes(self, leader: Answer) -> None:
@@ -279,7 +279,7 @@ class MemberChecks:
             self.findings.problem(
                 "duplicate_server_id",
                 None,
-                f"{names} run with the same server id {server_id[:4]}: one has a copy of the other's file. Stop it.",
+                f"{names} run with the same server id {server_id[:4]}: one has a copy of the other's file. Stop the copy.",
             )
         for answer in view.answers:
             days = answer.certificate_days

@@ -37,7 +37,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     for name, places in sorted(installation.twice.items()):
         section.problem(
             "duplicate_system_id",
-            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Give one of them another one.",
+            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Set another ovn_system_id for one of them.",
         )
     for name in missing:
         machine = "" if declared[name] == name else f" ({declared[name]})"
@@ -62,7 +62,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         if len(names) > 1:
             section.problem(
                 "duplicate_encapsulation_ip",
-                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: tunnels to it go astray.",
+                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: "
+                "traffic to it reaches the wrong host. Correct ovn_encapsulation_ip of one of them.",
             )
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:

@@ -147,7 +147,7 @@ def ca_directory_problem(
 
 
 def given_secret_problem(place: str, exists: bool, state: Variables, central_twin: str = "") -> str:
-    """Return why pods cannot work with a Secret that somebody else makes, empty if they can.
+    """Return why pods cannot work with a Secret that another owner manages, empty if they can.
 
     `place` names the Secret, `state` is what `certificate_state` says of it, `central_twin` the central host that makes it, if one does.
     """

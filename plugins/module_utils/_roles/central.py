@@ -15,10 +15,11 @@ import typing as t
 
 from ansible.module_utils.common.dict_transformations import dict_merge
 
+from .._database.schema_update import FILES as SCHEMA_FILES
 from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._errors import InvalidInput
 from .._launchers.raft import SCRIPT
-from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, northd_command
+from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
@@ -29,10 +30,10 @@ from .options import read_options
 PREFIX = "ovn_central_"
 T = t.TypeVar("T")
 
-_RUN, _STATE, _LOGS = "/run/ovn", "/run/c5c3-ovn", "/var/log/ovn"
+_STATE, _LOGS = "/run/c5c3-ovn", "/var/log/ovn"
 _LOG_NAMES = {"northbound": "ovsdb-server-nb", "southbound": "ovsdb-server-sb"}
 # The launcher reads them before it creates a database, never again: a change makes no restart due.
-_READ_AT_CREATION = ("OVN_CLIENT_ENDPOINTS",)
+_READ_AT_CREATION = ("OVN_CLIENT_ENDPOINTS", "OVN_SCHEMA")
 # A leader has to be older than two election timers before a member is added, removed or restarted; the rest is for the step itself, in seconds.
 _WAITED_TIMERS, _WAIT_RESERVE = 3, 10
 
@@ -56,6 +57,8 @@ class CentralMachineOptions:
     backlog_threshold: str = ""
     log_level: str = "info"
     northd_program: str = "/usr/bin/ovn-northd"
+    run_directory: str = "/run/ovn"
+    schema_directory: str = "/usr/share/ovn"
     database_directory: str = "/var/lib/ovn"
     config_directory: str = "/etc/c5c3-ovn"
     private_key: str = "/etc/ovn/tls/central-key.pem"
@@ -154,6 +157,8 @@ def desired_state(
                 },
                 "settings": {
                     "database": database,
+                    "control_socket": f"{options.run_directory}/{STEMS[database]}.ctl",
+                    "socket": f"unix:{options.run_directory}/{STEMS[database]}.sock",
                     "election_timer": timers[database].election_timer,
                     "connections": connections[database],
                     "options": settings[database],
@@ -161,7 +166,11 @@ def desired_state(
             }
         ),
         "raft_addresses": raft,
-        "northd": {"command": northd, "revision": hashlib.sha1(northd.encode()).hexdigest()},
+        "northd": {
+            "command": northd,
+            "revision": hashlib.sha1(northd.encode()).hexdigest(),
+            "control_socket": control_socket(options.run_directory),
+        },
         "wait_timeout": wait_timeout,
         # The lock is renewed before each step, and the longest step stops a member and waits for it.
         "lock_seconds": wait_timeout + STOP_SECONDS,
@@ -249,8 +258,9 @@ def _launcher(
         local_address=raft[host],
         record_directory=f"{options.config_directory}/{database}",
         database_file=f"{options.database_directory}/{STEMS[database]}.db",
-        run_directory=_RUN,
+        run_directory=options.run_directory,
         state_directory=f"{_STATE}/{database}",
+        schema_file=f"{options.schema_directory}/{SCHEMA_FILES[database]}",
         client_endpoints=[endpoint for member, endpoint in clients.items() if member != host],
         log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
         log_levels=f"file:{options.log_level}",
@@ -270,7 +280,7 @@ def _revision(environment: t.Mapping[str, str]) -> str:
 def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
     return NorthdSettings(
         program=options.northd_program,
-        run_directory=_RUN,
+        run_directory=options.run_directory,
         northbound=list(clients["northbound"].values()),
         southbound=list(clients["southbound"].values()),
         log_file=f"{_LOGS}/ovn-northd.log",

@@ -17,6 +17,7 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._databases import DATABASES, Database
+from .distribution import socket_of
 from .endpoints import endpoints_of
 from .options import plain, read_options
 from .variables import Hostvars, Variables, as_list, backend_of, first_value, is_true
@@ -140,7 +141,8 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
 
     `is_cluster`: it runs in Kubernetes. `asked`: its endpoints are those of its cluster, since the inventory does not say them. `published`: the central
     role has read them in this run, so there is no need to ask again. `southbound` and `northbound`: its endpoints, in Kubernetes those of the `answer` of
-    `ovn_cluster_info` or the published ones, empty without either. `problem`: why nobody can connect to what answered, empty if that is possible.
+    `ovn_cluster_info` or the published ones, empty without either. `southbound_socket`: the endpoint on the central host itself, empty in Kubernetes.
+    `problem`: why nobody can connect to what answered, empty if that is possible.
     """
     options = read_options(ControlPlaneOptions, given, PREFIX)
     is_known = options.central_host in hostvars
@@ -165,6 +167,7 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
         "published": is_cluster and bool(published.get("southbound")),
         "northbound": endpoints["northbound"],
         "southbound": endpoints["southbound"],
+        "southbound_socket": "" if is_cluster else socket_of(central, "southbound"),
         "problem": _connection_problem(options, answer, central, given["host"]) if is_cluster and answer else "",
     }
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._packages.plan import Package, Policy, plan_packages
+from .._distributions import PACKAGES
+from .._packages.plan import Package, Policy, plan_packages, unmatched_keys
 from .._packages.source import source_file
 from .options import read_options
 from .variables import Variables
@@ -21,7 +22,10 @@ PREFIX = "ovn_packages_"
 
 @dataclasses.dataclass(frozen=True)
 class PackagesOptions:
-    """What the inventory says about packages. Without `hold` holds are left alone. `files` prove that packages are there where apt cannot say it."""
+    """What the inventory says about packages. Without `hold` holds are left alone. `files` prove that packages are there where apt cannot say it.
+
+    `versions` serve all roles of the inventory, so a key also counts if it matches one of their packages, `role_packages`.
+    """
 
     host: str
     hold: bool | None = None
@@ -30,16 +34,23 @@ class PackagesOptions:
     refreshed: bool = False
     files: list[str] = dataclasses.field(default_factory=list)
     source_files: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
+    versions: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    role_packages: list[str] = dataclasses.field(default_factory=list)
 
 
 def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
     """Return what a run does with the packages of one host, see `plan_packages`; `found` is the answer of `ovn_packages_info`.
 
     `due` says whether it installs, repairs, holds or releases anything; whether `source_files` are there is not known here.
+    `warnings` names versions that count for no package.
     `manager` is "apt", or empty on a host where the packages come from another package manager, which knows neither versions nor holds here.
     """
     options = read_options(PackagesOptions, given, PREFIX)
     desired = found["desired"]
+    warnings = [
+        f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
+        for key in unmatched_keys(options.versions, [*PACKAGES, *options.role_packages, *desired, *found["packages"]])
+    ]
     if found["manager"] == "apt":
         policy = Policy(
             options.host, options.hold, options.allow_downgrade, options.downgrade_option, options.refreshed
@@ -47,7 +58,13 @@ def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
         packages = {name: Package(**known) for name, known in found["packages"].items()}
         plan = plan_packages(packages, desired, policy, found["interrupted"])
         due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
-        return {**plan, "manager": "apt", "due": due, "source_files": options.source_files}
+        return {
+            **plan,
+            "manager": "apt",
+            "due": due,
+            "source_files": options.source_files,
+            "warnings": warnings,
+        }
     missing = list(desired) if set(options.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]
     asked = [
@@ -61,6 +78,7 @@ def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
         "missing": missing,
         "due": bool(missing),
         "source_files": options.source_files,
+        "warnings": warnings,
         "changes": [f"install {name}" for name in missing],
         "refusals": [
             f"{options.host} has no apt, so {' and '.join(asked)} cannot be kept there. Leave them out for this host, "

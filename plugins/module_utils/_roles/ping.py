@@ -15,6 +15,7 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
+from .distribution import socket_of
 from .options import read_options
 from .variables import Hostvars, Variables, as_list, backend_of
 
@@ -29,7 +30,7 @@ _SECRET_FILES = ("tls.key", "tls.crt", "ca.crt")
 
 @dataclasses.dataclass(frozen=True)
 class PingOptions:
-    """What somebody may set; `host` is the hypervisor, a machine or a whole cluster."""
+    """The options; `host` is the hypervisor, a machine or a whole cluster."""
 
     backend: str
     state: str
@@ -145,7 +146,7 @@ def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
             "host": host,
             "is_cluster": False,
             "writer": host,
-            "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+            "northbound": [socket_of(hostvars[host], "northbound")],
             "client": "ovsdbapp" if given.get("central_hosts") else "json_rpc",
             **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
         }
@@ -173,7 +174,7 @@ def _tls_paths(directory: str, files: tuple[str, str, str]) -> dict[str, str]:
 
 
 def judge_unplugged(result: Variables, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
-    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether somebody `answers`, and all `guests` with those that do first.
+    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether any guest `answers`, and all `guests` with those that do first.
 
     A removal goes on past a guest that does not answer, and names it in the end.
     """
@@ -199,7 +200,7 @@ def _is_failed(result: Variables) -> bool:
 
 
 def _reason(result: Variables) -> str:
-    """Return why a task failed, on one line. kubectl tells it on stderr."""
+    """Return why a task failed, on one line. kubectl prints it on stderr."""
     return " ".join(str(result.get("module_stderr") or result.get("msg") or "").split())
 
 
@@ -237,3 +238,25 @@ def collect(hostvars: Hostvars, hosts: t.Iterable[str]) -> dict[str, t.Any]:
         "guests": [guest for found in variables for guest in found.get("ovn_ping_guests") or ()],
         "report": [line for result in results for line in result.get("report") or ()],
     }
+
+
+def hosts_problem(
+    hosts: t.Sequence[str],
+    hostvars: Hostvars,
+    pattern: t.Any,
+    limit: str = "",
+    state: str = "present",
+    nodes: t.Any = 2,
+) -> str:
+    """Return why there can be no ping between the hosts that `pattern` and `limit` leave, an empty text if there can be one. A removal needs one host.
+
+    How many nodes of a cluster can have a guest is only known there: all of `nodes` count, and 0 means all that it has.
+    """
+    within = f" within --limit '{limit}'" if limit else ""
+    place = f"ovn_ping_hosts ({','.join(as_list(pattern))})"
+    advice = "Name two hypervisors with ovn_ping_hosts=NAME,NAME."
+    if not hosts:
+        return f"The ping has no hosts: {place} matches none{within}. {advice}"
+    if state == "absent" or len(hosts) > 1 or (backend_of(hostvars[hosts[0]]) == "kubernetes" and str(nodes) != "1"):
+        return ""
+    return f"The ping needs two guests, and there is only one: {place} is {hosts[0]} alone{within}. {advice}"

@@ -46,7 +46,7 @@ class Secret:
     context: str
     namespace: str
     name: str
-    given: bool  # somebody else makes it
+    given: bool  # another owner manages it
 
     def place(self) -> dict[str, t.Any]:
         """Return name and namespace, and the way to the cluster."""
@@ -73,7 +73,7 @@ class CertificateOptions:
 
 
 def certificate_of(host: str, groups: Groups) -> Certificate:
-    """Return the certificate that a host gets unless its role is told otherwise."""
+    """Return the certificate that a host gets unless an option of its role names another one."""
     return "central" if host in members_of(groups, "ovn_central") else "chassis"
 
 

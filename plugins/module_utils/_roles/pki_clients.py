@@ -33,7 +33,7 @@ class _Client:
 
 
 def desired_clients(
-    clients: t.Sequence[t.Any],
+    clients: t.Any,
     directory: str,
     ca_directory: str,
     cluster_name: str = "ovn",
@@ -42,11 +42,20 @@ def desired_clients(
 ) -> list[dict[str, t.Any]]:
     """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names) and `secret` (its name in Kubernetes).
 
-    An entry is a name, or a dictionary. `InvalidInput`: a name that is none or comes twice, the common name of a chassis, or files in the place of the CA.
+    `clients` is a list, whose entries are names or dictionaries, or a text with names and commas; empty means none. `InvalidInput`: something else, a name
+    that is none or comes twice, the common name of a chassis, or files in the place of the CA.
     """
+    if clients is None or clients == "":
+        return []
     if isinstance(clients, str):
         clients = as_list(clients)
-    if clients and os.path.normpath(directory) == os.path.normpath(ca_directory):
+    if not isinstance(clients, t.Sequence):
+        raise InvalidInput(
+            f'{OPTION} is "{str(clients)[:200]}", not a list. Give a list of names or dictionaries, like [neutron].'
+        )
+    if not clients:
+        return []
+    if os.path.normpath(directory) == os.path.normpath(ca_directory):
         raise InvalidInput(
             f"ovn_pki_clients_directory is the directory of the CA ({ca_directory}), whose ca.pem would be replaced. Give another directory."
         )

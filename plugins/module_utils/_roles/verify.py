@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 
 from .._databases import DATABASES
+from .distribution import run_directory_of, socket_of
 from .endpoints import endpoints_of
 from .pki import secret_of
 from .variables import Hostvars, Variables, as_list, first_value, hosts_by_backend, is_true
@@ -65,7 +66,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     """Return how the installation is asked, on `host` or on localhost.
 
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
-    `asked_from` is the central host on which heartbeat and addresses begin. `cluster` is the central host that stands for a control plane in Kubernetes,
+    `run_directory` has the sockets of this host. `asked_from` is the central host on which heartbeat and addresses begin, `sockets` has the endpoints of
+    its own members. `cluster` is the central host that stands for a control plane in Kubernetes,
     empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
     a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
     `heartbeat_problem` tells why it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
@@ -99,6 +101,10 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         ],
         "tls_secret": (found.get("tls_secret") if host == cluster else "")
         or secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
+        "run_directory": run_directory_of(variables),
+        "sockets": {database: socket_of(hostvars[asked_from], database) for database in DATABASES}
+        if asked_from
+        else {},
         "asked_from": asked_from,
         "cluster": cluster,
         "northbound_endpoints": northbound,

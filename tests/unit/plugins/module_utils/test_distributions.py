@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
 import typing as t
 
 import pytest
@@ -15,6 +17,9 @@ CENTRAL: dict[str, t.Any] = {
     "files": [],
     "masked_units": [],
     "northd": "/usr/sbin/northd",
+    "appctl": "/usr/sbin/ovn-appctl",
+    "run_directory": "/run/openvswitch/ovn",
+    "schema_directory": "/usr/share/openvswitch",
 }
 
 
@@ -39,8 +44,8 @@ def test_an_inventory_replaces_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({}, "packages, files, masked_units, northd"),
-        ({"packages": ["x"], "northd": ""}, "files, masked_units, northd"),
+        ({}, "packages, files, masked_units, northd, appctl, run_directory, schema_directory"),
+        ({**CENTRAL, "northd": "", "appctl": None}, "northd, appctl"),
     ],
 )
 def test_an_unknown_distribution_is_named_with_what_to_set(given: dict[str, t.Any], missing: str) -> None:
@@ -50,9 +55,39 @@ def test_an_unknown_distribution_is_named_with_what_to_set(given: dict[str, t.An
 
 
 def test_an_unknown_distribution_that_is_described() -> None:
-    assert distribution_data("central", CENTRAL, ROCKY, "h1") == {**CENTRAL, "problem": ""}
+    computed = {"problem": "", "runtime_directory": "openvswitch/ovn"}
+    assert distribution_data("central", CENTRAL, ROCKY, "h1") == {**CENTRAL, **computed}
+
+
+@pytest.mark.parametrize("given", ["/run/ovn", "/var/run/ovn", "/run/ovn/"])
+@pytest.mark.parametrize("role", ["central", "hypervisor"])
+def test_var_run_is_an_older_name_of_run(role: Role, given: str) -> None:
+    data = distribution_data(role, {"run_directory": given}, {}, "h1")
+    assert (data["run_directory"], data["runtime_directory"]) == ("/run/ovn", "ovn")
+
+
+@pytest.mark.parametrize("given", ["/run", "/var/lib/ovn", "ovn", "/run/../etc"])
+def test_a_run_directory_that_systemd_cannot_create(given: str) -> None:
+    with pytest.raises(InvalidInput, match=r"run_directory of ovn_central_distribution is .* below /run"):
+        distribution_data("central", {"run_directory": given}, {}, "h1")
 
 
 def test_a_key_that_does_not_exist() -> None:
     with pytest.raises(InvalidInput, match=r"ovn_hypervisor_distribution has no northd\. It has packages, files"):
         distribution_data("hypervisor", {"northd": "/x"}, {}, "h1")
+
+
+ROOT = pathlib.Path(__file__).parents[4]
+FIXED = re.compile(r"/run/ovn\b|/usr/share/ovn|RuntimeDirectory=ovn|(?<![-\w/])ovn-appctl\b")
+
+
+def code_of(path: pathlib.Path) -> list[str]:
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#")]
+
+
+def test_no_role_has_a_path_of_a_distribution_of_its_own() -> None:
+    files = [*ROOT.glob("roles/*/tasks/*.yml"), *ROOT.glob("roles/*/vars/*.yml"), *ROOT.glob("roles/*/templates/*")]
+    assert len(files) > 50
+    assert {
+        f"{path.parent.parent.name}/{path.name}": line for path in files for line in code_of(path) if FIXED.search(line)
+    } == {}

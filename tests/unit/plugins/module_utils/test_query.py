@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._query import check_query, plain, run_query
+from ansible_collections.c5c3.ovn.plugins.module_utils._query import check_query, plain, run_query, text_or_data
 
 FACTS = {"tables": {"Switch": [{"name": "sw0", "tag": 5}, {"name": "sw1", "tag": None}]}}
 
@@ -61,3 +61,22 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jmespath", None)
     with pytest.raises(InvalidInput, match="install python3-jmespath"):
         check_query("tables")
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        ("sw0", "text"),
+        ("", "text"),
+        (["sw0", Marked("sw1")], "text"),
+        ([], "data"),
+        (["sw0", None], "data"),
+        ([["sw0"]], "data"),
+        ({"name": "sw0"}, "data"),
+        (2, "data"),
+        (True, "data"),
+        (None, "data"),
+    ],
+)
+def test_what_can_be_printed_as_lines(value: object, form: str) -> None:
+    assert text_or_data(value) == form

@@ -53,17 +53,39 @@ def found(*daemons: dict[str, t.Any], **facts: t.Any) -> dict[str, t.Any]:
     return {"daemons": list(daemons), "version": "3.1.0", "missing_files": [], "ca_digests": [], **facts}
 
 
-def desired(address: str = ADDRESS, **facts: t.Any) -> dict[str, t.Any]:
+def desired(address: str = ADDRESS, run_directory: str = "/run/ovn", **facts: t.Any) -> dict[str, t.Any]:
     scheme = address[:3]
     northbound = {
         "database_file": FILE,
-        "environment": {"OVN_LOCAL_ADDRESS": address, "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem"},
+        "environment": {
+            "OVN_LOCAL_ADDRESS": address,
+            "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
+            "OVN_RUN_DIR": run_directory,
+        },
         "settings": {"connections": [{"target": f"p{scheme}:6641:[::]"}]},
     }
     return {"databases": {"northbound": {**northbound, **facts}}}
 
 
 CONTAINER = {"kind": "container", "name": "ovn_nb_db", "runtime": "docker"}
+VOLUME = "/var/lib/docker/volumes/ovn_nb_db/_data/ovnnb.db"
+PLACE = {"occupied": False, "free": 2000}
+
+
+def contained(**facts: t.Any) -> dict[str, t.Any]:
+    """As Kolla runs it: other paths inside, which do not matter."""
+    container = {"name": "ovn_nb_db", "units": [], "policy": "no", "host_file": VOLUME, "problem": "", **facts}
+    inside = {"file": "/var/lib/openvswitch/ovn-nb/ovnnb.db", "control_socket": "/run/openvswitch/x.ctl"}
+    return {
+        **NORTHBOUND,
+        **inside,
+        "supervisor": CONTAINER,
+        "container": container,
+        "file_bytes": 1000,
+        "root": "/proc/812/root",
+    }
+
+
 SSL = ADDRESS.replace("tcp", "ssl")
 WITH_TLS = {
     "address": SSL,
@@ -90,6 +112,21 @@ WITH_TLS = {
             id="the same CA",
         ),
         pytest.param(found({**NORTHBOUND, "version": "3.1.0"}, version="3.10.0"), desired(), id="an older version"),
+        pytest.param(
+            found(NORTHBOUND, {**NORTHD, "supervisor": {"kind": "none", "name": "", "runtime": ""}}),
+            desired(),
+            id="northd by hand",
+        ),
+        pytest.param(
+            found(contained(), {**NORTHD, "supervisor": CONTAINER, "container": {"problem": ""}}, places={FILE: PLACE}),
+            desired(),
+            id="containers",
+        ),
+        pytest.param(
+            found(contained(host_file=FILE), places={FILE: {**PLACE, "occupied": True}}),
+            desired(),
+            id="a container with the file of the host",
+        ),
     ],
 )
 def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str, t.Any]) -> None:
@@ -100,14 +137,45 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
     ("result", "declared", "parts"),
     [
         pytest.param(
-            found({**NORTHBOUND, "supervisor": CONTAINER}),
+            found(contained(problem="its file is in no volume")),
             desired(),
             (
                 "in container ovn_nb_db",
+                "its file is in no volume",
                 "docs/adopt.md",
                 "docker update --restart=no ovn_nb_db && docker stop ovn_nb_db",
             ),
             id="a container",
+        ),
+        pytest.param(
+            found({**NORTHBOUND, "supervisor": CONTAINER}),
+            desired(),
+            ("cannot be adopted while it runs: its container could not be",),
+            id="a container of which nothing is known",
+        ),
+        pytest.param(
+            found({**NORTHD, "supervisor": CONTAINER, "container": {"problem": "its engine is gone"}}),
+            desired(),
+            ("northd in container ovn_nb_db", "its engine is gone"),
+            id="northd in a container",
+        ),
+        pytest.param(
+            found(contained(), places={FILE: {**PLACE, "occupied": True}}),
+            desired(),
+            (f"{FILE} exists already", VOLUME, "Nothing is overwritten"),
+            id="a file where the copy would be",
+        ),
+        pytest.param(
+            found(contained(), places={FILE: {**PLACE, "free": 1999}}),
+            desired(),
+            ("1000 bytes", "1999 bytes left", "Make space"),
+            id="no space for the copy",
+        ),
+        pytest.param(
+            found(contained(), places={FILE: {**PLACE, "free": None}}),
+            desired(),
+            (f"no folder for {FILE}",),
+            id="no folder for the copy",
         ),
         pytest.param(
             found({**NORTHBOUND, "supervisor": {"kind": "pod", "name": "", "runtime": ""}}),
@@ -116,10 +184,13 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
             id="a pod",
         ),
         pytest.param(
-            found(NORTHBOUND, {**NORTHD, "supervisor": {"kind": "none", "name": "", "runtime": ""}}),
+            found(
+                NORTHBOUND,
+                {**NORTHD, "supervisor": {"kind": "none", "name": "", "runtime": ""}, "root": "/proc/813/root"},
+            ),
             desired(),
-            ("northd is only adopted from a unit", "ovs-appctl -t /run/ovn/ovn-northd.813.ctl exit"),
-            id="northd by hand",
+            ("a root directory of its own", "ovs-appctl -t /proc/813/root/run/ovn/ovn-northd.813.ctl exit"),
+            id="northd in a root directory of its own",
         ),
         pytest.param(
             found({**NORTHBOUND, "clustered": False, "address": ""}),
@@ -144,6 +215,12 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
             desired(),
             ("/run/openvswitch/ovnnb_db.ctl", "--unixctl=/run/ovn/ovnnb_db.ctl"),
             id="another control socket",
+        ),
+        pytest.param(
+            found(NORTHBOUND),
+            desired(run_directory="/run/openvswitch"),
+            ("/run/ovn/ovnnb_db.ctl", "--unixctl=/run/openvswitch/ovnnb_db.ctl"),
+            id="the run directory of another distribution",
         ),
         pytest.param(found(NORTHBOUND), desired(SSL), (ADDRESS, SSL, "Set ovn_tls=false"), id="tcp instead of ssl"),
         pytest.param(
@@ -190,6 +267,16 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
         ),
         pytest.param(
             found(missing_files=["/usr/bin/x"]), desired(), ("/usr/bin/x is missing", "Mask ovn-central"), id="stopped"
+        ),
+        pytest.param(
+            found(missing_files=["/usr/lib/python3/dist-packages/ovs", "/usr/lib/python3/dist-packages/ovsdbapp"]),
+            desired(),
+            (
+                "ovsdbapp are missing",
+                "no unit has to be masked",
+                "apt-get install python3-openvswitch python3-ovsdbapp",
+            ),
+            id="libraries",
         ),
         pytest.param(
             found(NORTHBOUND, {**NORTHD, "supervisor": unit("ovn-ovsdb-server-nb.service")}),

@@ -28,7 +28,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     roles,
 )
 
-PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes.md"
+PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes-rights.md"
 SPEC = parse_spec({}, name="ovn", namespace="ovn-system")
 APPLIED: dict[Kind, list[dict[str, t.Any]]] = {
     "cluster": [*control_plane_manifests(SPEC), {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}],
@@ -170,15 +170,14 @@ def test_the_roles_grant_the_whole_table(kind: Kind) -> None:
 
 
 def test_the_page_has_the_roles_of_the_table() -> None:
-    """docs/kubernetes.md shows what `roles` returns. Where they differ, this prints what belongs there."""
+    """docs/kubernetes-rights.md shows what `roles` returns. Where they differ, this prints what belongs there."""
     made = [
         *roles("cluster", "ovn-control-plane", "ovn-system"),
         *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
         preparation_role("cluster", "ovn-control-plane-preparation"),
         preparation_role("hypervisors", "ovn-hypervisors-preparation"),
     ]
-    section = PAGE.read_text(encoding="utf-8").partition("## Rights of the user")[2].partition("\n## ")[0]
-    blocks = [block.partition("```")[0] for block in section.split("```yaml\n")[1:]]
+    blocks = [block.partition("```")[0] for block in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
     shown = [one for block in blocks for one in yaml.safe_load_all(block)]
     text = "\n---\n".join(yaml.safe_dump(one, sort_keys=False, default_flow_style=None, width=150) for one in made)
-    assert shown == made, f"docs/kubernetes.md should have\n{text}"
+    assert shown == made, f"docs/kubernetes-rights.md should have\n{text}"

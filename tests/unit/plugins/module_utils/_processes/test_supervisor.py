@@ -46,8 +46,18 @@ UNIT = Supervisor("unit", "ovn-ovsdb-server-nb.service")
         ),
         pytest.param(
             f"0::/system.slice/kolla-ovn_nb_db-container.service/libpod-payload-{ID}\n",
-            Supervisor("container", ID[:12], "podman"),
+            Supervisor("container", ID[:12], "podman", "kolla-ovn_nb_db-container.service"),
             id="podman in a unit",
+        ),
+        pytest.param(
+            f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{ID}.scope\n",
+            Supervisor("container", ID[:12], "podman"),
+            id="podman of a user",
+        ),
+        pytest.param(
+            f"0::/system.slice/docker.service/docker/{ID}\n",
+            Supervisor("container", ID[:12], "docker"),
+            id="the unit of the engine",
         ),
         pytest.param(
             f"0::/system.slice/containerd-{ID}.scope\n",
@@ -110,6 +120,16 @@ def test_the_container_that_we_are_in_is_the_host(text: str, own: str, superviso
         (
             Supervisor("container", "ovn_nb_db", "docker"),
             "docker update --restart=no ovn_nb_db && docker stop ovn_nb_db",
+            "container ovn_nb_db",
+        ),
+        (
+            Supervisor("container", "ovn_nb_db", "podman"),
+            "podman stop ovn_nb_db, and keep its unit, if it has one, from starting it again",
+            "container ovn_nb_db",
+        ),
+        (
+            Supervisor("container", "ovn_nb_db", "podman", "kolla-ovn_nb_db-container.service"),
+            "systemctl disable --now kolla-ovn_nb_db-container.service",
             "container ovn_nb_db",
         ),
         (Supervisor("container", "0123"), "", "container 0123"),

@@ -31,6 +31,7 @@ LEAST = LauncherSettings(
 )
 ALL = dataclasses.replace(
     LEAST,
+    schema_file="/usr/share/ovn/ovn-nb.ovsschema",
     witness_file="/run/witness",
     log_file="/var/log/db.log",
     log_levels="file:info",
@@ -56,13 +57,14 @@ def test_what_has_no_value_is_left_to_the_launcher() -> None:
 
 def test_the_launcher_knows_every_variable() -> None:
     environment = launcher_environment(ALL)
-    assert len(environment) == 18
+    assert len(environment) == 19
     assert [name for name in environment if not re.search(rf"\$\{{?{name}\b", SCRIPT)] == []
 
 
 def test_values() -> None:
     differs = launcher_environment(ALL).items() - launcher_environment(LEAST).items()
     assert dict(differs) == {
+        "OVN_SCHEMA": "/usr/share/ovn/ovn-nb.ovsschema",
         "OVN_WITNESS_FILE": "/run/witness",
         "OVN_LOG_FILE": "/var/log/db.log",
         "OVN_LOG_LEVELS": "file:info",

@@ -45,10 +45,8 @@ def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
     documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
-        if field.name not in (
-            "members",
-            "northd_program",
-        ):  # a group of the inventory, a key of ovn_central_distribution
+        # a group of the inventory, keys of ovn_central_distribution
+        if field.name not in ("members", "northd_program", "run_directory", "schema_directory"):
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name
@@ -85,6 +83,7 @@ class TestLauncher:
             "OVN_LOCAL_ADDRESS": "ssl:[2001:db8::12]:6644",
             "OVN_RECORD_DIR": "/etc/c5c3-ovn/southbound",
             "OVN_DB_FILE": "/var/lib/ovn/ovnsb_db.db",
+            "OVN_SCHEMA": "/usr/share/ovn/ovn-sb.ovsschema",
             "OVN_RUN_DIR": "/run/ovn",
             "OVN_STATE_DIR": "/run/c5c3-ovn/southbound",
             "OVN_CLIENT_ENDPOINTS": "ssl:192.0.2.11:16642,ssl:c3:16642",
@@ -112,6 +111,17 @@ class TestLauncher:
         assert desired["databases"]["northbound"]["environment"]["OVN_DB_FILE"] == paths["database_file"]
         assert desired["databases"]["northbound"]["environment"]["OVN_RECORD_DIR"] == paths["record"]
 
+    def test_directories_of_a_distribution(self) -> None:
+        desired = machine({"run_directory": "/run/openvswitch", "schema_directory": "/usr/share/openvswitch"})
+        northbound, northd = desired["databases"]["northbound"], desired["northd"]
+        environment, settings = northbound["environment"], northbound["settings"]
+        assert environment["OVN_RUN_DIR"] == "/run/openvswitch"
+        assert environment["OVN_SCHEMA"] == "/usr/share/openvswitch/ovn-nb.ovsschema"
+        assert settings["control_socket"] == "/run/openvswitch/ovnnb_db.ctl"
+        assert settings["socket"] == "unix:/run/openvswitch/ovnnb_db.sock"
+        assert northd["control_socket"] == "/run/openvswitch/ovn-northd.ctl"
+        assert f"--unixctl={northd['control_socket']}" in northd["command"]
+
     def test_an_empty_directory_is_the_default(self) -> None:
         assert machine({"database_directory": ""}) == machine()
 
@@ -125,6 +135,8 @@ class TestLauncher:
             ({"backlog_threshold": "500 4000000"}, True),
             ({"tls": False}, True),
             ({"certificate": "/other.pem"}, True),
+            ({"run_directory": "/run/openvswitch"}, True),
+            ({"schema_directory": "/usr/share/openvswitch"}, False),
         ],
     )
     def test_what_makes_a_restart_due(self, given: dict[str, t.Any], restarts: bool) -> None:

@@ -171,6 +171,15 @@ def test_a_control_plane_on_machines(options: dict[str, t.Any], southbound: list
     assert (found["is_cluster"], found["asked"], found["problem"]) == (False, False, "")
 
 
+def test_the_socket_on_the_central_host() -> None:
+    """There the rows of a dead machine are deleted."""
+    other = {**HOSTS["db1"], "ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}
+    found = find_control_plane({**HOSTS, "db1": other}, MACHINES)
+    assert found["southbound_socket"] == "unix:/run/openvswitch/ovnsb_db.sock"
+    assert find_control_plane(HOSTS, MACHINES)["southbound_socket"] == "unix:/run/ovn/ovnsb_db.sock"
+    assert find_control_plane(HOSTS, OF_CLUSTER)["southbound_socket"] == ""
+
+
 @pytest.mark.parametrize(
     ("options", "asked", "southbound"),
     [

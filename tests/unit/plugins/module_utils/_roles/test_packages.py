@@ -66,3 +66,20 @@ def test_the_plan_names_the_files_of_the_source() -> None:
     files = [{"path": "/etc/apt/sources.list.d/ovn.sources", "content": "Types: deb"}]
     plan = packages_plan(FOUND, {"host": "h1", "source_files": files})
     assert (plan["source_files"], plan["due"]) == (files, False)
+
+
+@pytest.mark.parametrize("found", [FOUND, ELSEWHERE], ids=["apt", "no apt"])
+@pytest.mark.parametrize(
+    ("key", "warned"),
+    [
+        ("ovn-*", False),
+        ("ovn-central", False),  # the other role's
+        ("*openvswitch*", False),
+        ("tcpdump", False),  # in the list of a role, with a version
+        ("ovn-hsot", True),
+        ("opnvswitch-*", True),
+    ],
+)
+def test_a_version_for_no_package_is_warned_of(key: str, warned: bool, found: dict[str, t.Any]) -> None:
+    plan = packages_plan(found, {"host": "h1", "versions": {key: "1.*"}, "role_packages": ["tcpdump=4.*"]})
+    assert [f'"{key}"' in warning for warning in plan["warnings"]] == [True] * warned

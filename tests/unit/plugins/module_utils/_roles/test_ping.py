@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
     choose_writer,
     collect,
     desired_state,
+    hosts_problem,
     judge_removal,
     judge_unplugged,
 )
@@ -134,6 +135,12 @@ def test_a_machine_writes_through_its_socket() -> None:
         }
 
 
+def test_the_socket_of_another_distribution() -> None:
+    hosts = {**HOSTS, "db1": {"ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}}
+    found = choose_writer(hosts, {"host": "h2", "central_hosts": ["db1"], "backend": "host"})
+    assert found["northbound"] == ["unix:/run/openvswitch/ovnnb_db.sock"]
+
+
 CONFIG = {"resources": [{"data": {"OvnNorth": "ssl:c:1"}}]}
 ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
 
@@ -231,3 +238,31 @@ def test_what_all_hosts_have() -> None:
 def test_a_host_outside_of_the_group_is_named() -> None:
     with pytest.raises(InvalidInput, match="h2 is not in the group ovn_hypervisors"):
         desired_state({**MACHINE, "hosts": []})
+
+
+RACK: Given = {"ovn_backend": "kubernetes"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "options", "problem"),
+    [
+        pytest.param({"a": {}, "b": {}}, {}, "", id="two machines"),
+        pytest.param({"k": RACK}, {}, "", id="a cluster has nodes"),
+        pytest.param({"k": RACK}, {"nodes": "0"}, "", id="all nodes of a cluster"),
+        pytest.param({"a": {}, "k": RACK}, {"nodes": 1}, "", id="a machine and a node"),
+        pytest.param({"a": {}}, {"state": "absent"}, "", id="a removal"),
+        pytest.param(
+            {"a": {}}, {}, "needs two guests, and there is only one: ovn_ping_hosts (p) is a alone.", id="one machine"
+        ),
+        pytest.param({"a": {}}, {"limit": "a"}, "is a alone within --limit 'a'.", id="one machine is left"),
+        pytest.param({"k": RACK}, {"nodes": 1}, "is k alone.", id="one node"),
+        pytest.param({}, {}, "has no hosts: ovn_ping_hosts (p) matches none.", id="no hosts"),
+        pytest.param(
+            {}, {"state": "absent", "limit": "c"}, "matches none within --limit 'c'.", id="no hosts to remove from"
+        ),
+    ],
+)
+def test_between_which_hosts_there_is_no_ping(hosts: dict[str, Given], options: dict[str, t.Any], problem: str) -> None:
+    found = hosts_problem(list(hosts), hosts, "p", **options)
+    assert problem in found
+    assert bool(found) == bool(problem)

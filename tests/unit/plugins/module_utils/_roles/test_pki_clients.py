@@ -49,6 +49,18 @@ def test_a_text_with_commas_is_a_list() -> None:
     assert [one["name"] for one in desired_clients("a, b", "/srv/clients", "/srv/ovn-pki")] == ["a", "b"]
 
 
+@pytest.mark.parametrize("clients", [[], "", None])
+def test_what_is_empty_is_no_client(clients: t.Any) -> None:
+    """Nor is anything wrong with directories that nobody needs."""
+    assert desired_clients(clients, "/srv/ovn-pki", "/srv/ovn-pki") == []
+
+
+@pytest.mark.parametrize("clients", [5, True, {"name": "neutron"}])
+def test_what_is_no_list_is_refused(clients: t.Any) -> None:
+    with pytest.raises(InvalidInput, match=r"ovn_pki_clients is .*, not a list\. Give a list .* like \[neutron\]"):
+        desired_clients(clients, "/srv/clients", "/srv/ovn-pki")
+
+
 @pytest.mark.parametrize(
     ("clients", "words"),
     [

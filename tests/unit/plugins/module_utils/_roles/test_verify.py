@@ -46,6 +46,19 @@ def test_own_endpoints_and_files() -> None:
     assert found["files"] == {}
 
 
+def test_sockets_of_another_distribution() -> None:
+    """Those of the host that runs the task, and of the one that sends the heartbeat."""
+    other = {"ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}
+    found = desired_state(machines(c2={**other, **answered(WRITABLE, WRITABLE)}), "c1")
+    assert (found["run_directory"], found["asked_from"]) == ("/run/ovn", "c2")
+    assert found["sockets"] == {
+        "northbound": "unix:/run/openvswitch/ovnnb_db.sock",
+        "southbound": "unix:/run/openvswitch/ovnsb_db.sock",
+    }
+    assert desired_state(machines(), "c2", **other)["run_directory"] == "/run/openvswitch"
+    assert desired_state(machines())["sockets"] == {}
+
+
 class Undefined(dict[str, t.Any]):
     """Variables of a host whose address is a template of what it does not have, as `ovn_address: "{{ ansible_host }}"` on localhost."""
 

@@ -1,0 +1,16 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run the module ovn_ping, and print every ten seconds what it waits for."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils._progress import WaitAction
+
+
+class ActionModule(WaitAction):
+    def waits_for(self, options: t.Mapping[str, t.Any]) -> str:
+        names = [str(target.get("name")) for target in options.get("targets") or [] if isinstance(target, dict)]
+        return f"answers of {', '.join(names)}" if names else ""

@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Where the sockets of a central machine are, for the roles that ask its daemons. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._databases import STEMS, Database
+from .._distributions import distribution_data
+from .variables import Variables, first_value
+
+
+def run_directory_of(variables: Variables) -> str:
+    """Return the directory with the sockets. Every distribution that is known has the same one, so the host does not have to be asked what it is."""
+    given = first_value(variables, "ovn_central_distribution", default={})
+    return t.cast("str", distribution_data("central", given, {}, "")["run_directory"])
+
+
+def socket_of(variables: Variables, database: Database) -> str:
+    """Return the endpoint at which the server of this database listens on its own host."""
+    return f"unix:{run_directory_of(variables)}/{STEMS[database]}.sock"

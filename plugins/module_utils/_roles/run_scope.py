@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What --limit and --tags leave of a run. Ansible calls a run that does nothing a success. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+# Which Ansible calls localhost, whatever its name in the inventory is
+_LOCALHOST = {"localhost", "127.0.0.1", "::1"}
+_TAGS_OF_ANSIBLE = {"all", "always", "tagged", "untagged"}
+
+
+def limit_problem(hosts: t.Iterable[str], central: t.Sequence[str], limit: str = "") -> dict[str, str]:
+    """Return why no report can be made: as `refusal` of a run that is about the report, as `note` at the end of another one. Both are empty if it can be.
+
+    `hosts` are those of a play on localhost and all others, without the ones that `limit` leaves out.
+    """
+    present = set(hosts)
+    if limit and central and not present & set(central):
+        cause = f"--limit '{limit}' leaves out all central hosts"
+        return {
+            "refusal": f"There is nothing to report: {cause}. Run it without --limit.",
+            "note": f"Not verified: {cause}. Run c5c3.ovn.verify without --limit.",
+        }
+    if limit and not present & _LOCALHOST:
+        cause = f"the report is made on localhost, which --limit '{limit}' leaves out"
+        return {
+            "refusal": f"There would be no report: {cause}. Use --limit '{limit},localhost'.",
+            "note": f"Not verified: {cause}. Run c5c3.ovn.verify without --limit.",
+        }
+    return {"refusal": "", "note": ""}
+
+
+def run_tags_problem(run_tags: t.Sequence[str], known: t.Sequence[str] | None = None) -> str:
+    """Return why a run with these tags would do nothing, an empty text if it does something. `known` are the tags of its playbook, None if they are unknown."""
+    if known is None or set(run_tags) & (_TAGS_OF_ANSIBLE | set(known)):
+        return ""
+    given = f"--tags {','.join(run_tags)} would do nothing"
+    if not known:
+        return f"{given}: this playbook has no tags. Run it without --tags."
+    return f"{given}: this playbook has none of these tags. Use one or more of {', '.join(known)}."

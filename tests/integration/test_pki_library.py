@@ -1,0 +1,66 @@
+"""The library that reads certificates, installed by the role ovn_pki through the role ovn_packages, with real dpkg and apt in a world of their own."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from _apt_world import AptWorld, Play
+
+pytestmark = pytest.mark.timeout(300)
+
+OLD, NEW = "38.0.4-3", "43.0.0-1"
+
+
+def install(play: Play, world: AptWorld, *arguments: str, **variables: t.Any) -> bool:
+    """Run the tasks as in a run that has planned other packages before, and check that their plan is still there."""
+    directory = world.root / "tls"
+    directory.mkdir(exist_ok=True)
+    certificate = {
+        "private_key": f"{directory}/key.pem",
+        "certificate": f"{directory}/cert.pem",
+        "ca_certificate": f"{directory}/ca.pem",
+        "state": "examined",
+    }
+    tasks: list[dict[str, t.Any]] = [
+        {"ansible.builtin.set_fact": {"ovn_packages_plan": {"install": ["ovn-central"]}}},
+        {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_pki", "tasks_from": "library"}},
+        {"ansible.builtin.assert": {"that": "ovn_packages_plan == {'install': ['ovn-central']}"}},
+    ]
+    plays = [
+        {
+            "hosts": "all",
+            "gather_facts": False,
+            "vars": {
+                "ovn_packages_hold": True
+            },  # not in the options of the command line, which count more than those of the role
+            "module_defaults": {"c5c3.ovn.ovn_certificate": certificate},
+            "tasks": tasks,
+        }
+    ]
+    return play.run(plays, *arguments, **variables)
+
+
+@pytest.fixture
+def released(world: AptWorld) -> AptWorld:
+    world.add("python3-cryptography", OLD)
+    world.add("python3-cryptography", NEW)
+    return world
+
+
+def test_check_mode_reports_and_changes_nothing(released: AptWorld, play: Play) -> None:
+    before = released.fingerprint()
+    assert install(play, released, "--check", ovn_packages_repository=released.source), play.output
+    assert "install python3-cryptography" in play.output
+    assert released.installed == {}
+    assert released.fingerprint() == before
+
+
+def test_declared_repository_and_versions_count(released: AptWorld, play: Play) -> None:
+    options = {
+        "ovn_packages_repository": released.source,
+        "ovn_packages_versions": {"python3-cryptography": OLD},
+    }
+    assert install(play, released, **options), play.output
+    assert released.installed == {"python3-cryptography": OLD}, play.output
+    assert released.held == []
