@@ -58,6 +58,11 @@ def parse_interfaces(text: str) -> list[dict[str, t.Any]]:
     return interfaces
 
 
+def own_addresses(interfaces: t.Iterable[t.Mapping[str, t.Any]] | None) -> set[str] | None:
+    """Return all addresses of the interfaces, None if the interfaces are not known."""
+    return None if interfaces is None else {address for one in interfaces for address in one["addresses"]}
+
+
 def tunnel_devices(interfaces: t.Iterable[t.Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
     """Return the tunnels of the kernel that hold a UDP port."""
     return [

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.tunnels import (
+    own_addresses,
     parse_interfaces,
     tunnel_devices,
     underlay_of,
@@ -54,3 +55,8 @@ def test_devices_that_hold_a_port() -> None:
 )
 def test_the_underlay(address: str, name: str, expected: dict[str, object] | None) -> None:
     assert underlay_of(parse_interfaces(PRINTED), {address}, name) == expected
+
+
+def test_the_addresses_of_all_interfaces() -> None:
+    assert own_addresses(parse_interfaces(PRINTED)) == {"127.0.0.1", "192.0.2.21", "2001:db8::21"}
+    assert own_addresses(None) is None
