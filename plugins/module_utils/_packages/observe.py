@@ -15,6 +15,7 @@ import typing as t
 
 from .apt_output import (
     STATUS_FORMAT,
+    Archives,
     DpkgStatus,
     InstalledPackage,
     parse_archives,
@@ -62,9 +63,20 @@ def has_lists(run: Run) -> bool:
     return any(pathlib.Path(answer.partition("=")[2]).glob("*_Packages*"))
 
 
-def read_archives(run: Run) -> list[tuple[str, int]]:
-    """Return host and port of each archive or proxy that a refresh of the lists would ask."""
-    return parse_archives(run("apt-get", "update", "--print-uris"), run("apt-config", "dump"))
+def read_archives(run: Run) -> Archives:
+    """Return the archives and proxies that a refresh of the lists would ask."""
+    return parse_archives(run("apt-get", "update", "--print-uris"), run("apt-config", "dump"), _read_mirrors)
+
+
+def _read_mirrors(path: str) -> str:
+    """Return the file to which the path below it was added, empty without one that can be read."""
+    for place in (pathlib.Path(path), *pathlib.Path(path).parents):
+        if place.is_file():
+            try:
+                return place.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                return ""
+    return ""
 
 
 def observe(run: Run, desired: t.Mapping[str, str]) -> Observed:

@@ -54,7 +54,7 @@ def _packages(host: MeasuredHost) -> list[Finding]:
         step = "Enable the archive that has them (Debian: main, Ubuntu: universe), or name one with ovn_packages_repository"
         return [Finding("packages_missing", host.name, cause, step)]
     silent = [one for one in found["archives"] if one["state"] not in ("connected", "refused")]
-    if found["archives"] and len(silent) < len(found["archives"]):
+    if found["unprobed"] or (found["archives"] and len(silent) < len(found["archives"])):
         return []  # only a refreshed index could tell more, and refreshing it is a change
     where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
     cause = f"it has no package index, and {'no archive answers: ' + where if where else 'no archive is configured'}"
@@ -62,6 +62,15 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
         step += f", after `{_MASK}`"
     return [Finding("archive_unreachable", host.name, cause, step)]
+
+
+def not_tested(hosts: t.Iterable[MeasuredHost]) -> list[str]:
+    """Return what nobody knows about the packages of new hosts, because it could not be looked at."""
+    return [
+        f"{host.name} archives of its packages: nobody can connect to {', '.join(host.facts['packages']['unprobed'])}"
+        for host in hosts
+        if host.is_new and host.facts["packages"]["unprobed"]
+    ]
 
 
 def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:

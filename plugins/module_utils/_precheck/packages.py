@@ -18,7 +18,8 @@ from .reachability import connect_all
 
 
 def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) -> dict[str, t.Any]:
-    """Return `installed` and `candidates` (package to version), and if one has neither, whether there is an `index` and which `archives` answer.
+    """Return `installed` and `candidates` (package to version), and if one has neither, whether there is an `index`, which `archives` answer, and
+    which are `unprobed` because nobody can connect to them.
 
     `run` is None on a host without apt, of which nothing is known. `problem` says why dpkg or apt could not be asked, empty if they could.
     """
@@ -28,6 +29,7 @@ def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) ->
         "candidates": {},
         "index": True,
         "archives": [],
+        "unprobed": [],
         "problem": "",
     }
     try:
@@ -46,8 +48,8 @@ def _ask(run: Run, names: t.Sequence[str], seconds: float) -> dict[str, t.Any]:
     }
     if any(name not in answer["candidates"] for name in missing):
         answer["index"] = has_lists(run)
-        places = [] if answer["index"] else read_archives(run)
-        answer["archives"] = connect_all(
-            [{"host": host, "address": host, "port": port} for host, port in places], seconds
-        )
+    if not answer.get("index", True):
+        archives = read_archives(run)
+        places = [{"host": host, "address": host, "port": port} for host, port in archives.places]
+        answer.update(archives=connect_all(places, seconds), unprobed=archives.unprobed)
     return answer

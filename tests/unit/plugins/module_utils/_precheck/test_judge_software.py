@@ -7,7 +7,11 @@ import typing as t
 import pytest
 from precheck_facts import central, declare, hypervisor, process
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import judge_software, ovn_version
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import (
+    judge_software,
+    not_tested,
+    ovn_version,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
 from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
 
@@ -60,6 +64,10 @@ INSTALLED = dict.fromkeys(ALL.split(", "), "23.03.1-1")
             "archive_unreachable: it has no package index, and no archive is configured",
             id="no index and no archive configured",
         ),
+        pytest.param(packages(index=False, unprobed=["file:"]), "", id="an archive that nobody can connect to"),
+        pytest.param(
+            packages(index=False, archives=[archive("timed_out")], unprobed=["file:"]), "", id="one of two is a folder"
+        ),
         pytest.param(
             packages(problem="apt-cache policy failed: E: a line.\n is odd. Repair it on this host, then run again."),
             "not_measured: its packages could not be read: apt-cache policy failed: E: a line. is odd",
@@ -77,6 +85,12 @@ def test_packages_of_a_central_host_are_installed_with_their_units_masked() -> N
     hosts = [host(packages=packages(index=False)) for host in (central, hypervisor)]
     steps = [one.next_step for one in judge_software(hosts, [host.declared for host in hosts])]
     assert ["after `systemctl mask ovn-central " in step for step in steps] == [True, False]
+
+
+def test_archives_that_nobody_can_connect_to_are_named() -> None:
+    one = packages(index=False, unprobed=["file:", "cdrom:"])
+    hosts = [central(packages=one), central("db2", packages=one, **MEMBER), central("db3")]
+    assert not_tested(hosts) == ["db1 archives of its packages: nobody can connect to file:, cdrom:"]
 
 
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
