@@ -90,6 +90,16 @@ def parse_records(text: str) -> dict[str, dict[str, dict[str, str]]]:
     return found
 
 
+def have_lists(uris: str, files: t.Iterable[str]) -> bool:
+    """Return whether each source in the output of `apt-get update --print-uris` has its lists among these files; a CD-ROM never gets any that way.
+
+    A source without them may have what the others do not have. Without a source there are no lists either.
+    """
+    sources = re.findall(r"^'(?!cdrom:)[^']+' (\S+)InRelease ", uris, re.MULTILINE)
+    names = list(files)
+    return bool(sources) and all(any(name.startswith(source) for name in names) for source in sources)
+
+
 class Archives(t.NamedTuple):
     """Where archives are fetched from: `places` are host and port, `unprobed` what cannot be connected to, such as `file:` or a proxy that a program names."""
 

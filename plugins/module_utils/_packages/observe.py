@@ -18,6 +18,7 @@ from .apt_output import (
     Archives,
     DpkgStatus,
     InstalledPackage,
+    have_lists,
     parse_archives,
     parse_candidates,
     parse_obtainable,
@@ -57,15 +58,13 @@ def read_candidates(run: Run, names: t.Sequence[str]) -> dict[str, str]:
     return parse_candidates(run("apt-cache", "policy", *names)) if names else {}
 
 
-def has_lists(run: Run) -> bool:
-    """Return whether the lists of packages of any archive are here: a cloud image comes without them."""
+def read_sources(run: Run) -> tuple[bool, Archives]:
+    """Return whether the lists of all sources are here, and the archives and proxies that a refresh of them would ask. A cloud image comes without lists."""
+    uris = run("apt-get", "update", "--print-uris")
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
-    return any(pathlib.Path(answer.partition("=")[2]).glob("*_Packages*"))
-
-
-def read_archives(run: Run) -> Archives:
-    """Return the archives and proxies that a refresh of the lists would ask."""
-    return parse_archives(run("apt-get", "update", "--print-uris"), run("apt-config", "dump"), _read_mirrors)
+    lists = pathlib.Path(answer.partition("=")[2])
+    complete = have_lists(uris, [path.name for path in lists.iterdir()] if lists.is_dir() else [])
+    return complete, parse_archives(uris, run("apt-config", "dump"), _read_mirrors)
 
 
 def _read_mirrors(path: str) -> str:

@@ -57,7 +57,7 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     if found["unprobed"] or (found["archives"] and len(silent) < len(found["archives"])):
         return []  # only a refreshed index could tell more, and refreshing it is a change
     where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
-    cause = f"it has no package index, and {'no archive answers: ' + where if where else 'no archive is configured'}"
+    cause = f"its package index is missing or incomplete, and {'no archive answers: ' + where if where else 'no archive is configured'}"
     step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(missing)} beforehand"
     if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
         step += f", after `{_MASK}`"
@@ -69,7 +69,7 @@ def not_tested(hosts: t.Iterable[MeasuredHost]) -> list[str]:
     return [
         f"{host.name} archives of its packages: nobody can connect to {', '.join(host.facts['packages']['unprobed'])}"
         for host in hosts
-        if host.is_new and host.facts["packages"]["unprobed"]
+        if host.is_new and host.facts["packages"]["unprobed"] and not host.facts["packages"]["index"]
     ]
 
 

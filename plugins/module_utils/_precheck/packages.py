@@ -12,14 +12,14 @@ import typing as t
 
 from .._errors import OvnError
 from .._packages.commands import Run
-from .._packages.observe import has_lists, read_archives, read_candidates, read_status
+from .._packages.observe import read_candidates, read_sources, read_status
 from .._packages.plan import desired_versions
 from .reachability import connect_all
 
 
 def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) -> dict[str, t.Any]:
-    """Return `installed` and `candidates` (package to version), and if one has neither, whether there is an `index`, which `archives` answer, and
-    which are `unprobed` because nobody can connect to them.
+    """Return `installed` and `candidates` (package to version). If a package has neither: whether the `index` has the lists of all sources, which
+    `archives` answer, and which are `unprobed` because nobody can connect to them.
 
     `run` is None on a host without apt, of which nothing is known. `problem` says why dpkg or apt could not be asked, empty if they could.
     """
@@ -47,9 +47,9 @@ def _ask(run: Run, names: t.Sequence[str], seconds: float) -> dict[str, t.Any]:
         "candidates": read_candidates(run, missing),
     }
     if any(name not in answer["candidates"] for name in missing):
-        answer["index"] = has_lists(run)
-    if not answer.get("index", True):
-        archives = read_archives(run)
-        places = [{"host": host, "address": host, "port": port} for host, port in archives.places]
-        answer.update(archives=connect_all(places, seconds), unprobed=archives.unprobed)
+        answer["index"], archives = read_sources(run)
+        answer["unprobed"] = archives.unprobed
+        if not answer["index"]:
+            places = [{"host": host, "address": host, "port": port} for host, port in archives.places]
+            answer["archives"] = connect_all(places, seconds)
     return answer

@@ -6,6 +6,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._packages.apt_output import (
     InstalledPackage,
+    have_lists,
     parse_archives,
     parse_candidates,
     parse_needs,
@@ -110,6 +111,31 @@ URIS = """\
 'https://archive.example.com:8443/x/InRelease' archive.example.com_x_InRelease 0
 'file:/srv/archive/InRelease' _srv_archive_InRelease 0
 """
+
+
+LISTS = [
+    "deb.debian.org_debian_dists_bookworm_InRelease",
+    "deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages.lz4",
+    "deb.debian.org_debian_dists_bookworm-updates_InRelease",
+    "archive.example.com_x_Release",
+    "_srv_archive_Packages",
+]
+CDROM = "'cdrom://Debian/dists/x/InRelease' Debian_dists_x_InRelease 0 \n"
+
+
+@pytest.mark.parametrize(
+    ("uris", "files", "complete"),
+    [
+        pytest.param(URIS, LISTS, True, id="all"),
+        pytest.param(URIS, LISTS[2:], False, id="the list of one suite is another's with a longer name"),
+        pytest.param(URIS, LISTS[:-1], False, id="a folder without its list"),
+        pytest.param(URIS, ["lock", "partial"], False, id="a cloud image"),
+        pytest.param(URIS + CDROM, LISTS, True, id="a medium gets its list another way"),
+        pytest.param("", LISTS, False, id="no source"),
+    ],
+)
+def test_whether_the_lists_of_all_sources_are_there(uris: str, files: list[str], complete: bool) -> None:
+    assert have_lists(uris, files) == complete
 
 
 @pytest.mark.parametrize(

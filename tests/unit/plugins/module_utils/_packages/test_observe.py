@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._packages.observe import read_archives
+from ansible_collections.c5c3.ovn.plugins.module_utils._packages.observe import read_sources
 
 
 def test_the_mirrors_of_a_file_are_the_archives(tmp_path: pathlib.Path) -> None:
@@ -12,5 +12,21 @@ def test_the_mirrors_of_a_file_are_the_archives(tmp_path: pathlib.Path) -> None:
     mirrors.write_text("https://deb.example.com/debian\n")
     uri = f"'mirror+file:{mirrors}/dists/bookworm/InRelease' name_InRelease 0\n"
     uri += f"'mirror+file:{tmp_path}/gone.list/dists/bookworm/InRelease' other_InRelease 0\n"
-    answers = {"apt-get": uri, "apt-config": ""}
-    assert read_archives(lambda *command: answers[command[0]]) == ([("deb.example.com", 443)], ["mirror+file:"])
+    answers = {"update": uri, "shell": "", "dump": ""}
+    archives = read_sources(lambda *command: answers[command[1]])[1]
+    assert archives == ([("deb.example.com", 443)], ["mirror+file:"])
+
+
+def test_a_source_without_its_list_is_noticed(tmp_path: pathlib.Path) -> None:
+    uris = "".join(f"'http://{name}.example.com/x/InRelease' {name}.example.com_x_InRelease 0 \n" for name in "ab")
+    answers = {"update": uris, "shell": f"LISTS='{tmp_path}/lists'\n", "dump": ""}
+
+    def complete() -> bool:
+        return read_sources(lambda *command: answers[command[1]])[0]
+
+    assert not complete()  # not even the folder is there
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "a.example.com_x_main_binary-amd64_Packages.lz4").touch()
+    assert not complete()
+    (tmp_path / "lists" / "b.example.com_x_InRelease").touch()
+    assert complete()

@@ -56,12 +56,12 @@ INSTALLED = dict.fromkeys(ALL.split(", "), "23.03.1-1")
         ),
         pytest.param(
             packages(index=False, archives=[archive("unresolved", "Name or service not known")]),
-            "archive_unreachable: it has no package index, and no archive answers: deb.example.com:80 (Name or service not known)",
+            "archive_unreachable: its package index is missing or incomplete, and no archive answers: deb.example.com:80 (Name or service not known)",
             id="no index and no archive",
         ),
         pytest.param(
             packages(index=False),
-            "archive_unreachable: it has no package index, and no archive is configured",
+            "archive_unreachable: its package index is missing or incomplete, and no archive is configured",
             id="no index and no archive configured",
         ),
         pytest.param(packages(index=False, unprobed=["file:"]), "", id="an archive that nobody can connect to"),
@@ -89,7 +89,11 @@ def test_packages_of_a_central_host_are_installed_with_their_units_masked() -> N
 
 def test_archives_that_nobody_can_connect_to_are_named() -> None:
     one = packages(index=False, unprobed=["file:", "cdrom:"])
-    hosts = [central(packages=one), central("db2", packages=one, **MEMBER), central("db3")]
+    hosts = [
+        central(packages=one),
+        central("db2", packages=one, **MEMBER),
+        central("db3", packages={**one, "index": True}),
+    ]
     assert not_tested(hosts) == ["db1 archives of its packages: nobody can connect to file:, cdrom:"]
 
 
