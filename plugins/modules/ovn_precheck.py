@@ -68,7 +68,7 @@ options:
         type: int
         required: true
       peers:
-        description: Where the tunnels of other hypervisors end. Each gets two echo requests, a small one and one of O(tunnel.packet_size).
+        description: Where the tunnels of other hypervisors end. Each gets a small echo request, and if that comes back, up to three of O(tunnel.packet_size).
         type: list
         elements: dict
         default: []
