@@ -29,6 +29,7 @@ FACTS: dict[str, t.Any] = {
         "candidates": {},
         "index": True,
         "archives": [],
+        "repository": [],
         "unprobed": [],
         "problem": "",
     },

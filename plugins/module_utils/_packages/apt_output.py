@@ -112,30 +112,36 @@ def parse_archives(uris: str, settings: str, read: t.Callable[[str], str]) -> Ar
 
     `read` returns the list of mirrors to which a path of `mirror+file:` belongs, empty if there is none.
     """
-    found = Archives([], [])
     proxies = {(scheme.lower(), host): proxy for scheme, host, proxy in _PROXY.findall(settings)}
     programs = {scheme.lower() for scheme in _PROXY_PROGRAM.findall(settings)}
-    archives = re.findall(r"^'([^']+)'", uris, re.MULTILINE)
-    for uri in dict.fromkeys(one for archive in archives for one in _mirrors(archive, read)):
+    places: dict[tuple[str, int], None] = {}
+    unprobed: dict[str, None] = {}
+    for archive in re.findall(r"^'([^']+)'", uris, re.MULTILINE):
+        for uri in _mirrors(archive, read):
+            scheme = uri.partition(":")[0]
+            host = _host_and_port(uri)[0]
+            if scheme not in _PORTS:
+                unprobed[f"{scheme}:"] = None
+                continue
+            if programs & {scheme, "http"} and not any((kind, host) in proxies for kind in (scheme, "http")):
+                unprobed["a proxy that a program names"] = None
+                continue
+            proxy = _proxy_of(scheme, host, proxies)
+            place = _host_and_port(proxy if proxy and proxy.upper() != "DIRECT" else uri)
+            if all(place):
+                places[place] = None
+            else:
+                unprobed[proxy or uri] = None
+    return Archives(list(places), list(unprobed))
+
+
+def _host_and_port(uri: str) -> tuple[str, int]:
+    """Return where a URI leads to, an empty host or no port if that is not known."""
+    try:
         place = urllib.parse.urlsplit(uri)
-        scheme, host = place.scheme, place.hostname or ""
-        proxy = _proxy_of(scheme, host, proxies) if scheme in _PORTS else ""
-        if (
-            scheme in _PORTS
-            and {scheme, "http"} & programs
-            and not any((kind, host) in proxies for kind in (scheme, "http"))
-        ):
-            unprobed = "a proxy that a program names"
-        elif scheme not in _PORTS:
-            unprobed = f"{scheme}:"
-        else:
-            place = urllib.parse.urlsplit(proxy) if proxy and proxy.upper() != "DIRECT" else place
-            unprobed = "" if place.hostname and place.scheme in _PROXY_PORTS else f"{place.scheme}:"
-        if unprobed:
-            found.unprobed.append(unprobed)
-        else:
-            found.places.append((str(place.hostname), place.port or _PROXY_PORTS[place.scheme]))
-    return Archives(list(dict.fromkeys(found.places)), list(dict.fromkeys(found.unprobed)))
+        return place.hostname or "", place.port or _PROXY_PORTS.get(place.scheme, 0)
+    except ValueError:  # what is no port, or no address of IPv6
+        return "", 0
 
 
 def _proxy_of(scheme: str, host: str, proxies: t.Mapping[tuple[str, str], str]) -> str:

@@ -58,13 +58,27 @@ def read_candidates(run: Run, names: t.Sequence[str]) -> dict[str, str]:
     return parse_candidates(run("apt-cache", "policy", *names)) if names else {}
 
 
-def read_sources(run: Run) -> tuple[bool, Archives]:
-    """Return whether the lists of all sources are here, and the archives and proxies that a refresh of them would ask. A cloud image comes without lists."""
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """`complete` says whether the lists of all sources of the host are here: a cloud image comes without. `archives` are those that a refresh would ask, with
+    proxies, `added` those of sources that a run adds."""
+
+    complete: bool
+    archives: Archives
+    added: Archives
+
+
+def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
+    """Return the sources of the host and those at the URIs `added`. apt's own settings count more than `proxy`, as they do for the variables of a run."""
     uris = run("apt-get", "update", "--print-uris")
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
     lists = pathlib.Path(answer.partition("=")[2])
     complete = have_lists(uris, [path.name for path in lists.iterdir()] if lists.is_dir() else [])
-    return complete, parse_archives(uris, run("apt-config", "dump"), _read_mirrors)
+    settings = (f'Acquire::http::Proxy "{proxy}";\n' if proxy else "") + run("apt-config", "dump")
+    more = "".join(f"'{uri}'\n" for uri in added)
+    return Sources(
+        complete, parse_archives(uris, settings, _read_mirrors), parse_archives(more, settings, _read_mirrors)
+    )
 
 
 def _read_mirrors(path: str) -> str:

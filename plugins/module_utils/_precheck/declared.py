@@ -50,7 +50,8 @@ class DeclaredHost:
     elsewhere: tuple[tuple[str, int], ...] = ()
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    other_archive: bool = False  # a source or a proxy that only the run itself uses
+    repository: tuple[str, ...] = ()  # URIs of a source that only the run itself adds
+    proxy: str = ""  # for downloads of the run itself
     versions_pinned: bool = False
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
@@ -121,10 +122,25 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     return dataclasses.replace(
         host,
         packages=tuple(dict.fromkeys(packages)),
-        other_archive=any(first_value(variables, f"ovn_packages_{name}") for name in ("repository", "proxy")),
+        repository=_repository(variables),
+        proxy=_without_password(str(first_value(variables, "ovn_packages_proxy"))),
         versions_pinned=bool(first_value(variables, "ovn_packages_versions")) or any("=" in name for name in packages),
         distribution_given=bool(known) and all(known.values()),
     )
+
+
+def _repository(variables: Variables) -> tuple[str, ...]:
+    """Return where the declared repository is; what the role will refuse is none."""
+    given = first_value(variables, "ovn_packages_repository", default={})
+    uris = (given.get("uris") or ()) if isinstance(given, t.Mapping) else ()
+    return tuple(_without_password(str(uri)) for uri in (uris.split() if isinstance(uris, str) else uris))
+
+
+def _without_password(uri: str) -> str:
+    """Return the URI without the name and password in it, which nobody needs to connect."""
+    scheme, mark, rest = uri.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{place.rpartition('@')[2]}{slash}{path}"
 
 
 def _distribution_options(role: Role, variables: Variables) -> t.Mapping[str, t.Any]:
@@ -181,6 +197,8 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
         "udp_ports": host.tunnel_ports,
         "paths": list(host.paths),
         "packages": list(host.packages),
+        "archive_uris": list(host.repository),
+        "archive_proxy": host.proxy,
         "kernel_modules": _kernel_modules(host),
         "openvswitch_database": host.openvswitch_database,
     }

@@ -45,32 +45,65 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     if found["problem"]:
         cause, _dot, step = " ".join(found["problem"].split()).rstrip(".").rpartition(". ")
         return [Finding("not_measured", host.name, f"its packages could not be read: {cause}", step)]
-    names = desired_versions(host.declared.packages, {})
-    missing = [name for name in names if name not in found["installed"] and name not in found["candidates"]]
-    if not missing or not found["manager"] or host.declared.other_archive:
+    lacking = _lacking(host)
+    if not lacking or not found["manager"]:
         return []
-    if found["index"]:
-        cause = f"its package index does not have {', '.join(missing)}"
+    unknown = [name for name in lacking if name not in found["candidates"]]
+    findings = []
+    if unknown and found["index"] and not host.declared.repository:
+        cause = f"its package index does not have {', '.join(unknown)}"
         step = "Enable the archive that has them (Debian: main, Ubuntu: universe), or name one with ovn_packages_repository"
-        return [Finding("packages_missing", host.name, cause, step)]
-    silent = [one for one in found["archives"] if one["state"] not in ("connected", "refused")]
-    if found["unprobed"] or (found["archives"] and len(silent) < len(found["archives"])):
-        return []  # only a refreshed index could tell more, and refreshing it is a change
-    where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
-    cause = f"its package index is missing or incomplete, and {'no archive answers: ' + where if where else 'no archive is configured'}"
-    step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(missing)} beforehand"
-    if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
-        step += f", after `{_MASK}`"
-    return [Finding("archive_unreachable", host.name, cause, step)]
+        findings.append(Finding("packages_missing", host.name, cause, step))
+    if cause := _no_archive(host, found):
+        step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(lacking)} beforehand"
+        if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
+            step += f", after `{_MASK}`"
+        findings.append(Finding("archive_unreachable", host.name, cause, step))
+    return findings
+
+
+def _lacking(host: MeasuredHost) -> list[str]:
+    """Return the packages that the run would install."""
+    installed = host.facts["packages"]["installed"]
+    return [name for name in desired_versions(host.declared.packages, {}) if name not in installed]
+
+
+def _no_archive(host: MeasuredHost, found: Facts) -> str:
+    """Return why no package can be fetched, empty if one could: the run refreshes the lists before it installs anything."""
+    index = "" if found["index"] else "its package index is missing or incomplete, and "
+    if found["repository"] and (silent := _silent(found["repository"])):
+        return f"ovn_packages_repository does not answer: {silent}"
+    if found["unprobed"] or found["repository"]:
+        return ""
+    if found["archives"]:
+        silent = _silent(found["archives"])
+        return f"{index}no archive answers: {silent}" if silent else ""
+    return f"{index}no archive is configured" if index else ""
+
+
+def _silent(archives: t.Sequence[Facts]) -> str:
+    """Return these archives and what they answer, empty if there is a connection to one of them. An archive that refuses is none."""
+    if any(one["state"] == "connected" for one in archives):
+        return ""
+    texts = {"refused": "connection refused"}
+    return ", ".join(
+        f"{one['address']}:{one['port']} ({one['error'] or texts.get(one['state'], 'no answer')})" for one in archives
+    )
 
 
 def not_tested(hosts: t.Iterable[MeasuredHost]) -> list[str]:
     """Return what nobody knows about the packages of new hosts, because it could not be looked at."""
-    return [
-        f"{host.name} archives of its packages: nobody can connect to {', '.join(host.facts['packages']['unprobed'])}"
-        for host in hosts
-        if host.is_new and host.facts["packages"]["unprobed"] and not host.facts["packages"]["index"]
-    ]
+    lines = []
+    for host in hosts:
+        found = host.facts["packages"] if host.is_new else {}
+        unknown = [name for name in _lacking(host) if name not in found["candidates"]] if found else []
+        if not unknown:
+            continue
+        if host.declared.repository:
+            lines.append(f"{host.name} packages: whether ovn_packages_repository has {', '.join(unknown)}")
+        if found["unprobed"]:
+            lines.append(f"{host.name} archives of its packages: nobody can connect to {', '.join(found['unprobed'])}")
+    return lines
 
 
 def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:

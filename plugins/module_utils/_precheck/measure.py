@@ -46,6 +46,12 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
         "file_systems": read_file_systems(params["paths"]),
         "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
-        "packages": read_packages(apt_commands(commands), params["packages"], params["timeout"]),
+        "packages": read_packages(
+            apt_commands(commands),
+            params["packages"],
+            params["timeout"],
+            params["archive_uris"],
+            params["archive_proxy"] or "",
+        ),
     }
     return {**facts, "clock": {"began": began, "ended": time.time()}}

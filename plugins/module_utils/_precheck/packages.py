@@ -17,11 +17,14 @@ from .._packages.plan import desired_versions
 from .reachability import connect_all
 
 
-def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) -> dict[str, t.Any]:
-    """Return `installed` and `candidates` (package to version). If a package has neither: whether the `index` has the lists of all sources, which
-    `archives` answer, and which are `unprobed` because nobody can connect to them.
+def read_packages(
+    run: Run | None, packages: t.Iterable[str], seconds: float, repository: t.Sequence[str] = (), proxy: str = ""
+) -> dict[str, t.Any]:
+    """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, which `archives`
+    answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
 
-    `run` is None on a host without apt, of which nothing is known. `problem` says why dpkg or apt could not be asked, empty if they could.
+    `repository` are URIs of a source that the run adds, `proxy` is that of the run. `run` is None on a host without apt, of which nothing is known.
+    `problem` says why dpkg or apt could not be asked, empty if they could.
     """
     facts: dict[str, t.Any] = {
         "manager": "apt" if run else "",
@@ -29,27 +32,31 @@ def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) ->
         "candidates": {},
         "index": True,
         "archives": [],
+        "repository": [],
         "unprobed": [],
         "problem": "",
     }
     try:
         names = list(desired_versions(packages, {}))
-        return {**facts, **_ask(run, names, seconds)} if run and names else facts
+        if not run or not names:
+            return facts
+        there = read_status(run).installed
+        missing = [name for name in names if name not in there]
+        facts["installed"] = {name: there[name].version for name in names if name in there}
+        facts["candidates"] = read_candidates(run, missing)
+        return {**facts, **_ask_archives(run, seconds, repository, proxy)} if missing else facts
     except OvnError as e:
         return {**facts, "problem": str(e)}
 
 
-def _ask(run: Run, names: t.Sequence[str], seconds: float) -> dict[str, t.Any]:
-    there = read_status(run).installed
-    missing = [name for name in names if name not in there]
-    answer: dict[str, t.Any] = {
-        "installed": {name: there[name].version for name in names if name in there},
-        "candidates": read_candidates(run, missing),
+def _ask_archives(run: Run, seconds: float, repository: t.Sequence[str], proxy: str) -> dict[str, t.Any]:
+    sources = read_sources(run, repository, proxy)
+    places = [*sources.archives.places, *sources.added.places]
+    answers = connect_all([{"host": host, "address": host, "port": port} for host, port in places], seconds)
+    count = len(sources.archives.places)
+    return {
+        "index": sources.complete,
+        "archives": answers[:count],
+        "repository": answers[count:],
+        "unprobed": list(dict.fromkeys([*sources.archives.unprobed, *sources.added.unprobed])),
     }
-    if any(name not in answer["candidates"] for name in missing):
-        answer["index"], archives = read_sources(run)
-        answer["unprobed"] = archives.unprobed
-        if not answer["index"]:
-            places = [{"host": host, "address": host, "port": port} for host, port in archives.places]
-            answer["archives"] = connect_all(places, seconds)
-    return answer

@@ -193,6 +193,7 @@ MIRRORS = "http://mirror.example.com/debian\tpriority:1\n# a comment\n\nhttps://
         pytest.param("mirror+https://m.example.com:8443/InRelease", [("m.example.com", 8443)], [], id="by https"),
         pytest.param("mirror://m.example.com/list/dists/x/InRelease", [("m.example.com", 80)], [], id="the old name"),
         pytest.param("cdrom://Debian/dists/x/InRelease", [], ["cdrom:"], id="a medium"),
+        pytest.param("http://deb.example.com:x/InRelease", [], ["http://deb.example.com:x/InRelease"], id="no port"),
         pytest.param("copy:/srv/archive/InRelease", [], ["copy:"], id="copies"),
         pytest.param(
             "tor+http://deb.example.com/InRelease", [], ["tor+http:"], id="through Tor, which has a way of its own"

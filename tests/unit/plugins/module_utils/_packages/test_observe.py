@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._packages.observe import read_sources
 
 
@@ -13,8 +15,10 @@ def test_the_mirrors_of_a_file_are_the_archives(tmp_path: pathlib.Path) -> None:
     uri = f"'mirror+file:{mirrors}/dists/bookworm/InRelease' name_InRelease 0\n"
     uri += f"'mirror+file:{tmp_path}/gone.list/dists/bookworm/InRelease' other_InRelease 0\n"
     answers = {"update": uri, "shell": "", "dump": ""}
-    archives = read_sources(lambda *command: answers[command[1]])[1]
-    assert archives == ([("deb.example.com", 443)], ["mirror+file:"])
+    assert read_sources(lambda *command: answers[command[1]], [], "").archives == (
+        [("deb.example.com", 443)],
+        ["mirror+file:"],
+    )
 
 
 def test_a_source_without_its_list_is_noticed(tmp_path: pathlib.Path) -> None:
@@ -22,7 +26,7 @@ def test_a_source_without_its_list_is_noticed(tmp_path: pathlib.Path) -> None:
     answers = {"update": uris, "shell": f"LISTS='{tmp_path}/lists'\n", "dump": ""}
 
     def complete() -> bool:
-        return read_sources(lambda *command: answers[command[1]])[0]
+        return read_sources(lambda *command: answers[command[1]], [], "").complete
 
     assert not complete()  # not even the folder is there
     (tmp_path / "lists").mkdir()
@@ -30,3 +34,29 @@ def test_a_source_without_its_list_is_noticed(tmp_path: pathlib.Path) -> None:
     assert not complete()
     (tmp_path / "lists" / "b.example.com_x_InRelease").touch()
     assert complete()
+
+
+@pytest.mark.parametrize(
+    ("settings", "archive", "added"),
+    [
+        pytest.param("", ("proxy.example.com", 3128), ("proxy.example.com", 3128), id="the proxy of the run"),
+        pytest.param(
+            'Acquire::http::Proxy "http://own.example.com";\n',
+            ("own.example.com", 80),
+            ("own.example.com", 80),
+            id="its own",
+        ),
+        pytest.param(
+            'Acquire::https::Proxy "DIRECT";\n',
+            ("proxy.example.com", 3128),
+            ("ovn.example.com", 443),
+            id="its own for one",
+        ),
+    ],
+)
+def test_the_source_and_the_proxy_of_a_run(settings: str, archive: tuple[str, int], added: tuple[str, int]) -> None:
+    answers = {"update": "'http://deb.example.com/x/InRelease' name_InRelease 0 \n", "shell": "", "dump": settings}
+    found = read_sources(
+        lambda *command: answers[command[1]], ["https://ovn.example.com/deb"], "http://proxy.example.com:3128"
+    )
+    assert (found.archives.places, found.added.places) == ([archive], [added])

@@ -147,3 +147,31 @@ def test_hosts_that_are_not_measured(variables: dict[str, t.Any]) -> None:
 )
 def test_octets_of_the_encapsulation(variables: dict[str, t.Any], octets: int) -> None:
     assert declare({"ovn_hypervisors": {"compute1": variables}})["compute1"].overhead() == octets
+
+
+@pytest.mark.parametrize(
+    ("variables", "uris", "proxy"),
+    [
+        pytest.param({}, [], "", id="none"),
+        pytest.param(
+            {"ovn_packages_repository": {"uris": "https://a.example.com/x http://b.example.com", "suites": "./"}},
+            ["https://a.example.com/x", "http://b.example.com"],
+            "",
+            id="a text",
+        ),
+        pytest.param({"ovn_packages_repository": {"uris": ["file:/srv/x"]}}, ["file:/srv/x"], "", id="a list"),
+        pytest.param(
+            {
+                "ovn_packages_repository": {"uris": ["https://me:secret@a.example.com:8443/x@y"]},
+                "ovn_packages_proxy": "http://me:secret@proxy.example.com:3128",
+            },
+            ["https://a.example.com:8443/x@y"],
+            "http://proxy.example.com:3128",
+            id="passwords stay here",
+        ),
+        pytest.param({"ovn_packages_repository": "nonsense"}, [], "", id="what the role will refuse"),
+    ],
+)
+def test_archives_of_the_run(variables: dict[str, t.Any], uris: list[str], proxy: str) -> None:
+    options = measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")
+    assert (options["archive_uris"], options["archive_proxy"]) == (uris, proxy)

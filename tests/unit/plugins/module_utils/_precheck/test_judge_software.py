@@ -68,6 +68,18 @@ INSTALLED = dict.fromkeys(ALL.split(", "), "23.03.1-1")
         pytest.param(
             packages(index=False, archives=[archive("timed_out")], unprobed=["file:"]), "", id="one of two is a folder"
         ),
+        pytest.param({"archives": [archive("connected")]}, "", id="an archive has what is in the index"),
+        pytest.param(
+            {"archives": [archive("timed_out")]},
+            "archive_unreachable: no archive answers: deb.example.com:80 (no answer)",
+            id="what is in the index cannot be fetched",
+        ),
+        pytest.param(
+            {"archives": [archive("refused")]},
+            "archive_unreachable: no archive answers: deb.example.com:80 (connection refused)",
+            id="an archive that refuses is none",
+        ),
+        pytest.param({"installed": INSTALLED, "archives": [archive("timed_out")]}, "", id="nothing has to be fetched"),
         pytest.param(
             packages(problem="apt-cache policy failed: E: a line.\n is odd. Repair it on this host, then run again."),
             "not_measured: its packages could not be read: apt-cache policy failed: E: a line. is odd",
@@ -89,12 +101,37 @@ def test_packages_of_a_central_host_are_installed_with_their_units_masked() -> N
 
 def test_archives_that_nobody_can_connect_to_are_named() -> None:
     one = packages(index=False, unprobed=["file:", "cdrom:"])
-    hosts = [
-        central(packages=one),
-        central("db2", packages=one, **MEMBER),
-        central("db3", packages={**one, "index": True}),
-    ]
+    hosts = [central(packages=one), central("db2", packages=one, **MEMBER), central("db3")]
+    hosts.append(central("db4", packages={"unprobed": ["file:"]}))  # its index has all
     assert not_tested(hosts) == ["db1 archives of its packages: nobody can connect to file:, cdrom:"]
+
+
+REPOSITORY = {"ovn_packages_repository": {"uris": "https://ovn.example.com", "suites": "./"}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        pytest.param({}, "", id="the index has all"),
+        pytest.param(packages(repository=[archive("connected")]), "", id="its index is not here yet"),
+        pytest.param(
+            packages(index=False, archives=[archive("timed_out")], repository=[archive("connected")]),
+            "",
+            id="the only one that answers",
+        ),
+        pytest.param(
+            packages(archives=[archive("connected")], repository=[archive("timed_out")]),
+            "archive_unreachable: ovn_packages_repository does not answer: deb.example.com:80 (no answer)",
+            id="no answer",
+        ),
+        pytest.param(packages(unprobed=["file:"]), "", id="in a folder"),
+    ],
+)
+def test_packages_of_a_repository(facts: dict[str, t.Any], expected: str) -> None:
+    host = central(packages=facts, variables=REPOSITORY)
+    assert cause(host) == expected
+    text = f"db1 packages: whether ovn_packages_repository has {ALL}"
+    assert (text in not_tested([host])) == ("candidates" in facts)
 
 
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
