@@ -9,6 +9,7 @@ Asks dpkg for the packages of a host, and apt only for those that are not as des
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
 import shlex
 import typing as t
@@ -69,7 +70,8 @@ class Sources:
 
 
 def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
-    """Return the sources of the host and those at the URIs `added`. apt's own settings count more than `proxy`, as they do for the variables of a run."""
+    """Return the sources of the host and those at the URIs `added`. As for apt, `proxy` or else that of the environment counts only without own settings."""
+    proxy = proxy or os.environ.get("http_proxy", "")
     uris = run("apt-get", "update", "--print-uris")
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
     lists = pathlib.Path(answer.partition("=")[2])

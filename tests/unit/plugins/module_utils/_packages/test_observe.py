@@ -9,6 +9,11 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._packages.observe import read_sources
 
 
+@pytest.fixture(autouse=True)
+def _no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("http_proxy", raising=False)
+
+
 def test_the_mirrors_of_a_file_are_the_archives(tmp_path: pathlib.Path) -> None:
     mirrors = tmp_path / "mirrors.list"
     mirrors.write_text("https://deb.example.com/debian\n")
@@ -60,3 +65,14 @@ def test_the_source_and_the_proxy_of_a_run(settings: str, archive: tuple[str, in
         lambda *command: answers[command[1]], ["https://ovn.example.com/deb"], "http://proxy.example.com:3128"
     )
     assert (found.archives.places, found.added.places) == ([archive], [added])
+
+
+def test_the_proxy_of_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of /etc/environment, for example."""
+    monkeypatch.setenv("http_proxy", "http://session.example.com:8080")
+    answers = {"update": "'http://deb.example.com/x/InRelease' name_InRelease 0 \n", "shell": "", "dump": ""}
+    places = [
+        read_sources(lambda *command: answers[command[1]], [], proxy).archives.places
+        for proxy in ("", "http://run.example.com")
+    ]
+    assert places == [[("session.example.com", 8080)], [("run.example.com", 80)]]
