@@ -112,7 +112,8 @@ class TestPrecheck:
         world.install("openvswitch-switch", "openvswitch-common")
         found = self.ask(run_module, f"ovn-central={OLD}", "no-such")
         assert found["installed"] == {"openvswitch-switch": "3.1.0-1"}
-        assert found["candidates"] == {"ovn-host": NEW, "ovn-central": NEW}
+        assert found["candidates"] == {"ovn-host": NEW, "ovn-central": OLD}
+        assert found["index_age"] < 60
         assert (found["index"], found["archives"], found["problem"]) == (True, [], "")
 
     def test_a_damaged_database_is_named(self, world: AptWorld, run_module: RunModule) -> None:

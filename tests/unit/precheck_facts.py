@@ -28,6 +28,7 @@ FACTS: dict[str, t.Any] = {
         "installed": {},
         "candidates": {},
         "index": True,
+        "index_age": 60.0,
         "archives": [],
         "repository": [],
         "unprobed": [],

@@ -12,6 +12,7 @@ import dataclasses
 import os
 import pathlib
 import shlex
+import time
 import typing as t
 
 from .apt_output import (
@@ -61,12 +62,18 @@ def read_candidates(run: Run, names: t.Sequence[str]) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
-    """`complete` says whether the lists of all sources of the host are here: a cloud image comes without. `archives` are those that a refresh would ask, with
-    proxies, `added` those of sources that a run adds."""
+    """`complete` says whether the lists of all sources of the host are here: a cloud image comes without. `age` is that of the lists, in seconds.
+    `archives` are those that a refresh would ask, with proxies, `added` those of sources that a run adds."""
 
     complete: bool
+    age: float
     archives: Archives
     added: Archives
+
+
+def read_versions(run: Run, names: t.Sequence[str]) -> dict[str, list[str]]:
+    """Return the versions of these packages that a source has."""
+    return parse_obtainable(run("apt-cache", "madison", *names)) if names else {}
 
 
 def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
@@ -76,10 +83,15 @@ def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
     lists = pathlib.Path(answer.partition("=")[2])
     complete = have_lists(uris, [path.name for path in lists.iterdir()] if lists.is_dir() else [])
+    # The lists have the times of their archives; each refresh works in these folders.
+    refreshed = max((path.stat().st_mtime for path in (lists, lists / "partial") if path.is_dir()), default=0.0)
     settings = (f'Acquire::http::Proxy "{proxy}";\n' if proxy else "") + run("apt-config", "dump")
     more = "".join(f"'{uri}'\n" for uri in added)
     return Sources(
-        complete, parse_archives(uris, settings, _read_mirrors), parse_archives(more, settings, _read_mirrors)
+        complete,
+        max(0.0, time.time() - refreshed),
+        parse_archives(uris, settings, _read_mirrors),
+        parse_archives(more, settings, _read_mirrors),
     )
 
 
@@ -108,7 +120,7 @@ def observe(run: Run, desired: t.Mapping[str, str]) -> Observed:
         needed = [other for name in new for needs in records[name].values() for other in needs]
         asked = _family([*asked, *needed], status.installed)
     candidates = read_candidates(run, asked)
-    versions = parse_obtainable(run("apt-cache", "madison", *asked)) if asked else {}
+    versions = read_versions(run, asked)
     packages = {}
     for name in dict.fromkeys([*names, *asked]):
         there = status.installed.get(name, InstalledPackage("", False, {}))

@@ -17,6 +17,7 @@ from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
+from .._packages.plan import desired_versions
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
@@ -52,7 +53,6 @@ class DeclaredHost:
     packages: tuple[str, ...] = ()
     repository: tuple[str, ...] = ()  # URIs of a source that only the run itself adds
     proxy: str = ""  # for downloads of the run itself
-    versions_pinned: bool = False
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
@@ -121,12 +121,22 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     }
     return dataclasses.replace(
         host,
-        packages=tuple(dict.fromkeys(packages)),
+        packages=_in_versions(packages, variables),
         repository=_repository(variables),
         proxy=_without_password(str(first_value(variables, "ovn_packages_proxy"))),
-        versions_pinned=bool(first_value(variables, "ovn_packages_versions")) or any("=" in name for name in packages),
         distribution_given=bool(known) and all(known.values()),
     )
+
+
+def _in_versions(packages: t.Iterable[str], variables: Variables) -> tuple[str, ...]:
+    """Return the packages, each once, and `NAME=VERSION` of those whose version is declared. What the role will refuse pins nothing."""
+    versions = first_value(variables, "ovn_packages_versions", default={})
+    names = tuple(dict.fromkeys(packages))
+    try:
+        desired = desired_versions(names, versions if isinstance(versions, t.Mapping) else {})
+    except InvalidInput:
+        return names
+    return tuple(f"{name}={version}" if version else name for name, version in desired.items())
 
 
 def _repository(variables: Variables) -> tuple[str, ...]:

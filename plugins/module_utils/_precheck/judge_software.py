@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
-from .._packages.plan import desired_versions
+from .._packages.plan import desired_versions, unsatisfied
 from .._precheck_kubernetes.findings import Finding
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
@@ -27,6 +27,7 @@ _DISTRIBUTION_SWITCH = (
     "openvswitch-switch.service",
 )
 _MASK = "systemctl mask ovn-central ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
+_DAY = 86400
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
 
 
@@ -48,11 +49,12 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     lacking = _lacking(host)
     if not lacking or not found["manager"]:
         return []
-    unknown = [name for name in lacking if name not in found["candidates"]]
     findings = []
-    if unknown and found["index"] and not host.declared.repository:
+    if unknown := [spec for spec in _unknown(host) if not _may_come(host, spec)]:
         cause = f"its package index does not have {', '.join(unknown)}"
         step = "Enable the archive that has them (Debian: main, Ubuntu: universe), or name one with ovn_packages_repository"
+        if any("=" in spec for spec in unknown):
+            step += ", or correct the versions"
         findings.append(Finding("packages_missing", host.name, cause, step))
     if cause := _no_archive(host, found):
         step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(lacking)} beforehand"
@@ -62,10 +64,25 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     return findings
 
 
-def _lacking(host: MeasuredHost) -> list[str]:
-    """Return the packages that the run would install."""
-    installed = host.facts["packages"]["installed"]
-    return [name for name in desired_versions(host.declared.packages, {}) if name not in installed]
+def _lacking(host: MeasuredHost) -> dict[str, str]:
+    """Return the packages that the run would install, with the version that is declared, empty for any."""
+    if host.facts["packages"]["problem"]:  # among them names that are none
+        return {}
+    desired = desired_versions(host.declared.packages, {})
+    return {name: desired[name] for name in unsatisfied(desired, host.facts["packages"]["installed"])}
+
+
+def _unknown(host: MeasuredHost) -> list[str]:
+    """Return which of them the index does not have, `NAME` or `NAME=VERSION`."""
+    known = host.facts["packages"]["candidates"]
+    lacking = _lacking(host).items()
+    return [f"{name}={version}" if version else name for name, version in lacking if name not in known]
+
+
+def _may_come(host: MeasuredHost, spec: str) -> bool:
+    """Return whether a refresh of the index could bring what it does not have: an archive gets new versions, hardly ever new names."""
+    found = host.facts["packages"]
+    return not found["index"] or bool(host.declared.repository) or ("=" in spec and found["index_age"] > _DAY)
 
 
 def _no_archive(host: MeasuredHost, found: Facts) -> str:
@@ -95,28 +112,24 @@ def not_tested(hosts: t.Iterable[MeasuredHost]) -> list[str]:
     """Return what nobody knows about the packages of new hosts, because it could not be looked at."""
     lines = []
     for host in hosts:
-        found = host.facts["packages"] if host.is_new else {}
-        unknown = [name for name in _lacking(host) if name not in found["candidates"]] if found else []
-        if not unknown:
+        if not host.is_new or not (unknown := _unknown(host)):
             continue
+        found, names = host.facts["packages"], ", ".join(unknown)
+        pinned = ", ".join(spec for spec in unknown if "=" in spec and _may_come(host, spec))
         if host.declared.repository:
-            lines.append(f"{host.name} packages: whether ovn_packages_repository has {', '.join(unknown)}")
+            lines.append(f"{host.name} packages: whether ovn_packages_repository has {names}")
+        elif pinned and found["manager"]:
+            age = "of an earlier day" if found["index"] else "missing or incomplete"
+            lines.append(f"{host.name} packages: whether an archive has {pinned}; the package index is {age}")
         if found["unprobed"]:
             lines.append(f"{host.name} archives of its packages: nobody can connect to {', '.join(found['unprobed'])}")
     return lines
 
 
 def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:
-    """Return year and month of the OVN that the host has or would get for this role, nothing if that is not known.
-
-    Where versions are pinned, the role ovn_packages knows what comes, and refuses mixed ones before the first change, too.
-    """
+    """Return year and month of the OVN that the host has or would get for this role, nothing if that is not known."""
     packages, name = host.facts["packages"], _OVN_PACKAGES[role]
-    text = (
-        packages["installed"].get(name)
-        or ("" if host.declared.versions_pinned else packages["candidates"].get(name))
-        or ""
-    )
+    text = packages["candidates" if name in _lacking(host) else "installed"].get(name) or ""
     match = re.match(r"(?:\d+:)?(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else ()
 

@@ -12,16 +12,17 @@ import typing as t
 
 from .._errors import OvnError
 from .._packages.commands import Run
-from .._packages.observe import read_candidates, read_sources, read_status
-from .._packages.plan import desired_versions
+from .._packages.observe import read_candidates, read_sources, read_status, read_versions
+from .._packages.plan import desired_versions, unsatisfied
+from .._packages.versions import matches, version_key
 from .reachability import connect_all
 
 
 def read_packages(
     run: Run | None, packages: t.Iterable[str], seconds: float, repository: t.Sequence[str] = (), proxy: str = ""
 ) -> dict[str, t.Any]:
-    """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, which `archives`
-    answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
+    """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, its `index_age`
+    in seconds, which `archives` answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
 
     `repository` are URIs of a source that the run adds, `proxy` is that of the run. `run` is None on a host without apt, of which nothing is known.
     `problem` says why dpkg or apt could not be asked, empty if they could.
@@ -31,22 +32,34 @@ def read_packages(
         "installed": {},
         "candidates": {},
         "index": True,
+        "index_age": 0.0,
         "archives": [],
         "repository": [],
         "unprobed": [],
         "problem": "",
     }
     try:
-        names = list(desired_versions(packages, {}))
-        if not run or not names:
+        desired = desired_versions(packages, {})
+        if not run or not desired:
             return facts
         there = read_status(run).installed
-        missing = [name for name in names if name not in there]
-        facts["installed"] = {name: there[name].version for name in names if name in there}
-        facts["candidates"] = read_candidates(run, missing)
-        return {**facts, **_ask_archives(run, seconds, repository, proxy)} if missing else facts
+        facts["installed"] = {name: there[name].version for name in desired if name in there}
+        lacking = {name: desired[name] for name in unsatisfied(desired, facts["installed"])}
+        facts["candidates"] = _candidates(run, lacking)
+        return {**facts, **_ask_archives(run, seconds, repository, proxy)} if lacking else facts
     except OvnError as e:
         return {**facts, "problem": str(e)}
+
+
+def _candidates(run: Run, lacking: t.Mapping[str, str]) -> dict[str, str]:
+    """Return the version of each package that a run would install, without those that no list has in the version that is declared."""
+    pinned = [name for name, pattern in lacking.items() if pattern]
+    found = read_candidates(run, [name for name in lacking if name not in pinned])
+    for name, versions in read_versions(run, pinned).items():
+        fitting = [version for version in versions if matches(version, lacking[name])]
+        if fitting:
+            found[name] = max(fitting, key=version_key)
+    return found
 
 
 def _ask_archives(run: Run, seconds: float, repository: t.Sequence[str], proxy: str) -> dict[str, t.Any]:
@@ -56,6 +69,7 @@ def _ask_archives(run: Run, seconds: float, repository: t.Sequence[str], proxy: 
     count = len(sources.archives.places)
     return {
         "index": sources.complete,
+        "index_age": sources.age,
         "archives": answers[:count],
         "repository": answers[count:],
         "unprobed": list(dict.fromkeys([*sources.archives.unprobed, *sources.added.unprobed])),

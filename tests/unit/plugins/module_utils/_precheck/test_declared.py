@@ -175,3 +175,17 @@ def test_octets_of_the_encapsulation(variables: dict[str, t.Any], octets: int) -
 def test_archives_of_the_run(variables: dict[str, t.Any], uris: list[str], proxy: str) -> None:
     options = measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")
     assert (options["archive_uris"], options["archive_proxy"]) == (uris, proxy)
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        pytest.param(None, ["ovn-central", "x=1"], id="none"),
+        pytest.param({"ovn-*": "25.03.*"}, ["ovn-central=25.03.*", "x=1"], id="a pattern"),
+        pytest.param({"*": "2"}, ["ovn-central=2", "x=1"], id="that of the list counts more"),
+        pytest.param("nonsense", ["ovn-central", "x=1"], id="what the role will refuse"),
+    ],
+)
+def test_versions_of_packages(versions: t.Any, expected: list[str]) -> None:
+    variables = {"ovn_central_packages": ["ovn-central", "x=1", "x=1"], "ovn_packages_versions": versions}
+    assert measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")["packages"][:2] == expected

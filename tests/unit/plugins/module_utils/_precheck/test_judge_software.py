@@ -136,7 +136,39 @@ def test_packages_of_a_repository(facts: dict[str, t.Any], expected: str) -> Non
 
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
     pinned = {"variables": {"ovn_central_packages": ["ovn-central=23.03.*", "no-such=1"]}}
-    assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such"
+    assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such=1"
+
+
+@pytest.mark.parametrize(
+    ("facts", "finding", "line"),
+    [
+        pytest.param({}, False, "", id="the index has such a version"),
+        pytest.param({"candidates": {}}, True, "", id="it has not"),
+        pytest.param({"installed": {"ovn-central": "25.03.1-1"}, "candidates": {}}, False, "", id="it is there"),
+        pytest.param(
+            {"installed": {"ovn-central": "23.03.1-1"}, "candidates": {}}, True, "", id="another one is there"
+        ),
+        pytest.param({"candidates": {}, "index_age": 1e6}, False, "of an earlier day", id="an old index"),
+        pytest.param(
+            {"candidates": {}, "index": False, "archives": [archive("connected")]}, False, "missing or", id="none"
+        ),
+        pytest.param({"candidates": {}, "manager": ""}, False, "", id="another package manager"),
+    ],
+)
+def test_versions_that_are_declared(facts: dict[str, t.Any], finding: bool, line: str) -> None:
+    variables = {"ovn_central_packages": ["ovn-central"], "ovn_packages_versions": {"ovn-*": "25.03.*"}}
+    host = central(packages=facts, variables=variables)
+    assert cause(host) == ("packages_missing: its package index does not have ovn-central=25.03.*" if finding else "")
+    assert [text.partition("; the package index is ")[2].startswith(line) for text in not_tested([host])] == (
+        [True] if line else []
+    )
+
+
+def test_what_is_no_package_is_the_only_finding() -> None:
+    problem = '"=1" names no package. Give NAME or NAME=VERSION.'
+    host = central(packages={"problem": problem}, variables={"ovn_central_packages": ["=1"]})
+    assert cause(host) == 'not_measured: its packages could not be read: "=1" names no package'
+    assert not_tested([host]) == []
 
 
 def of_version(host: t.Callable[..., MeasuredHost], name: str, version: str, **changes: t.Any) -> MeasuredHost:
