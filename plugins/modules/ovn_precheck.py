@@ -91,6 +91,11 @@ options:
     type: list
     elements: str
     default: []
+  library_packages:
+    description: Packages that the host needs if its Python lacks the library C(cryptography).
+    type: list
+    elements: str
+    default: []
   archive_uris:
     description: Where the packages of a source are that the run will add. If a package has to be installed, the hosts of archives are connected to.
     type: list
@@ -170,6 +175,7 @@ def main() -> t.NoReturn:
             "tunnel": {"type": "dict", "options": tunnel},
             "paths": {"type": "list", "elements": "path", "default": []},
             "packages": texts,
+            "library_packages": texts,
             "archive_uris": texts,
             "archive_proxy": {"type": "str"},
             "kernel_modules": texts,

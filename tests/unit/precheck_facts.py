@@ -27,6 +27,7 @@ FACTS: dict[str, t.Any] = {
         "manager": "apt",
         "installed": {},
         "candidates": {},
+        "library_missing": False,
         "index": True,
         "index_age": 60.0,
         "archives": [],

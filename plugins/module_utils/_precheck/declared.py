@@ -18,7 +18,7 @@ from .._errors import InvalidInput
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
-from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
@@ -51,6 +51,7 @@ class DeclaredHost:
     elsewhere: tuple[tuple[str, int], ...] = ()
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    library_packages: tuple[str, ...] = ()  # for issuing certificates, if Python has no library for that there
     repository: tuple[str, ...] = ()  # URIs of a source that only the run itself adds
     proxy: str = ""  # for downloads of the run itself
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
@@ -122,6 +123,7 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     return dataclasses.replace(
         host,
         packages=_in_versions(packages, variables),
+        library_packages=_library_packages(variables) if parts else (),
         repository=_repository(variables),
         proxy=_without_password(str(first_value(variables, "ovn_packages_proxy"))),
         distribution_given=bool(known) and all(known.values()),
@@ -137,6 +139,17 @@ def _in_versions(packages: t.Iterable[str], variables: Variables) -> tuple[str, 
     except InvalidInput:
         return names
     return tuple(f"{name}={version}" if version else name for name, version in desired.items())
+
+
+def _library_packages(variables: Variables) -> tuple[str, ...]:
+    """Return what the role ovn_pki installs on a host without the library, nothing without certificates."""
+    try:
+        issues = is_true(variables, "ovn_tls", default=True)
+    except InvalidInput:  # the roles say so
+        return ()
+    given = variables.get("ovn_pki_packages")
+    names = ["python3-cryptography"] if given in (None, "") else as_list(given)
+    return _in_versions(names, variables) if issues else ()
 
 
 def _repository(variables: Variables) -> tuple[str, ...]:
@@ -207,6 +220,7 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
         "udp_ports": host.tunnel_ports,
         "paths": list(host.paths),
         "packages": list(host.packages),
+        "library_packages": list(host.library_packages),
         "archive_uris": list(host.repository),
         "archive_proxy": host.proxy,
         "kernel_modules": _kernel_modules(host),

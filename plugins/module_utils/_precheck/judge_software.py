@@ -68,7 +68,8 @@ def _lacking(host: MeasuredHost) -> dict[str, str]:
     """Return the packages that the run would install, with the version that is declared, empty for any."""
     if host.facts["packages"]["problem"]:  # among them names that are none
         return {}
-    desired = desired_versions(host.declared.packages, {})
+    library = host.declared.library_packages if host.facts["packages"]["library_missing"] else ()
+    desired = desired_versions([*host.declared.packages, *library], {})
     return {name: desired[name] for name in unsatisfied(desired, host.facts["packages"]["installed"])}
 
 

@@ -50,8 +50,9 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
             apt_commands(commands),
             params["packages"],
             params["timeout"],
-            params["archive_uris"],
-            params["archive_proxy"] or "",
+            library=params["library_packages"],
+            repository=params["archive_uris"],
+            proxy=params["archive_proxy"] or "",
         ),
     }
     return {**facts, "clock": {"began": began, "ended": time.time()}}

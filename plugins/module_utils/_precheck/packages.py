@@ -8,6 +8,7 @@ Whether a host has the packages that it needs, or could get them. Asks dpkg and 
 
 from __future__ import annotations
 
+import importlib.util
 import typing as t
 
 from .._errors import OvnError
@@ -19,18 +20,27 @@ from .reachability import connect_all
 
 
 def read_packages(
-    run: Run | None, packages: t.Iterable[str], seconds: float, repository: t.Sequence[str] = (), proxy: str = ""
+    run: Run | None,
+    packages: t.Sequence[str],
+    seconds: float,
+    *,
+    library: t.Sequence[str] = (),
+    repository: t.Sequence[str] = (),
+    proxy: str = "",
 ) -> dict[str, t.Any]:
     """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, its `index_age`
     in seconds, which `archives` answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
 
+    `library` are packages that are needed, too, if this Python cannot read certificates (`library_missing`).
     `repository` are URIs of a source that the run adds, `proxy` is that of the run. `run` is None on a host without apt, of which nothing is known.
     `problem` says why dpkg or apt could not be asked, empty if they could.
     """
+    library_missing = importlib.util.find_spec("cryptography") is None
     facts: dict[str, t.Any] = {
         "manager": "apt" if run else "",
         "installed": {},
         "candidates": {},
+        "library_missing": library_missing,
         "index": True,
         "index_age": 0.0,
         "archives": [],
@@ -39,7 +49,7 @@ def read_packages(
         "problem": "",
     }
     try:
-        desired = desired_versions(packages, {})
+        desired = desired_versions([*packages, *(library if library_missing else ())], {})
         if not run or not desired:
             return facts
         there = read_status(run).installed

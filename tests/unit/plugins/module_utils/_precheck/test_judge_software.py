@@ -164,6 +164,23 @@ def test_versions_that_are_declared(facts: dict[str, t.Any], finding: bool, line
     )
 
 
+@pytest.mark.parametrize(
+    ("variables", "facts", "expected"),
+    [
+        pytest.param({}, {}, "", id="Python has it"),
+        pytest.param({}, {"library_missing": True}, "python3-cryptography", id="it is to be installed"),
+        pytest.param({"ovn_pki_packages": ["x"]}, {"library_missing": True}, "x", id="another package has it"),
+        pytest.param({"ovn_pki_packages": []}, {"library_missing": True}, "", id="nothing is installed"),
+        pytest.param({"ovn_tls": False}, {"library_missing": True}, "", id="no certificates"),
+        pytest.param({"ovn_tls": "nonsense"}, {"library_missing": True}, "", id="what the roles will refuse"),
+    ],
+)
+def test_the_library_of_certificates(variables: dict[str, t.Any], facts: dict[str, t.Any], expected: str) -> None:
+    text = f"packages_missing: its package index does not have {expected}" if expected else ""
+    assert cause(central(packages=facts, variables=variables)) == text
+    assert cause(hypervisor(packages=facts, variables=variables)) == text
+
+
 def test_what_is_no_package_is_the_only_finding() -> None:
     problem = '"=1" names no package. Give NAME or NAME=VERSION.'
     host = central(packages={"problem": problem}, variables={"ovn_central_packages": ["=1"]})
