@@ -68,7 +68,7 @@ options:
         type: int
         required: true
       peers:
-        description: Where the tunnels of other hypervisors end. Each gets two echo requests, a small one and one of O(tunnel.packet_size).
+        description: Where the tunnels of other hypervisors end. Each gets a small echo request, and if that comes back, up to three of O(tunnel.packet_size).
         type: list
         elements: dict
         default: []
@@ -91,6 +91,19 @@ options:
     type: list
     elements: str
     default: []
+  library_packages:
+    description: Packages that the host needs if its Python lacks the library C(cryptography).
+    type: list
+    elements: str
+    default: []
+  archive_uris:
+    description: Where the packages of a source are that the run will add. If a package has to be installed, the hosts of archives are connected to.
+    type: list
+    elements: str
+    default: []
+  archive_proxy:
+    description: The proxy for downloads of the run, for hosts whose apt has none, without a password.
+    type: str
   kernel_modules:
     description: Modules of the kernel that the host needs.
     type: list
@@ -162,6 +175,9 @@ def main() -> t.NoReturn:
             "tunnel": {"type": "dict", "options": tunnel},
             "paths": {"type": "list", "elements": "path", "default": []},
             "packages": texts,
+            "library_packages": texts,
+            "archive_uris": texts,
+            "archive_proxy": {"type": "str"},
             "kernel_modules": texts,
             "openvswitch_database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
             "timeout": {"type": "float", "default": 3},

@@ -94,6 +94,17 @@ class TestPrecheck:
             ("127.0.0.1", 9, "refused")
         ]
 
+    def test_a_source_that_was_never_asked_may_have_what_the_others_have_not(
+        self, world: AptWorld, run_module: RunModule
+    ) -> None:
+        world.release(OLD)
+        world.add_source()
+        world.refresh()
+        assert self.ask(run_module, "no-such")["index"] is True
+        (world.sources / "other.sources").write_text("Types: deb\nURIs: http://127.0.0.1:9/deb\nSuites: ./\n")
+        found = self.ask(run_module, "no-such")
+        assert (found["index"], [one["state"] for one in found["archives"]]) == (False, ["refused"])
+
     def test_it_finds_what_the_rollout_finds(self, world: AptWorld, run_module: RunModule) -> None:
         world.release(OLD, NEW)
         world.add_source()
@@ -101,7 +112,8 @@ class TestPrecheck:
         world.install("openvswitch-switch", "openvswitch-common")
         found = self.ask(run_module, f"ovn-central={OLD}", "no-such")
         assert found["installed"] == {"openvswitch-switch": "3.1.0-1"}
-        assert found["candidates"] == {"ovn-host": NEW, "ovn-central": NEW}
+        assert found["candidates"] == {"ovn-host": NEW, "ovn-central": OLD}
+        assert found["index_age"] < 60
         assert (found["index"], found["archives"], found["problem"]) == (True, [], "")
 
     def test_a_damaged_database_is_named(self, world: AptWorld, run_module: RunModule) -> None:

@@ -23,7 +23,18 @@ FACTS: dict[str, t.Any] = {
     "paths": [],
     "file_systems": [],
     "kernel_modules": {},
-    "packages": {"manager": "apt", "installed": {}, "candidates": {}, "index": True, "archives": [], "problem": ""},
+    "packages": {
+        "manager": "apt",
+        "installed": {},
+        "candidates": {},
+        "library_missing": False,
+        "index": True,
+        "index_age": 60.0,
+        "archives": [],
+        "repository": [],
+        "unprobed": [],
+        "problem": "",
+    },
     "clock": {"began": 101.0, "ended": 102.0},
 }
 PACKAGES = (

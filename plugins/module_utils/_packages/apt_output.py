@@ -16,8 +16,10 @@ import urllib.parse
 STATUS_FORMAT = r"${Package}\t${db:Status-Want}\t${db:Status-Status}\t${Version}\t${Depends}\n"
 _INSTALLED = ("installed", "triggers-awaited", "triggers-pending")
 _INTERRUPTED = ("half-installed", "unpacked", "half-configured")
-_PROXY = re.compile(r'Acquire::(\w+)::Proxy "([^"]+)"', re.IGNORECASE)
+_PROXY = re.compile(r'^Acquire::(\w+)::Proxy(?:::([^\s"]+))? "([^"]+)"', re.IGNORECASE | re.MULTILINE)
+_PROXY_PROGRAM = re.compile(r'^Acquire::(\w+)::Proxy-?Auto-?Detect "[^"]', re.IGNORECASE | re.MULTILINE)
 _PORTS = {"http": 80, "https": 443, "ftp": 21}
+_PROXY_PORTS = {**_PORTS, "socks5h": 1080}
 _EXACT = re.compile(r"\s*([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?\s*\(=\s*([^)\s]+)\s*\)\s*")
 
 
@@ -88,17 +90,75 @@ def parse_records(text: str) -> dict[str, dict[str, dict[str, str]]]:
     return found
 
 
-def parse_archives(uris: str, settings: str) -> list[tuple[str, int]]:
-    """Return host and port where archives are fetched from: those of `apt-get update --print-uris`, or of the proxy in the output of `apt-config dump`."""
-    proxies = {scheme.lower(): proxy for scheme, proxy in _PROXY.findall(settings)}
+def have_lists(uris: str, files: t.Iterable[str]) -> bool:
+    """Return whether each source in the output of `apt-get update --print-uris` has its lists among these files; a CD-ROM never gets any that way.
+
+    A source without them may have what the others do not have. Without a source there are no lists either.
+    """
+    sources = re.findall(r"^'(?!cdrom:)[^']+' (\S+)InRelease ", uris, re.MULTILINE)
+    names = list(files)
+    return bool(sources) and all(any(name.startswith(source) for name in names) for source in sources)
+
+
+class Archives(t.NamedTuple):
+    """Where archives are fetched from: `places` are host and port, `unprobed` what cannot be connected to, such as `file:` or a proxy that a program names."""
+
+    places: list[tuple[str, int]]
+    unprobed: list[str]
+
+
+def parse_archives(uris: str, settings: str, read: t.Callable[[str], str]) -> Archives:
+    """Return where archives are fetched from: those of `apt-get update --print-uris`, or the proxies in the output of `apt-config dump`.
+
+    `read` returns the list of mirrors to which a path of `mirror+file:` belongs, empty if there is none.
+    """
+    proxies = {(scheme.lower(), host): proxy for scheme, host, proxy in _PROXY.findall(settings)}
+    programs = {scheme.lower() for scheme in _PROXY_PROGRAM.findall(settings)}
     places: dict[tuple[str, int], None] = {}
-    for uri in re.findall(r"^'([^']+)'", uris, re.MULTILINE):
-        scheme = urllib.parse.urlsplit(uri).scheme
-        proxy = proxies.get(scheme) or proxies.get("http", "") if scheme in _PORTS else ""
-        place = urllib.parse.urlsplit(uri if not proxy or proxy.upper() == "DIRECT" else proxy)
-        if place.hostname and place.scheme in _PORTS:
-            places[place.hostname, place.port or _PORTS[place.scheme]] = None
-    return list(places)
+    unprobed: dict[str, None] = {}
+    for archive in re.findall(r"^'([^']+)'", uris, re.MULTILINE):
+        for uri in _mirrors(archive, read):
+            scheme = uri.partition(":")[0]
+            host = _host_and_port(uri)[0]
+            if scheme not in _PORTS:
+                unprobed[f"{scheme}:"] = None
+                continue
+            if programs & {scheme, "http"} and not any((kind, host) in proxies for kind in (scheme, "http")):
+                unprobed["a proxy that a program names"] = None
+                continue
+            proxy = _proxy_of(scheme, host, proxies)
+            place = _host_and_port(proxy if proxy and proxy.upper() != "DIRECT" else uri)
+            if all(place):
+                places[place] = None
+            else:
+                unprobed[proxy or uri] = None
+    return Archives(list(places), list(unprobed))
+
+
+def _host_and_port(uri: str) -> tuple[str, int]:
+    """Return where a URI leads to, an empty host or no port if that is not known."""
+    try:
+        place = urllib.parse.urlsplit(uri)
+        return place.hostname or "", place.port or _PROXY_PORTS.get(place.scheme, 0)
+    except ValueError:  # what is no port, or no address of IPv6
+        return "", 0
+
+
+def _proxy_of(scheme: str, host: str, proxies: t.Mapping[tuple[str, str], str]) -> str:
+    """Return what apt's settings say about the way to a host: that of the host counts more than that of all, and each of http counts for others, too."""
+    given = (proxies.get((kind, name), "") for name in (host, "") for kind in (scheme, "http"))
+    return next((proxy for proxy in given if proxy), "")
+
+
+def _mirrors(uri: str, read: t.Callable[[str], str]) -> list[str]:
+    """Return what apt asks for this URI: the mirrors of a file, or the place that has a list of them (apt-transport-mirror(1))."""
+    scheme, _colon, rest = uri.partition(":")
+    if scheme == "mirror+file":
+        lines = [line.split() for line in read(urllib.parse.unquote(urllib.parse.urlsplit(uri).path)).splitlines()]
+        return [words[0] for words in lines if words and not words[0].startswith("#")] or [uri]
+    if scheme == "mirror":
+        return [f"http:{rest}"]
+    return [uri.removeprefix("mirror+")]
 
 
 def parse_os_release(text: str) -> dict[str, str]:

@@ -9,14 +9,18 @@ Asks dpkg for the packages of a host, and apt only for those that are not as des
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
 import shlex
+import time
 import typing as t
 
 from .apt_output import (
     STATUS_FORMAT,
+    Archives,
     DpkgStatus,
     InstalledPackage,
+    have_lists,
     parse_archives,
     parse_candidates,
     parse_obtainable,
@@ -56,15 +60,50 @@ def read_candidates(run: Run, names: t.Sequence[str]) -> dict[str, str]:
     return parse_candidates(run("apt-cache", "policy", *names)) if names else {}
 
 
-def has_lists(run: Run) -> bool:
-    """Return whether the lists of packages of any archive are here: a cloud image comes without them."""
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """`complete` says whether the lists of all sources of the host are here: a cloud image comes without. `age` is that of the lists, in seconds.
+    `archives` are those that a refresh would ask, with proxies, `added` those of sources that a run adds."""
+
+    complete: bool
+    age: float
+    archives: Archives
+    added: Archives
+
+
+def read_versions(run: Run, names: t.Sequence[str]) -> dict[str, list[str]]:
+    """Return the versions of these packages that a source has."""
+    return parse_obtainable(run("apt-cache", "madison", *names)) if names else {}
+
+
+def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
+    """Return the sources of the host and those at the URIs `added`. As for apt, `proxy` or else that of the environment counts only without own settings."""
+    proxy = proxy or os.environ.get("http_proxy", "")
+    uris = run("apt-get", "update", "--print-uris")
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
-    return any(pathlib.Path(answer.partition("=")[2]).glob("*_Packages*"))
+    lists = pathlib.Path(answer.partition("=")[2])
+    complete = have_lists(uris, [path.name for path in lists.iterdir()] if lists.is_dir() else [])
+    # The lists have the times of their archives; each refresh works in these folders.
+    refreshed = max((path.stat().st_mtime for path in (lists, lists / "partial") if path.is_dir()), default=0.0)
+    settings = (f'Acquire::http::Proxy "{proxy}";\n' if proxy else "") + run("apt-config", "dump")
+    more = "".join(f"'{uri}'\n" for uri in added)
+    return Sources(
+        complete,
+        max(0.0, time.time() - refreshed),
+        parse_archives(uris, settings, _read_mirrors),
+        parse_archives(more, settings, _read_mirrors),
+    )
 
 
-def read_archives(run: Run) -> list[tuple[str, int]]:
-    """Return host and port of each archive or proxy that a refresh of the lists would ask."""
-    return parse_archives(run("apt-get", "update", "--print-uris"), run("apt-config", "dump"))
+def _read_mirrors(path: str) -> str:
+    """Return the file to which the path below it was added, empty without one that can be read."""
+    for place in (pathlib.Path(path), *pathlib.Path(path).parents):
+        if place.is_file():
+            try:
+                return place.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                return ""
+    return ""
 
 
 def observe(run: Run, desired: t.Mapping[str, str]) -> Observed:
@@ -81,7 +120,7 @@ def observe(run: Run, desired: t.Mapping[str, str]) -> Observed:
         needed = [other for name in new for needs in records[name].values() for other in needs]
         asked = _family([*asked, *needed], status.installed)
     candidates = read_candidates(run, asked)
-    versions = parse_obtainable(run("apt-cache", "madison", *asked)) if asked else {}
+    versions = read_versions(run, asked)
     packages = {}
     for name in dict.fromkeys([*names, *asked]):
         there = status.installed.get(name, InstalledPackage("", False, {}))

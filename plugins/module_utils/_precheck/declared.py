@@ -17,7 +17,8 @@ from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
-from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+from .._packages.plan import desired_versions
+from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
@@ -50,8 +51,9 @@ class DeclaredHost:
     elsewhere: tuple[tuple[str, int], ...] = ()
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    other_archive: bool = False  # a source or a proxy that only the run itself uses
-    versions_pinned: bool = False
+    library_packages: tuple[str, ...] = ()  # for issuing certificates, if Python has no library for that there
+    repository: tuple[str, ...] = ()  # URIs of a source that only the run itself adds
+    proxy: str = ""  # for downloads of the run itself
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
@@ -108,8 +110,11 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     packages = [
         name
         for role, data in zip(parts, given)
-        for name in as_list(first_value(variables, f"ovn_{role}_packages"))
-        or distribution_data(role, data, {}, host.name)["packages"]
+        for name in (
+            distribution_data(role, data, {}, host.name)["packages"]
+            if variables.get(f"ovn_{role}_packages") in (None, "")
+            else as_list(variables[f"ovn_{role}_packages"])  # an empty list: nothing is to be installed
+        )
     ]
     known = {
         role: not distribution_data(role, data, {"id": "unknown"}, host.name)["problem"]
@@ -117,11 +122,48 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     }
     return dataclasses.replace(
         host,
-        packages=tuple(dict.fromkeys(packages)),
-        other_archive=any(first_value(variables, f"ovn_packages_{name}") for name in ("repository", "proxy")),
-        versions_pinned=bool(first_value(variables, "ovn_packages_versions")) or any("=" in name for name in packages),
+        packages=_in_versions(packages, variables),
+        library_packages=_library_packages(variables) if parts else (),
+        repository=_repository(variables),
+        proxy=_without_password(str(first_value(variables, "ovn_packages_proxy"))),
         distribution_given=bool(known) and all(known.values()),
     )
+
+
+def _in_versions(packages: t.Iterable[str], variables: Variables) -> tuple[str, ...]:
+    """Return the packages, each once, and `NAME=VERSION` of those whose version is declared. What the role will refuse pins nothing."""
+    versions = first_value(variables, "ovn_packages_versions", default={})
+    names = tuple(dict.fromkeys(packages))
+    try:
+        desired = desired_versions(names, versions if isinstance(versions, t.Mapping) else {})
+    except InvalidInput:
+        return names
+    return tuple(f"{name}={version}" if version else name for name, version in desired.items())
+
+
+def _library_packages(variables: Variables) -> tuple[str, ...]:
+    """Return what the role ovn_pki installs on a host without the library, nothing without certificates."""
+    try:
+        issues = is_true(variables, "ovn_tls", default=True)
+    except InvalidInput:  # the roles say so
+        return ()
+    given = variables.get("ovn_pki_packages")
+    names = ["python3-cryptography"] if given in (None, "") else as_list(given)
+    return _in_versions(names, variables) if issues else ()
+
+
+def _repository(variables: Variables) -> tuple[str, ...]:
+    """Return where the declared repository is; what the role will refuse is none."""
+    given = first_value(variables, "ovn_packages_repository", default={})
+    uris = (given.get("uris") or ()) if isinstance(given, t.Mapping) else ()
+    return tuple(_without_password(str(uri)) for uri in (uris.split() if isinstance(uris, str) else uris))
+
+
+def _without_password(uri: str) -> str:
+    """Return the URI without the name and password in it, which nobody needs to connect."""
+    scheme, mark, rest = uri.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{place.rpartition('@')[2]}{slash}{path}"
 
 
 def _distribution_options(role: Role, variables: Variables) -> t.Mapping[str, t.Any]:
@@ -178,6 +220,9 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
         "udp_ports": host.tunnel_ports,
         "paths": list(host.paths),
         "packages": list(host.packages),
+        "library_packages": list(host.library_packages),
+        "archive_uris": list(host.repository),
+        "archive_proxy": host.proxy,
         "kernel_modules": _kernel_modules(host),
         "openvswitch_database": host.openvswitch_database,
     }

@@ -17,6 +17,7 @@ from .._roles.variables import Groups, Hostvars, as_list, members_of
 from .declared import declared_hosts, measurement
 from .finding import check_ignored
 from .judge_inventory import not_checked
+from .judge_software import not_tested
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
@@ -66,10 +67,11 @@ def precheck(
     clusters = [name for name in hosts if name in declared and declared[name].cluster]
     results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
-    not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
+    unknown = not_tested(machines)
+    unknown += [f"{name} {text}" for name, result in results for text in _not_tested(result)]
     findings = judge(list(declared.values()), machines, limits, more)
     checked = len(machines) + len(clusters)
-    return report(findings, options.ignore, checked, not_checked(machines), list(dict.fromkeys(not_tested)))
+    return report(findings, options.ignore, checked, not_checked(machines), list(dict.fromkeys(unknown)))
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
-from .._packages.plan import desired_versions
+from .._packages.plan import desired_versions, unsatisfied
 from .._precheck_kubernetes.findings import Finding
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
@@ -26,6 +26,8 @@ _DISTRIBUTION_SWITCH = (
     "openvswitch.service",
     "openvswitch-switch.service",
 )
+_MASK = "systemctl mask ovn-central ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
+_DAY = 86400
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
 
 
@@ -44,34 +46,91 @@ def _packages(host: MeasuredHost) -> list[Finding]:
     if found["problem"]:
         cause, _dot, step = " ".join(found["problem"].split()).rstrip(".").rpartition(". ")
         return [Finding("not_measured", host.name, f"its packages could not be read: {cause}", step)]
-    names = desired_versions(host.declared.packages, {})
-    missing = [name for name in names if name not in found["installed"] and name not in found["candidates"]]
-    if not missing or not found["manager"] or host.declared.other_archive:
+    lacking = _lacking(host)
+    if not lacking or not found["manager"]:
         return []
-    if found["index"]:
-        cause = f"its package index does not have {', '.join(missing)}"
+    findings = []
+    if unknown := [spec for spec in _unknown(host) if not _may_come(host, spec)]:
+        cause = f"its package index does not have {', '.join(unknown)}"
         step = "Enable the archive that has them (Debian: main, Ubuntu: universe), or name one with ovn_packages_repository"
-        return [Finding("packages_missing", host.name, cause, step)]
-    silent = [one for one in found["archives"] if one["state"] not in ("connected", "refused")]
-    if found["archives"] and len(silent) < len(found["archives"]):
-        return []  # only a refreshed index could tell more, and refreshing it is a change
-    where = ", ".join(f"{one['address']}:{one['port']} ({one['error'] or 'no answer'})" for one in silent)
-    cause = f"it has no package index, and {'no archive answers: ' + where if where else 'no archive is configured'}"
-    step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(missing)} beforehand"
-    return [Finding("archive_unreachable", host.name, cause, step)]
+        if any("=" in spec for spec in unknown):
+            step += ", or correct the versions"
+        findings.append(Finding("packages_missing", host.name, cause, step))
+    if cause := _no_archive(host, found):
+        step = f"Give it a way to an archive (ovn_packages_proxy, ovn_packages_repository), or install {', '.join(lacking)} beforehand"
+        if host.declared.central:  # else the packages start standalone databases, which are foreign to the next run
+            step += f", after `{_MASK}`"
+        findings.append(Finding("archive_unreachable", host.name, cause, step))
+    return findings
+
+
+def _lacking(host: MeasuredHost) -> dict[str, str]:
+    """Return the packages that the run would install, with the version that is declared, empty for any."""
+    if host.facts["packages"]["problem"]:  # among them names that are none
+        return {}
+    library = host.declared.library_packages if host.facts["packages"]["library_missing"] else ()
+    desired = desired_versions([*host.declared.packages, *library], {})
+    return {name: desired[name] for name in unsatisfied(desired, host.facts["packages"]["installed"])}
+
+
+def _unknown(host: MeasuredHost) -> list[str]:
+    """Return which of them the index does not have, `NAME` or `NAME=VERSION`."""
+    known = host.facts["packages"]["candidates"]
+    lacking = _lacking(host).items()
+    return [f"{name}={version}" if version else name for name, version in lacking if name not in known]
+
+
+def _may_come(host: MeasuredHost, spec: str) -> bool:
+    """Return whether a refresh of the index could bring what it does not have: an archive gets new versions, hardly ever new names."""
+    found = host.facts["packages"]
+    return not found["index"] or bool(host.declared.repository) or ("=" in spec and found["index_age"] > _DAY)
+
+
+def _no_archive(host: MeasuredHost, found: Facts) -> str:
+    """Return why no package can be fetched, empty if one could: the run refreshes the lists before it installs anything."""
+    index = "" if found["index"] else "its package index is missing or incomplete, and "
+    if found["repository"] and (silent := _silent(found["repository"])):
+        return f"ovn_packages_repository does not answer: {silent}"
+    if found["unprobed"] or found["repository"]:
+        return ""
+    if found["archives"]:
+        silent = _silent(found["archives"])
+        return f"{index}no archive answers: {silent}" if silent else ""
+    return f"{index}no archive is configured" if index else ""
+
+
+def _silent(archives: t.Sequence[Facts]) -> str:
+    """Return these archives and what they answer, empty if there is a connection to one of them. An archive that refuses is none."""
+    if any(one["state"] == "connected" for one in archives):
+        return ""
+    texts = {"refused": "connection refused"}
+    return ", ".join(
+        f"{one['address']}:{one['port']} ({one['error'] or texts.get(one['state'], 'no answer')})" for one in archives
+    )
+
+
+def not_tested(hosts: t.Iterable[MeasuredHost]) -> list[str]:
+    """Return what nobody knows about the packages of new hosts, because it could not be looked at."""
+    lines = []
+    for host in hosts:
+        if not host.is_new or not (unknown := _unknown(host)):
+            continue
+        found, names = host.facts["packages"], ", ".join(unknown)
+        pinned = ", ".join(spec for spec in unknown if "=" in spec and _may_come(host, spec))
+        if host.declared.repository:
+            lines.append(f"{host.name} packages: whether ovn_packages_repository has {names}")
+        elif pinned and found["manager"]:
+            age = "of an earlier day" if found["index"] else "missing or incomplete"
+            lines.append(f"{host.name} packages: whether an archive has {pinned}; the package index is {age}")
+        if found["unprobed"]:
+            lines.append(f"{host.name} archives of its packages: nobody can connect to {', '.join(found['unprobed'])}")
+    return lines
 
 
 def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:
-    """Return year and month of the OVN that the host has or would get for this role, nothing if that is not known.
-
-    Where versions are pinned, the role ovn_packages knows what comes, and refuses mixed ones before the first change, too.
-    """
+    """Return year and month of the OVN that the host has or would get for this role, nothing if that is not known."""
     packages, name = host.facts["packages"], _OVN_PACKAGES[role]
-    text = (
-        packages["installed"].get(name)
-        or ("" if host.declared.versions_pinned else packages["candidates"].get(name))
-        or ""
-    )
+    text = packages["candidates" if name in _lacking(host) else "installed"].get(name) or ""
     match = re.match(r"(?:\d+:)?(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else ()
 

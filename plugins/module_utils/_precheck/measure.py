@@ -19,7 +19,7 @@ from .packages import read_packages
 from .reachability import connect_all, read_local
 from .sockets import read_listeners
 from .system import own_units, read_file_systems, read_modules, read_system
-from .tunnels import probe_paths, read_interfaces, tunnel_devices, underlay_of
+from .tunnels import own_addresses, probe_paths, read_interfaces, tunnel_devices, underlay_of
 
 _DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
 
@@ -38,7 +38,7 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "own_units": own_units(),
         "daemons": [daemon.as_dict() for daemon in daemons],
         "chassis": read_chassis(params["openvswitch_database"], params["timeout"]),
-        "local_addresses": read_local(params["local_addresses"]),
+        "local_addresses": read_local(params["local_addresses"], own_addresses(interfaces)),
         "listeners": read_listeners(params["tcp_ports"], params["udp_ports"], [daemon.pid for daemon in daemons]),
         "peers": connect_all(params["peers"], params["timeout"]),
         "tunnel_devices": tunnel_devices(interfaces or []),
@@ -46,6 +46,13 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
         "file_systems": read_file_systems(params["paths"]),
         "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
-        "packages": read_packages(apt_commands(commands), params["packages"], params["timeout"]),
+        "packages": read_packages(
+            apt_commands(commands),
+            params["packages"],
+            params["timeout"],
+            library=params["library_packages"],
+            repository=params["archive_uris"],
+            proxy=params["archive_proxy"] or "",
+        ),
     }
     return {**facts, "clock": {"began": began, "ended": time.time()}}

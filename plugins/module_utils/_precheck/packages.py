@@ -8,46 +8,79 @@ Whether a host has the packages that it needs, or could get them. Asks dpkg and 
 
 from __future__ import annotations
 
+import importlib.util
 import typing as t
 
 from .._errors import OvnError
 from .._packages.commands import Run
-from .._packages.observe import has_lists, read_archives, read_candidates, read_status
-from .._packages.plan import desired_versions
+from .._packages.observe import read_candidates, read_sources, read_status, read_versions
+from .._packages.plan import desired_versions, unsatisfied
+from .._packages.versions import matches, version_key
 from .reachability import connect_all
 
 
-def read_packages(run: Run | None, packages: t.Iterable[str], seconds: float) -> dict[str, t.Any]:
-    """Return `installed` and `candidates` (package to version), and if one has neither, whether there is an `index` and which `archives` answer.
+def read_packages(
+    run: Run | None,
+    packages: t.Sequence[str],
+    seconds: float,
+    *,
+    library: t.Sequence[str] = (),
+    repository: t.Sequence[str] = (),
+    proxy: str = "",
+) -> dict[str, t.Any]:
+    """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, its `index_age`
+    in seconds, which `archives` answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
 
-    `run` is None on a host without apt, of which nothing is known. `problem` says why dpkg or apt could not be asked, empty if they could.
+    `library` are packages that are needed, too, if this Python cannot read certificates (`library_missing`).
+    `repository` are URIs of a source that the run adds, `proxy` is that of the run. `run` is None on a host without apt, of which nothing is known.
+    `problem` says why dpkg or apt could not be asked, empty if they could.
     """
+    library_missing = importlib.util.find_spec("cryptography") is None
     facts: dict[str, t.Any] = {
         "manager": "apt" if run else "",
         "installed": {},
         "candidates": {},
+        "library_missing": library_missing,
         "index": True,
+        "index_age": 0.0,
         "archives": [],
+        "repository": [],
+        "unprobed": [],
         "problem": "",
     }
     try:
-        names = list(desired_versions(packages, {}))
-        return {**facts, **_ask(run, names, seconds)} if run and names else facts
+        desired = desired_versions([*packages, *(library if library_missing else ())], {})
+        if not run or not desired:
+            return facts
+        there = read_status(run).installed
+        facts["installed"] = {name: there[name].version for name in desired if name in there}
+        lacking = {name: desired[name] for name in unsatisfied(desired, facts["installed"])}
+        facts["candidates"] = _candidates(run, lacking)
+        return {**facts, **_ask_archives(run, seconds, repository, proxy)} if lacking else facts
     except OvnError as e:
         return {**facts, "problem": str(e)}
 
 
-def _ask(run: Run, names: t.Sequence[str], seconds: float) -> dict[str, t.Any]:
-    there = read_status(run).installed
-    missing = [name for name in names if name not in there]
-    answer: dict[str, t.Any] = {
-        "installed": {name: there[name].version for name in names if name in there},
-        "candidates": read_candidates(run, missing),
+def _candidates(run: Run, lacking: t.Mapping[str, str]) -> dict[str, str]:
+    """Return the version of each package that a run would install, without those that no list has in the version that is declared."""
+    pinned = [name for name, pattern in lacking.items() if pattern]
+    found = read_candidates(run, [name for name in lacking if name not in pinned])
+    for name, versions in read_versions(run, pinned).items():
+        fitting = [version for version in versions if matches(version, lacking[name])]
+        if fitting:
+            found[name] = max(fitting, key=version_key)
+    return found
+
+
+def _ask_archives(run: Run, seconds: float, repository: t.Sequence[str], proxy: str) -> dict[str, t.Any]:
+    sources = read_sources(run, repository, proxy)
+    places = [*sources.archives.places, *sources.added.places]
+    answers = connect_all([{"host": host, "address": host, "port": port} for host, port in places], seconds)
+    count = len(sources.archives.places)
+    return {
+        "index": sources.complete,
+        "index_age": sources.age,
+        "archives": answers[:count],
+        "repository": answers[count:],
+        "unprobed": list(dict.fromkeys([*sources.archives.unprobed, *sources.added.unprobed])),
     }
-    if any(name not in answer["candidates"] for name in missing):
-        answer["index"] = has_lists(run)
-        places = [] if answer["index"] else read_archives(run)
-        answer["archives"] = connect_all(
-            [{"host": host, "address": host, "port": port} for host, port in places], seconds
-        )
-    return answer

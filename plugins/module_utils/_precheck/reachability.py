@@ -8,7 +8,9 @@ Which addresses a host resolves, has itself and can connect to. All connections 
 
 from __future__ import annotations
 
+import concurrent.futures
 import errno
+import ipaddress
 import os
 import selectors
 import socket
@@ -17,6 +19,9 @@ import typing as t
 from .._deadline import Deadline
 
 Address = tuple[t.Any, ...]  # of the socket module
+_THREADS = 16
+_ANSWERS = ("connected", "refused")
+_STATES = (*_ANSWERS, "timed_out", "unreachable")  # the best one first
 
 
 def resolve(name: str, port: int = 0) -> list[tuple[int, Address]]:
@@ -28,20 +33,49 @@ def resolve(name: str, port: int = 0) -> list[tuple[int, Address]]:
     return [(family, address) for family, _type, _protocol, _name, address in found]
 
 
-def read_local(addresses: t.Iterable[str]) -> list[dict[str, t.Any]]:
-    """Return for each address whether it resolves (`resolved`, a list) and is one of this host (`local`); `error` says why not."""
-    result = []
-    for address in addresses:
+def resolve_all(names: t.Iterable[str]) -> dict[str, list[tuple[int, Address]] | OSError]:
+    """Return what `resolve` returns or raises for each name. A name service may take seconds: each is asked once, and all at the same time."""
+
+    def ask(name: str) -> list[tuple[int, Address]] | OSError:
         try:
-            resolved = resolve(address)
+            return resolve(name)
         except OSError as e:
-            result.append({"address": address, "resolved": [], "local": False, "error": _cause(e)})
+            return e
+
+    different = list(dict.fromkeys(names))
+    if not different:
+        return {}
+    with concurrent.futures.ThreadPoolExecutor(min(len(different), _THREADS)) as pool:
+        return dict(zip(different, pool.map(ask, different)))
+
+
+def read_local(addresses: t.Iterable[str], own: t.Collection[str] | None = None) -> list[dict[str, t.Any]]:
+    """Return for each address whether it resolves (`resolved`, a list) and is one of this host (`local`); `error` says why not.
+
+    `own` are the addresses of the interfaces, None if nobody knows them.
+    """
+    result = []
+    for address, found in resolve_all(addresses).items():
+        if isinstance(found, OSError):
+            result.append({"address": address, "resolved": [], "local": False, "error": _cause(found)})
             continue
-        errors = [error for family, place in resolved if (error := _bind_error(family, place))]
-        names = list(dict.fromkeys(str(place[0]) for _family, place in resolved))
-        error = errors[0] if len(errors) == len(resolved) else ""
+        errors = [error for family, place in found if (error := _foreign(family, place, own))]
+        names = list(dict.fromkeys(str(place[0]) for _family, place in found))
+        error = errors[0] if len(errors) == len(found) else ""
         result.append({"address": address, "resolved": names, "local": not error, "error": error})
     return result
+
+
+def _foreign(family: int, address: Address, own: t.Collection[str] | None) -> str:
+    """Return why this is no address of the host, empty if it is one.
+
+    The interfaces count: with `net.ipv4.ip_nonlocal_bind`, as load balancers set it, any address can be bound.
+    """
+    if own is None:
+        return _bind_error(family, address)
+    place = ipaddress.ip_address(str(address[0]).partition("%")[0])
+    is_own = place.is_loopback or str(place) in own  # interfaces do not list all of 127.0.0.0/8
+    return "" if is_own else os.strerror(errno.EADDRNOTAVAIL)
 
 
 def _bind_error(family: int, address: Address) -> str:
@@ -57,46 +91,69 @@ def _bind_error(family: int, address: Address) -> str:
 def connect_all(peers: t.Sequence[t.Mapping[str, t.Any]], seconds: float) -> list[dict[str, t.Any]]:
     """Return each peer (`host`, `address`, `port`) with `state` and `error`.
 
-    The state is `connected`, `refused` if nothing listens there, `timed_out`, `unreachable` or `unresolved`.
+    The state is `connected`, `refused` if nothing listens there, `timed_out`, `unreachable` or `unresolved`. Of a name with several addresses the best
+    answer counts. The time for the name service is not part of `seconds`.
     """
-    results = [dict(peer, state="timed_out", error="") for peer in peers]
+    found = resolve_all(str(peer["address"]) for peer in peers)
+    results = [dict(peer, state="unreachable", error="") for peer in peers]
+    waiting: dict[int, int] = {}  # connections that are under way, by the number of the peer
     deadline = Deadline(seconds)
     with selectors.DefaultSelector() as selector:
-        for result in results:
-            try:
-                family, address = resolve(str(result["address"]), int(result["port"]))[0]
-            except OSError as e:
-                result.update(state="unresolved", error=_cause(e))
+        for number, result in enumerate(results):
+            places = found[str(result["address"])]
+            if isinstance(places, OSError):
+                result.update(state="unresolved", error=_cause(places))
                 continue
-            try:
-                probe = socket.socket(family, socket.SOCK_STREAM)
-            except OSError as e:  # a kernel without IPv6
-                result.update(state="unreachable", error=_cause(e))
-                continue
-            probe.setblocking(False)
-            code = probe.connect_ex(address)
-            if code in (errno.EINPROGRESS, errno.EWOULDBLOCK):
-                selector.register(probe, selectors.EVENT_WRITE, result)
-            else:
-                _finish(probe, code, result)
-        while selector.get_map() and not deadline.expired:
+            waiting[number] = 0
+            for family, address in places:
+                probe, code = _start(family, address, int(result["port"]))
+                if probe is None:
+                    _note(result, code)
+                else:
+                    selector.register(probe, selectors.EVENT_WRITE, number)
+                    waiting[number] += 1
+        # Whoever has answered at one address is not waited for at the others.
+        while not deadline.expired and any(
+            left and results[number]["state"] not in _ANSWERS for number, left in waiting.items()
+        ):
             for key, _events in selector.select(deadline.left()):
                 probe = t.cast("socket.socket", key.fileobj)
                 selector.unregister(probe)
-                _finish(probe, probe.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), key.data)
+                with probe:
+                    _note(results[key.data], probe.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+                waiting[key.data] -= 1
         for key in list(selector.get_map().values()):
             t.cast("socket.socket", key.fileobj).close()
+            _note(results[key.data], errno.ETIMEDOUT)
     return results
 
 
-def _finish(probe: socket.socket, code: int, result: dict[str, t.Any]) -> None:
+def _start(family: int, address: Address, port: int) -> tuple[socket.socket | None, int]:
+    """Return a connection that is under way, or None and how it ended already."""
+    try:
+        probe = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as e:  # a kernel without IPv6
+        return None, e.errno or errno.EAFNOSUPPORT
+    probe.setblocking(False)
+    code = probe.connect_ex((address[0], port, *address[2:]))
+    if code in (errno.EINPROGRESS, errno.EWOULDBLOCK):
+        return probe, 0
     probe.close()
+    return None, code
+
+
+def _note(result: dict[str, t.Any], code: int) -> None:
+    """Write down how a connection ended, unless another address of the peer has a better answer."""
     if code == 0:
-        result["state"] = "connected"
+        state, error = "connected", ""
     elif code == errno.ECONNREFUSED:
-        result["state"] = "refused"
-    elif code != errno.ETIMEDOUT:
-        result.update(state="unreachable", error=os.strerror(code))
+        state, error = "refused", ""
+    elif code == errno.ETIMEDOUT:
+        state, error = "timed_out", ""
+    else:
+        state, error = "unreachable", os.strerror(code)
+    if _STATES.index(state) <= _STATES.index(result["state"]):
+        result.update(state=state, error=error)
 
 
 def _cause(error: OSError) -> str:

@@ -8,6 +8,7 @@ The underlay of a hypervisor's tunnels: its interface and MTU, tunnel devices of
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -19,7 +20,8 @@ from .._commands import Commands
 from .._connectivity_test.icmp import checksum
 from .._deadline import Deadline
 
-_SECONDS = 1.0
+_SECONDS = 1.0  # for the answers to packets that were sent together
+_ATTEMPTS = 3
 _SMALL = 100  # octets of a packet that every path carries
 _HEADER = 8  # octets of an ICMP header
 _IP_HEADER = {socket.AF_INET: 20, socket.AF_INET6: 40}
@@ -58,6 +60,11 @@ def parse_interfaces(text: str) -> list[dict[str, t.Any]]:
     return interfaces
 
 
+def own_addresses(interfaces: t.Iterable[t.Mapping[str, t.Any]] | None) -> set[str] | None:
+    """Return all addresses of the interfaces, None if the interfaces are not known."""
+    return None if interfaces is None else {address for one in interfaces for address in one["addresses"]}
+
+
 def tunnel_devices(interfaces: t.Iterable[t.Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
     """Return the tunnels of the kernel that hold a UDP port."""
     return [
@@ -78,7 +85,8 @@ def underlay_of(
 
 
 def probe_paths(source: str, peers: t.Sequence[t.Mapping[str, t.Any]], packet_size: int) -> list[dict[str, t.Any]]:
-    """Return each peer (`host`, `address`) with which packets came back: `small` ones, and `large` ones of `packet_size` octets that nobody may fragment.
+    """Return each peer (`host`, `address`) with which packets came back: a `small` one, and then at least one of up to three `large` ones of
+    `packet_size` octets that nobody may fragment.
 
     Returns nothing if the host may not send echo requests, or does not have the address `source`.
     """
@@ -104,22 +112,25 @@ def probe_paths(source: str, peers: t.Sequence[t.Mapping[str, t.Any]], packet_si
 
 
 def _echo(probe: socket.socket, family: socket.AddressFamily, peers: list[dict[str, t.Any]], packet_size: int) -> None:
-    identifier = os.getpid() & 0xFFFF
-    waiting: dict[int, tuple[dict[str, t.Any], str]] = {}
-    for peer in peers:
-        for kind, size in (("small", _SMALL), ("large", packet_size)):
-            sequence = len(waiting)  # those that could not be sent leave their number to the next
+    """Full packets go only where small ones came back from, and again where they did not: one that is lost is no path that is too small."""
+    identifier, numbers = os.getpid() & 0xFFFF, itertools.count()
+    sent: dict[int, tuple[dict[str, t.Any], str]] = {}  # late answers count, too
+    for kind, size in (("small", _SMALL), *[("large", packet_size)] * _ATTEMPTS):
+        waiting = False
+        for peer in peers:
+            if peer[kind] or (kind == "large" and not peer["small"]):
+                continue
+            sequence = next(numbers)
             try:
                 probe.sendto(_request(family, identifier, sequence, size), (peer["address"], 0))
             except OSError:  # no route, or longer than the MTU of the own interface, which is known
                 continue
-            waiting[sequence] = (peer, kind)
-    deadline = Deadline(_SECONDS)
-    while waiting and not deadline.expired:
-        if select.select([probe], [], [], deadline.left())[0]:
-            answered = waiting.pop(_reply(family, probe.recv(65536), identifier), None)
-            if answered:
-                answered[0][answered[1]] = True
+            sent[sequence], waiting = (peer, kind), True
+        deadline = Deadline(_SECONDS if waiting else 0)
+        while not deadline.expired and any(one == kind and not peer[kind] for peer, one in sent.values()):
+            if select.select([probe], [], [], deadline.left())[0]:
+                peer, one = sent.get(_reply(family, probe.recv(65536), identifier), ({}, kind))
+                peer[one] = True
 
 
 def _request(family: socket.AddressFamily, identifier: int, sequence: int, packet_size: int) -> bytes:

@@ -6,6 +6,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._packages.apt_output import (
     InstalledPackage,
+    have_lists,
     parse_archives,
     parse_candidates,
     parse_needs,
@@ -97,12 +98,44 @@ Version: 25.03.0-1
     }
 
 
+BOTH = [("mirror.example.com", 80), ("deb.debian.org", 443)]
+
+
+def no_mirrors(_path: str) -> str:
+    return ""
+
+
 URIS = """\
 'http://deb.debian.org/debian/dists/bookworm/InRelease' deb.debian.org_debian_dists_bookworm_InRelease 0
 'http://deb.debian.org/debian/dists/bookworm-updates/InRelease' deb.debian.org_debian_dists_bookworm-updates_InRelease 0
 'https://archive.example.com:8443/x/InRelease' archive.example.com_x_InRelease 0
 'file:/srv/archive/InRelease' _srv_archive_InRelease 0
 """
+
+
+LISTS = [
+    "deb.debian.org_debian_dists_bookworm_InRelease",
+    "deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages.lz4",
+    "deb.debian.org_debian_dists_bookworm-updates_InRelease",
+    "archive.example.com_x_Release",
+    "_srv_archive_Packages",
+]
+CDROM = "'cdrom://Debian/dists/x/InRelease' Debian_dists_x_InRelease 0 \n"
+
+
+@pytest.mark.parametrize(
+    ("uris", "files", "complete"),
+    [
+        pytest.param(URIS, LISTS, True, id="all"),
+        pytest.param(URIS, LISTS[2:], False, id="the list of one suite is another's with a longer name"),
+        pytest.param(URIS, LISTS[:-1], False, id="a folder without its list"),
+        pytest.param(URIS, ["lock", "partial"], False, id="a cloud image"),
+        pytest.param(URIS + CDROM, LISTS, True, id="a medium gets its list another way"),
+        pytest.param("", LISTS, False, id="no source"),
+    ],
+)
+def test_whether_the_lists_of_all_sources_are_there(uris: str, files: list[str], complete: bool) -> None:
+    assert have_lists(uris, files) == complete
 
 
 @pytest.mark.parametrize(
@@ -119,10 +152,57 @@ URIS = """\
             [("proxy.example.com", 3128), ("archive.example.com", 8443)],
             id="https goes directly",
         ),
+        pytest.param(
+            'Acquire::http::Proxy "http://proxy.example.com:3128";\nAcquire::http::Proxy::deb.debian.org "DIRECT";\n',
+            [("deb.debian.org", 80), ("proxy.example.com", 3128)],
+            id="one host goes directly",
+        ),
+        pytest.param(
+            'Acquire::https::Proxy::archive.example.com "https://other.example.com";\n',
+            [("deb.debian.org", 80), ("other.example.com", 443)],
+            id="a proxy for one host",
+        ),
+        pytest.param(
+            'Acquire::http::Proxy "socks5h://proxy.example.com";\n', [("proxy.example.com", 1080)], id="SOCKS"
+        ),
+        pytest.param('Acquire::http::Proxy-Auto-Detect "/usr/bin/x";\n', [], id="a program names the proxy"),
+        pytest.param(
+            'Acquire::http::ProxyAutoDetect "/usr/bin/x";\nAcquire::http::Proxy::deb.debian.org "DIRECT";\n',
+            [("deb.debian.org", 80)],
+            id="a program names the proxy of the others",
+        ),
     ],
 )
 def test_where_archives_are(settings: str, expected: list[tuple[str, int]]) -> None:
-    assert parse_archives(URIS, settings) == expected
+    found = parse_archives(URIS, settings, no_mirrors)
+    assert found.places == expected
+    assert found.unprobed[-1] == "file:"
+    assert (len(found.unprobed) > 1) == ("Detect" in settings)
+
+
+MIRRORS = "http://mirror.example.com/debian\tpriority:1\n# a comment\n\nhttps://deb.debian.org/debian type:deb\n"
+
+
+@pytest.mark.parametrize(
+    ("uri", "places", "unprobed"),
+    [
+        pytest.param("mirror+file:/etc/apt/mirrors/debian.list/dists/x/InRelease", BOTH, [], id="a file of mirrors"),
+        pytest.param("mirror+file:/etc/a%20b.list/dists/x/InRelease", BOTH, [], id="a path with a blank"),
+        pytest.param("mirror+file:/gone/dists/x/InRelease", [], ["mirror+file:"], id="its file is gone"),
+        pytest.param("mirror+http://m.example.com/list/dists/x/InRelease", [("m.example.com", 80)], [], id="by http"),
+        pytest.param("mirror+https://m.example.com:8443/InRelease", [("m.example.com", 8443)], [], id="by https"),
+        pytest.param("mirror://m.example.com/list/dists/x/InRelease", [("m.example.com", 80)], [], id="the old name"),
+        pytest.param("cdrom://Debian/dists/x/InRelease", [], ["cdrom:"], id="a medium"),
+        pytest.param("http://deb.example.com:x/InRelease", [], ["http://deb.example.com:x/InRelease"], id="no port"),
+        pytest.param("copy:/srv/archive/InRelease", [], ["copy:"], id="copies"),
+        pytest.param(
+            "tor+http://deb.example.com/InRelease", [], ["tor+http:"], id="through Tor, which has a way of its own"
+        ),
+    ],
+)
+def test_archives_behind_other_schemes(uri: str, places: list[tuple[str, int]], unprobed: list[str]) -> None:
+    files = {"/etc/apt/mirrors/debian.list/dists/x/InRelease": MIRRORS, "/etc/a b.list/dists/x/InRelease": MIRRORS}
+    assert parse_archives(f"'{uri}' a_name 0\n", "", lambda path: files.get(path, "")) == (places, unprobed)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             id="two addresses",
         ),
         pytest.param({"ovn_hypervisor_packages": ["my-ovn"]}, "packages", ["my-ovn"], id="own packages"),
+        pytest.param({"ovn_hypervisor_packages": []}, "packages", [], id="nothing is to be installed"),
         pytest.param(
             {"ovn_hypervisor_packages": ""}, "packages", list(HYPERVISOR_PACKAGES), id="an empty text is absent"
         ),
@@ -146,3 +147,45 @@ def test_hosts_that_are_not_measured(variables: dict[str, t.Any]) -> None:
 )
 def test_octets_of_the_encapsulation(variables: dict[str, t.Any], octets: int) -> None:
     assert declare({"ovn_hypervisors": {"compute1": variables}})["compute1"].overhead() == octets
+
+
+@pytest.mark.parametrize(
+    ("variables", "uris", "proxy"),
+    [
+        pytest.param({}, [], "", id="none"),
+        pytest.param(
+            {"ovn_packages_repository": {"uris": "https://a.example.com/x http://b.example.com", "suites": "./"}},
+            ["https://a.example.com/x", "http://b.example.com"],
+            "",
+            id="a text",
+        ),
+        pytest.param({"ovn_packages_repository": {"uris": ["file:/srv/x"]}}, ["file:/srv/x"], "", id="a list"),
+        pytest.param(
+            {
+                "ovn_packages_repository": {"uris": ["https://me:secret@a.example.com:8443/x@y"]},
+                "ovn_packages_proxy": "http://me:secret@proxy.example.com:3128",
+            },
+            ["https://a.example.com:8443/x@y"],
+            "http://proxy.example.com:3128",
+            id="passwords stay here",
+        ),
+        pytest.param({"ovn_packages_repository": "nonsense"}, [], "", id="what the role will refuse"),
+    ],
+)
+def test_archives_of_the_run(variables: dict[str, t.Any], uris: list[str], proxy: str) -> None:
+    options = measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")
+    assert (options["archive_uris"], options["archive_proxy"]) == (uris, proxy)
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        pytest.param(None, ["ovn-central", "x=1"], id="none"),
+        pytest.param({"ovn-*": "25.03.*"}, ["ovn-central=25.03.*", "x=1"], id="a pattern"),
+        pytest.param({"*": "2"}, ["ovn-central=2", "x=1"], id="that of the list counts more"),
+        pytest.param("nonsense", ["ovn-central", "x=1"], id="what the role will refuse"),
+    ],
+)
+def test_versions_of_packages(versions: t.Any, expected: list[str]) -> None:
+    variables = {"ovn_central_packages": ["ovn-central", "x=1", "x=1"], "ovn_packages_versions": versions}
+    assert measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")["packages"][:2] == expected

@@ -7,7 +7,11 @@ import typing as t
 import pytest
 from precheck_facts import central, declare, hypervisor, process
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import judge_software, ovn_version
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import (
+    judge_software,
+    not_tested,
+    ovn_version,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
 from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
 
@@ -52,14 +56,30 @@ INSTALLED = dict.fromkeys(ALL.split(", "), "23.03.1-1")
         ),
         pytest.param(
             packages(index=False, archives=[archive("unresolved", "Name or service not known")]),
-            "archive_unreachable: it has no package index, and no archive answers: deb.example.com:80 (Name or service not known)",
+            "archive_unreachable: its package index is missing or incomplete, and no archive answers: deb.example.com:80 (Name or service not known)",
             id="no index and no archive",
         ),
         pytest.param(
             packages(index=False),
-            "archive_unreachable: it has no package index, and no archive is configured",
+            "archive_unreachable: its package index is missing or incomplete, and no archive is configured",
             id="no index and no archive configured",
         ),
+        pytest.param(packages(index=False, unprobed=["file:"]), "", id="an archive that nobody can connect to"),
+        pytest.param(
+            packages(index=False, archives=[archive("timed_out")], unprobed=["file:"]), "", id="one of two is a folder"
+        ),
+        pytest.param({"archives": [archive("connected")]}, "", id="an archive has what is in the index"),
+        pytest.param(
+            {"archives": [archive("timed_out")]},
+            "archive_unreachable: no archive answers: deb.example.com:80 (no answer)",
+            id="what is in the index cannot be fetched",
+        ),
+        pytest.param(
+            {"archives": [archive("refused")]},
+            "archive_unreachable: no archive answers: deb.example.com:80 (connection refused)",
+            id="an archive that refuses is none",
+        ),
+        pytest.param({"installed": INSTALLED, "archives": [archive("timed_out")]}, "", id="nothing has to be fetched"),
         pytest.param(
             packages(problem="apt-cache policy failed: E: a line.\n is odd. Repair it on this host, then run again."),
             "not_measured: its packages could not be read: apt-cache policy failed: E: a line. is odd",
@@ -72,9 +92,100 @@ def test_packages(facts: dict[str, t.Any], expected: str) -> None:
     assert cause(central(packages=facts, **MEMBER)) == ""
 
 
+def test_packages_of_a_central_host_are_installed_with_their_units_masked() -> None:
+    """Else they start standalone databases, and those would be the next finding."""
+    hosts = [host(packages=packages(index=False)) for host in (central, hypervisor)]
+    steps = [one.next_step for one in judge_software(hosts, [host.declared for host in hosts])]
+    assert ["after `systemctl mask ovn-central " in step for step in steps] == [True, False]
+
+
+def test_archives_that_nobody_can_connect_to_are_named() -> None:
+    one = packages(index=False, unprobed=["file:", "cdrom:"])
+    hosts = [central(packages=one), central("db2", packages=one, **MEMBER), central("db3")]
+    hosts.append(central("db4", packages={"unprobed": ["file:"]}))  # its index has all
+    assert not_tested(hosts) == ["db1 archives of its packages: nobody can connect to file:, cdrom:"]
+
+
+REPOSITORY = {"ovn_packages_repository": {"uris": "https://ovn.example.com", "suites": "./"}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        pytest.param({}, "", id="the index has all"),
+        pytest.param(packages(repository=[archive("connected")]), "", id="its index is not here yet"),
+        pytest.param(
+            packages(index=False, archives=[archive("timed_out")], repository=[archive("connected")]),
+            "",
+            id="the only one that answers",
+        ),
+        pytest.param(
+            packages(archives=[archive("connected")], repository=[archive("timed_out")]),
+            "archive_unreachable: ovn_packages_repository does not answer: deb.example.com:80 (no answer)",
+            id="no answer",
+        ),
+        pytest.param(packages(unprobed=["file:"]), "", id="in a folder"),
+    ],
+)
+def test_packages_of_a_repository(facts: dict[str, t.Any], expected: str) -> None:
+    host = central(packages=facts, variables=REPOSITORY)
+    assert cause(host) == expected
+    text = f"db1 packages: whether ovn_packages_repository has {ALL}"
+    assert (text in not_tested([host])) == ("candidates" in facts)
+
+
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
     pinned = {"variables": {"ovn_central_packages": ["ovn-central=23.03.*", "no-such=1"]}}
-    assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such"
+    assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such=1"
+
+
+@pytest.mark.parametrize(
+    ("facts", "finding", "line"),
+    [
+        pytest.param({}, False, "", id="the index has such a version"),
+        pytest.param({"candidates": {}}, True, "", id="it has not"),
+        pytest.param({"installed": {"ovn-central": "25.03.1-1"}, "candidates": {}}, False, "", id="it is there"),
+        pytest.param(
+            {"installed": {"ovn-central": "23.03.1-1"}, "candidates": {}}, True, "", id="another one is there"
+        ),
+        pytest.param({"candidates": {}, "index_age": 1e6}, False, "of an earlier day", id="an old index"),
+        pytest.param(
+            {"candidates": {}, "index": False, "archives": [archive("connected")]}, False, "missing or", id="none"
+        ),
+        pytest.param({"candidates": {}, "manager": ""}, False, "", id="another package manager"),
+    ],
+)
+def test_versions_that_are_declared(facts: dict[str, t.Any], finding: bool, line: str) -> None:
+    variables = {"ovn_central_packages": ["ovn-central"], "ovn_packages_versions": {"ovn-*": "25.03.*"}}
+    host = central(packages=facts, variables=variables)
+    assert cause(host) == ("packages_missing: its package index does not have ovn-central=25.03.*" if finding else "")
+    assert [text.partition("; the package index is ")[2].startswith(line) for text in not_tested([host])] == (
+        [True] if line else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "facts", "expected"),
+    [
+        pytest.param({}, {}, "", id="Python has it"),
+        pytest.param({}, {"library_missing": True}, "python3-cryptography", id="it is to be installed"),
+        pytest.param({"ovn_pki_packages": ["x"]}, {"library_missing": True}, "x", id="another package has it"),
+        pytest.param({"ovn_pki_packages": []}, {"library_missing": True}, "", id="nothing is installed"),
+        pytest.param({"ovn_tls": False}, {"library_missing": True}, "", id="no certificates"),
+        pytest.param({"ovn_tls": "nonsense"}, {"library_missing": True}, "", id="what the roles will refuse"),
+    ],
+)
+def test_the_library_of_certificates(variables: dict[str, t.Any], facts: dict[str, t.Any], expected: str) -> None:
+    text = f"packages_missing: its package index does not have {expected}" if expected else ""
+    assert cause(central(packages=facts, variables=variables)) == text
+    assert cause(hypervisor(packages=facts, variables=variables)) == text
+
+
+def test_what_is_no_package_is_the_only_finding() -> None:
+    problem = '"=1" names no package. Give NAME or NAME=VERSION.'
+    host = central(packages={"problem": problem}, variables={"ovn_central_packages": ["=1"]})
+    assert cause(host) == 'not_measured: its packages could not be read: "=1" names no package'
+    assert not_tested([host]) == []
 
 
 def of_version(host: t.Callable[..., MeasuredHost], name: str, version: str, **changes: t.Any) -> MeasuredHost:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import socket
+import threading
+import time
 import typing as t
 
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import reachability
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.reachability import connect_all, read_local
+
+FULL = "127.0.0.3"  # of a server whose queue is full: it never answers
 
 
 def state_of(port: int) -> t.Any:
@@ -31,3 +41,95 @@ def test_names_that_are_none() -> None:
 
 def test_own_and_other_addresses() -> None:
     assert [one["local"] for one in read_local(["127.0.0.1", "192.0.2.77"])] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("address", "own", "local"),
+    [
+        pytest.param("192.0.2.77", {"192.0.2.77"}, True, id="of an interface that bind would not know"),
+        pytest.param("127.0.0.1", {"192.0.2.77"}, True, id="loopback"),
+        pytest.param("2001:DB8:0::7", {"2001:db8::7"}, True, id="another spelling"),
+        pytest.param("192.0.2.78", {"192.0.2.77"}, False, id="of nobody"),
+    ],
+)
+def test_the_interfaces_say_what_is_an_own_address(address: str, own: set[str], local: bool) -> None:
+    assert [one["local"] for one in read_local([address], own)] == [local]
+
+
+def test_an_address_that_could_be_bound_is_not_an_own_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with net.ipv4.ip_nonlocal_bind, where every address can be bound."""
+    monkeypatch.setattr(reachability, "_bind_error", lambda *_arguments: "")
+    assert [one["local"] for one in read_local(["192.0.2.77"], {"192.0.2.1"})] == [False]
+    assert [one["local"] for one in read_local(["192.0.2.77"], None)] == [True]
+
+
+class NameService:
+    """Names of this test. Each question takes `seconds`; `asked` are the questions."""
+
+    def __init__(self, names: dict[str, list[str]], seconds: float = 0.0) -> None:
+        self.names, self.seconds = names, seconds
+        self.asked: list[str] = []
+        self.lock = threading.Lock()
+
+    def resolve(self, name: str, port: int = 0) -> list[tuple[int, tuple[t.Any, ...]]]:
+        with self.lock:
+            self.asked.append(name)
+        time.sleep(self.seconds)
+        if name not in self.names:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, (address, port)) for address in self.names[name]]
+
+
+def test_the_time_of_a_slow_name_service_is_not_that_of_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = NameService({"a": ["127.0.0.1"], "b": ["127.0.0.1"]}, seconds=0.4)
+    monkeypatch.setattr(reachability, "resolve", service.resolve)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        peers = [{"host": name, "address": name, "port": port} for name in ("a", "b", "c", "a", "b")]
+        began = time.monotonic()
+        states = [one["state"] for one in connect_all(peers, 0.3)]
+        took = time.monotonic() - began
+    assert states == ["connected", "connected", "unresolved", "connected", "connected"]
+    assert sorted(service.asked) == ["a", "b", "c"]
+    assert took < 0.8, "the names were asked one after another"
+
+
+@contextlib.contextmanager
+def full_server(port: int) -> t.Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.create_server((FULL, port), backlog=0))
+        for _number in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield
+
+
+@pytest.mark.parametrize(
+    ("addresses", "state", "quick"),
+    [
+        pytest.param([FULL], "timed_out", False, id="no answer"),
+        pytest.param([FULL, "127.0.0.1"], "connected", True, id="the second one answers"),
+        pytest.param(["127.0.0.1", FULL], "connected", True, id="the first one answers"),
+        pytest.param([FULL, "127.0.0.2"], "refused", True, id="the second one refuses"),
+        pytest.param(["127.0.0.2", "127.0.0.1"], "connected", True, id="one refuses, the other answers"),
+    ],
+)
+def test_the_best_answer_of_all_addresses_counts(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str], state: str, quick: bool
+) -> None:
+    monkeypatch.setattr(reachability, "resolve", NameService({"a": addresses}).resolve)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with full_server(port):
+            began = time.monotonic()
+            results = connect_all([{"host": "a", "address": "a", "port": port}], 1)
+            took = time.monotonic() - began
+    assert results == [{"host": "a", "address": "a", "port": port, "state": state, "error": ""}]
+    assert (took < 0.8) == quick
+
+
+def test_why_an_address_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reachability, "_start", lambda *_arguments: (None, errno.ENETUNREACH))
+    result = connect_all([{"host": "a", "address": "192.0.2.1", "port": 1}], 1)[0]
+    assert (result["state"], result["error"]) == ("unreachable", os.strerror(errno.ENETUNREACH))
