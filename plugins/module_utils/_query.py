@@ -54,7 +54,9 @@ def _text(value: t.Any) -> str:
     return "".join(["", str(value)])  # join returns a text of Python's own class
 
 
-def _compile(query: str) -> t.Any:
+def _compile(query: t.Any) -> t.Any:
+    if not isinstance(query, str):
+        raise InvalidInput(f"query is {str(query)[:100]}, which is no text. Give an expression in JMESPath.")
     try:
         import jmespath
         import jmespath.exceptions

@@ -93,6 +93,7 @@ options:
   timeout:
     description:
       - Time for everything together, in seconds. A member that hangs gets an equal share of it, two seconds at least, when there are others.
+      - The resolution of a host name in O(endpoints) is not limited by it, the resolver has time limits of its own.
       - A command in a pod of O(cluster) may take 15 seconds.
     type: float
     default: 10
@@ -284,6 +285,8 @@ def _read(params: dict[str, t.Any]) -> DatabaseFacts:
 def _check(params: dict[str, t.Any]) -> None:
     if params["timeout"] <= 0:
         raise InvalidInput(f"timeout is {params['timeout']:g}: it must be more than 0 seconds.")
+    if params["cluster"] and params["endpoints"]:
+        raise InvalidInput("cluster and endpoints exclude each other. Give one of them.")
     if params["cluster"] and params["database"] == "open_vswitch":
         raise InvalidInput(
             "cluster has the Northbound and the Southbound database. Leave it out to ask an Open vSwitch."
@@ -332,7 +335,6 @@ def main() -> t.NoReturn:
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
         },
-        mutually_exclusive=[("cluster", "endpoints")],
         required_together=[("private_key", "certificate", "ca_certificate")],
         supports_check_mode=True,
     )

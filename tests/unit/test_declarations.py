@@ -47,12 +47,43 @@ def imported() -> set[str]:
 
 
 def used_collections() -> set[str]:
-    """The collections of imports, and of the keys of tasks and plugins that roles and playbooks name."""
+    """The collections of imports, and of the modules and plugins that roles and playbooks name."""
     used = {".".join(name.split(".")[1:3]) for name in imported() if name.startswith("ansible_collections.")}
     for folder in ("roles", "playbooks"):
         for path in (COLLECTION / folder).rglob("*.yml"):
-            used |= set(re.findall(r"(?<![\w./])([a-z_]+\.[a-z_]+)\.[a-z_0-9]+:(?=\s)", _code(path)))
+            used |= collections_named(_code(path))
     return used - {OURS, "ansible.builtin", "ansible.legacy"}
+
+
+def collections_named(code: str) -> set[str]:
+    """The collections of modules, filters and tests, lookups, connections and become methods."""
+    name = r"([a-z_]+\.[a-z_]+)\.[a-z_0-9]+\b"
+    patterns = (
+        rf"(?<![\w./]){name}:(?=\s)",
+        rf"\|\s*{name}",
+        rf"\bis (?:not )?{name}",
+        rf"\b(?:lookup|query|q)\(\s*['\"]{name}",
+        rf"(?:\b|_)(?:connection|become_method):\s*['\"]?{name}",
+    )
+    return {found for pattern in patterns for found in re.findall(pattern, code)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "    a_b.c.module:\n",
+        "{{ x | a_b.c.filter }}",
+        "{{ x |a_b.c.filter(1) }}",
+        "when: x is not a_b.c.test",
+        "{{ lookup('a_b.c.file', x) }}",
+        '{{ query("a_b.c.file", x) }}',
+        "  connection: a_b.c.kubectl",
+        "ansible_connection: 'a_b.c.kubectl'",
+        "become_method: a_b.c.sudo",
+    ],
+)
+def test_each_way_to_name_a_plugin_is_seen(code: str) -> None:
+    assert collections_named(code) == {"a_b.c"}
 
 
 def _code(path: Path) -> str:

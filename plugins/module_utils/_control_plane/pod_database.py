@@ -26,6 +26,9 @@ _SECONDS = 10
 class PodConnection:
     """Sends each OVSDB request with one command in the pod."""
 
+    # A request is one argument of a command, which Linux limits to 128 KiB, and part of a URL, which proxies limit.
+    single_rows_bytes = 16_000
+
     def __init__(self, cluster: Cluster, namespace: str, pod: str, socket: str) -> None:
         self.cluster, self.namespace, self.pod, self.socket = cluster, namespace, pod, socket
 

@@ -29,6 +29,11 @@ def parse_expand(paths: t.Sequence[str], tables: t.Sequence[str], schema: Schema
         if first in trees and rest:
             _add(trees[first], first, rest, path, schema)
             continue
+        if first in trees:
+            references = ", ".join(_references(first, schema)) or "none"
+            raise InvalidInput(
+                f'expand: "{path}" is a table: name a column of it. Columns of {first} with references: {references}.'
+            )
         having = [table for table in tables if first in schema.columns(table)]
         if not having:
             known = [column for table in tables for column in [table, *_references(table, schema)]]

@@ -9,6 +9,7 @@ Reads tables of one server. All rows of an answer come from one transaction, so 
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing as t
 
 from .._errors import Refused
@@ -93,6 +94,26 @@ class _Reader:
                 self.single.setdefault(table, set()).update(rows)
                 if len(self.single[table]) > _SINGLE_ROWS:
                     self.whole.add(table)
+            self._limit_request()
+
+    def _limit_request(self) -> None:
+        """Read tables as a whole, those with most rows first, until the selects of single rows are as short as the caller needs."""
+        limit = getattr(self.connection, "single_rows_bytes", None)
+        sizes = {
+            table: len(json.dumps(self._selects_of_rows(table))) for table in sorted(set(self.single) - self.whole)
+        }
+        while limit is not None and sum(sizes.values()) > limit:
+            largest = max(sizes, key=sizes.__getitem__)
+            self.whole.add(largest)
+            del sizes[largest]
+
+    def _selects_of_rows(self, table: str) -> list[Operation]:
+        return [
+            self._operation(table, [["_uuid", "==", ["uuid", row]]]) for row in sorted(self.single.get(table, set()))
+        ]
+
+    def _operation(self, table: str, where: t.Sequence[t.Any]) -> Operation:
+        return {"op": "select", "table": table, "where": list(where), "columns": list(self.request.columns[table])}
 
     def _read_whole(self, table: str, tree: Tree) -> None:
         """All rows of a table are wanted, so most rows of the tables that it leads to are as well."""
@@ -108,10 +129,7 @@ class _Reader:
         reads += [(table, []) for table in sorted(self.whole) if (table, []) not in reads]
         for table in sorted(set(self.single) - self.whole):
             reads += [(table, [["_uuid", "==", ["uuid", row]]]) for row in sorted(self.single[table])]
-        operations: list[Operation] = [
-            {"op": "select", "table": table, "where": list(where), "columns": list(self.request.columns[table])}
-            for table, where in reads
-        ]
+        operations = [self._operation(table, where) for table, where in reads]
         selected: dict[str, list[Facts]] = {}
         known: dict[str, dict[str, Facts]] = {}
         answers = transact(self.connection, self.schema.name, operations)

@@ -62,7 +62,7 @@ def _columns(
 
 
 def _named_columns(given: t.Any, tables: t.Sequence[str]) -> dict[str, list[str]]:
-    if given is None:
+    if given is None or given == "":
         return {}
     if isinstance(given, str):
         given = given.split(",")

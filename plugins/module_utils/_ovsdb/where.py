@@ -8,6 +8,7 @@ Conditions of a user become conditions of RFC 7047 section 5.1, checked against 
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 
@@ -28,6 +29,13 @@ def parse_where(where: t.Any, tables: t.Sequence[str], schema: Schema) -> dict[s
     `where` is a dictionary of columns and the values that they equal, or a list of {table, column, op, value}. `table` may be left out if
     `tables` has one item, `op` is `==` by default. Whatever cannot work is `InvalidInput`.
     """
+    if isinstance(where, str):  # JSON, as templates and the command line give it
+        try:
+            where = json.loads(where)
+        except ValueError:
+            raise InvalidInput(
+                f"where is {where!r}, which is no JSON. Give a dictionary of columns and values, or a list of conditions."
+            ) from None
     if isinstance(where, t.Mapping):
         where = [{"column": column, "value": value} for column, value in where.items()]
     if not isinstance(where, (list, tuple)):

@@ -8,6 +8,7 @@ An overview of a database as text, as the commands `ovn-nbctl show`, `ovn-sbctl 
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 import typing as t
@@ -18,6 +19,7 @@ from .._errors import InvalidInput
 Row = t.Mapping[str, t.Any]
 Tables = t.Mapping[str, t.Sequence[Row]]
 
+_MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -91,8 +93,14 @@ def _router(row: Row) -> t.Iterator[str]:
     for port in row["ports"]:
         yield f"    port {port['name']}"
         yield f'        mac: "{port["mac"]}"'
+        if _MAC.fullmatch(port["mac"]):  # as ovn-nbctl 24.09 and newer prints it
+            yield f'        ipv6-lla: "{_link_local(port["mac"])}"'
         if port["networks"]:
             yield f"        networks: {_quoted(port['networks'])}"
+        if "route_table" in port["options"]:
+            yield f"        route-table: {port['options']['route_table']}"
+        if port["peer"] is not None:
+            yield f"        peer: {port['peer']}"
         if port["gateway_chassis"]:
             by_rank = sorted(port["gateway_chassis"], key=lambda row: (row["priority"], row["name"]), reverse=True)
             yield f"        gateway chassis: [{' '.join(gateway['chassis_name'] for gateway in by_rank)}]"
@@ -103,6 +111,13 @@ def _router(row: Row) -> t.Iterator[str]:
             yield f'        external port(s): "{nat["external_port_range"]}"'
         yield f'        logical ip: "{nat["logical_ip"]}"'
         yield f'        type: "{nat["type"]}"'
+
+
+def _link_local(mac: str) -> str:
+    """Return the link-local IPv6 address of a MAC address (RFC 4291, appendix A)."""
+    octets = bytes.fromhex(mac.replace(":", ""))
+    interface = bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + interface))
 
 
 def _quoted(items: t.Iterable[str]) -> str:

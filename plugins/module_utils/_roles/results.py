@@ -21,3 +21,17 @@ def results_of_hosts(hosts: t.Iterable[str], hostvars: Hostvars, name: str) -> d
 
 def _has_ended_badly(result: Variables) -> bool:
     return any(result.get(state) for state in ("failed", "skipped", "unreachable")) or "msg" in result
+
+
+def unread_hosts(hosts: t.Iterable[str], hostvars: Hostvars, name: str) -> list[str]:
+    """Return a line, `HOST: not read: CAUSE`, for each host whose task failed, did not reach it, or did not run. A skipped task is none."""
+    lines = []
+    for host in hosts:
+        result = hostvars[host].get(name)
+        if result and result.get("skipped"):
+            continue
+        if not result:
+            lines.append(f"{host}: not read: it does not take part in this run (--limit).")
+        elif _has_ended_badly(result):
+            lines.append(f"{host}: not read: {' '.join(str(result.get('msg') or 'no cause is known').split())}")
+    return lines

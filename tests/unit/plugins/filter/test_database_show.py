@@ -63,6 +63,8 @@ def test_a_router() -> None:
     port = {
         "name": "l0",
         "mac": "02:00:00:00:00:01",
+        "options": {"route_table": "rt1"},
+        "peer": "l9",
         "networks": ["10.0.0.1/24", "fd00::1/64"],
         "gateway_chassis": [{"name": f"l0-{c}", "chassis_name": c, "priority": p} for c, p in gateways],
     }
@@ -79,7 +81,10 @@ def test_a_router() -> None:
         f"router {ID} (lr0)",
         "    port l0",
         '        mac: "02:00:00:00:00:01"',
+        '        ipv6-lla: "fe80::ff:fe00:1"',
         '        networks: ["10.0.0.1/24", "fd00::1/64"]',
+        "        route-table: rt1",
+        "        peer: l9",
         "        gateway chassis: [c2 c0 c1]",
         f"    nat {ID}",
         '        external ip: "192.0.2.1"',

@@ -80,3 +80,8 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_can_be_printed_as_lines(value: object, form: str) -> None:
     assert text_or_data(value) == form
+
+
+def test_a_query_that_is_no_text() -> None:
+    with pytest.raises(InvalidInput, match="is no text"):
+        check_query(["a", "b"])

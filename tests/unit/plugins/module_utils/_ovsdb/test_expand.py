@@ -48,7 +48,7 @@ def test_paths(paths: list[str], expected: t.Any) -> None:
         ),
         ("Switch.ports.name", "Port.name is of type string"),
         ("ports.pier", 'Table Port of DB has no column "pier". Did you mean peer?'),
-        ("Switch", "begins with neither a table of tables nor a column of it. Did you mean Switch?"),
+        ("Switch", "is a table: name a column of it. Columns of Switch with references: "),
     ],
 )
 def test_paths_that_lead_nowhere(path: str, message: str) -> None:

@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.table_reader import read_database
 
@@ -29,6 +30,7 @@ class Fake:
     """A server whose rows are another state for each transaction, the last of them from then on."""
 
     name = "tcp:192.0.2.1:6641"
+    single_rows_bytes: int | None = None
 
     def __init__(self, *states: dict[str, dict[str, t.Any]], **server: t.Any) -> None:
         self.states = list(states)
@@ -101,6 +103,22 @@ def test_many_references_are_read_with_their_table() -> None:
     fake = Fake(state("sw0", *ports))
     assert len(read(fake, where={"name": "sw0"}).tables["Switch"][0]["ports"]) == 201
     assert [len(transaction) for transaction in fake.transactions] == [1, 2]
+
+
+def test_a_short_request_reads_the_table_where_single_rows_would_be_too_long() -> None:
+    """In a pod a request is an argument of a command, which has a limit."""
+    ports = [f"{number:03}" for number in range(190)]
+    fake = Fake(state("sw0", *ports))
+    assert len(read(fake, where={"name": "sw0"}).tables["Switch"][0]["ports"]) == 190
+    assert [len(transaction) for transaction in fake.transactions] == [1, 191]
+    limited = Fake(state("sw0", *ports))
+    limited.single_rows_bytes = PodConnection.single_rows_bytes
+    assert len(read(limited, where={"name": "sw0"}).tables["Switch"][0]["ports"]) == 190
+    assert [len(transaction) for transaction in limited.transactions] == [1, 2]
+    few = Fake(state("sw0", *ports[:5]))
+    few.single_rows_bytes = PodConnection.single_rows_bytes
+    read(few, where={"name": "sw0"})
+    assert [len(transaction) for transaction in few.transactions] == [1, 6]
 
 
 @pytest.mark.parametrize(

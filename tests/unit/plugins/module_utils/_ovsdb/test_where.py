@@ -65,7 +65,10 @@ def test_several_tables() -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("name == x", "where is 'name == x'. Give a dictionary of columns and values, or a list of conditions."),
+        (
+            "name == x",
+            "where is 'name == x', which is no JSON. Give a dictionary of columns and values, or a list of conditions.",
+        ),
         ([{"column": "name"}], "Give each one column and value"),
         ([{"column": "name", "value": 1, "function": "=="}], "Give each one column and value"),
         ([{"table": "Third", "column": "name", "value": 1}], "with the table 'Third'. Name one of tables: T."),
@@ -98,3 +101,7 @@ def test_mistakes(where: t.Any, message: str) -> None:
 def test_which_table_has_to_be_said() -> None:
     with pytest.raises(InvalidInput, match=r"a condition on name with no table\. Name one of tables: T, Other\."):
         parse_where({"name": "x"}, ["T", "Other"], SCHEMA)
+
+
+def test_json_is_what_it_says() -> None:
+    assert parse_where('{"number": 5}', ["T"], SCHEMA) == parse_where({"number": 5}, ["T"], SCHEMA)
