@@ -15,7 +15,7 @@ from .._precheck_kubernetes.findings import Finding
 from .._roles.options import read_options
 from .._roles.variables import Groups, Hostvars, as_list, members_of
 from .declared import declared_hosts, measurement
-from .finding import check_ignored
+from .finding import check_ignored, hosts_of
 from .judge_inventory import not_checked
 from .measured import Limits, MeasuredHost
 from .report import judge, report
@@ -41,6 +41,21 @@ class PrecheckOptions:
         check_ignored(options.ignore)
         return options
 
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.guest_mtu, self.clock_difference, self.free_space << 20)
+
+
+def options_of_hosts(
+    hostvars: Hostvars, hosts: t.Collection[str], given: t.Mapping[str, t.Any]
+) -> dict[str, PrecheckOptions]:
+    """Return the options of each host. `given` are those of the host on which the hosts are judged together: they count for all hosts only where
+    no host has variables of its own, as with the variables of a task."""
+    names = [field.name for field in dataclasses.fields(PrecheckOptions)]
+    own = {host: {name: hostvars[host].get(f"ovn_precheck_{name}") for name in names} for host in hosts}
+    common = {name: given.get(name) for name in names if all(values[name] is None for values in own.values())}
+    return {host: PrecheckOptions.of({**values, **common}) for host, values in own.items()}
+
 
 def measurement_of_host(
     hostvars: Hostvars, groups: Groups, host: str, given: t.Mapping[str, t.Any]
@@ -53,13 +68,12 @@ def precheck(
     hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str], given: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
     """Return the report on `hosts`, those of the play; `given` are the options of the role."""
-    options = PrecheckOptions.of(given)
-    limits = Limits(options.guest_mtu, options.clock_difference, options.free_space << 20)
     names = [name for group in _GROUPS for name in members_of(groups, group)]
     declared = declared_hosts(hostvars, groups, names)
     hosts = list(hosts)
+    options = options_of_hosts(hostvars, hosts, given)
     machines = [
-        MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {})
+        MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {}, options[name].limits)
         for name in hosts
         if name in declared and declared[name].measured
     ]
@@ -67,9 +81,13 @@ def precheck(
     results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
     not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
-    findings = judge(list(declared.values()), machines, limits, more)
+    findings = judge(list(declared.values()), machines, more)
+
+    def ignored(finding: Finding) -> bool:
+        return all(finding.code in options[name].ignore for name in hosts_of(finding, groups, hosts))
+
     checked = len(machines) + len(clusters)
-    return report(findings, options.ignore, checked, not_checked(machines), list(dict.fromkeys(not_tested)))
+    return report(findings, ignored, checked, not_checked(machines), list(dict.fromkeys(not_tested)))
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

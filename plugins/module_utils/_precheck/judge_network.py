@@ -12,13 +12,13 @@ import typing as t
 
 from .._precheck_kubernetes.findings import Finding
 from .declared import RAFT_PORTS, TUNNEL_PORTS, USUAL_MTU
-from .measured import Facts, Limits, MeasuredHost, is_ours, place_of, runs_control_plane
+from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane
 
 _WILDCARDS = ("", "::", "0.0.0.0")
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 
 
-def judge_network(hosts: t.Sequence[MeasuredHost], limits: Limits) -> list[Finding]:
+def judge_network(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
     """Return the findings of all hosts that were measured. Whoever answers Ansible, but not another host, is behind a firewall or a wrong route."""
     answering = {host.name for host in hosts if host.facts}
     misplaced = {host.name for host in hosts if host.facts and _is_misplaced(host)}
@@ -26,7 +26,7 @@ def judge_network(hosts: t.Sequence[MeasuredHost], limits: Limits) -> list[Findi
     for host in hosts:
         if host.facts:
             findings += [*_addresses(host), *_peers(host, answering, misplaced), *_ports(host), *_tunnel_ports(host)]
-            findings += [*_mtu(host, limits), *_paths(host, limits)]
+            findings += [*_mtu(host), *_paths(host)]
     return findings
 
 
@@ -136,20 +136,20 @@ def _tunnel_ports(host: MeasuredHost) -> list[Finding]:
     return findings
 
 
-def _mtu(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _mtu(host: MeasuredHost) -> list[Finding]:
     underlay = host.facts["underlay"]
     if not host.becomes_chassis or not underlay or not host.declared.overhead():
         return []
-    needed, guests = _needed(host, limits)
+    needed, guests = _needed(host)
     if not 0 < underlay["mtu"] < needed:
         return []
     cause = f"MTU {underlay['mtu']} of {underlay['name']} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets"
     return [Finding("mtu_too_small", host.name, cause, _mtu_step(host, underlay["mtu"]))]
 
 
-def _paths(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _paths(host: MeasuredHost) -> list[Finding]:
     """Without an answer to the small packet nothing is known: echo requests may be filtered, or the other host has no such address yet."""
-    needed, guests = _needed(host, limits)
+    needed, guests = _needed(host)
     underlay: Facts = host.facts["underlay"] or {"mtu": 0}
     if not host.becomes_chassis or not host.declared.overhead() or 0 < underlay["mtu"] < needed:
         return []
@@ -167,10 +167,10 @@ def _paths(host: MeasuredHost, limits: Limits) -> list[Finding]:
     ]
 
 
-def _needed(host: MeasuredHost, limits: Limits) -> tuple[int, int]:
+def _needed(host: MeasuredHost) -> tuple[int, int]:
     """Return the octets of the longest packet of the underlay, and the MTU of the guests."""
     overhead = host.declared.overhead()
-    guests = limits.guest_mtu or USUAL_MTU - overhead
+    guests = host.limits.guest_mtu or USUAL_MTU - overhead
     return guests + overhead, guests
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
-from .measured import Limits, MeasuredHost
+from .measured import MeasuredHost
 
 _DEBIAN = ("12", "13")
 _VOLATILE = ("tmpfs", "ramfs")
@@ -19,13 +19,13 @@ _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.glusterfs", "fuse.
 _MIB = 1 << 20
 
 
-def judge_system(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def judge_system(host: MeasuredHost) -> list[Finding]:
     """Return the findings of one machine that was measured."""
-    findings = [*_clock(host, limits)]
+    findings = [*_clock(host)]
     if host.is_new:
         findings += _operating_system(host)
     if host.becomes_member:
-        findings += _file_systems(host, limits)
+        findings += _file_systems(host)
     if host.becomes_chassis:
         findings += _kernel(host)
     return findings
@@ -37,9 +37,9 @@ def clock_range(host: MeasuredHost) -> tuple[float, float]:
     return clock["ended"] - host.received, clock["began"] - host.sent
 
 
-def _clock(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _clock(host: MeasuredHost) -> list[Finding]:
     least, most = clock_range(host)
-    if least <= limits.clock_seconds and most >= -limits.clock_seconds:
+    if least <= host.limits.clock_seconds and most >= -host.limits.clock_seconds:
         return []
     far, direction = (least, "ahead of") if least > 0 else (-most, "behind")
     cause = f"its clock is {far:.0f} s or more {direction} the control node's; certificates and heartbeats need the same time everywhere"
@@ -57,7 +57,7 @@ def _operating_system(host: MeasuredHost) -> list[Finding]:
     return [Finding("operating_system", host.name, cause, f"Use one of these, or set {', '.join(options)}")]
 
 
-def _file_systems(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _file_systems(host: MeasuredHost) -> list[Finding]:
     findings = []
     for one in host.facts["file_systems"]:
         where, mount = f"{host.name} {one['path']}", f"{one['type']} mounted at {one['mount']}"
@@ -70,14 +70,14 @@ def _file_systems(host: MeasuredHost, limits: Limits) -> list[Finding]:
             unfit = f"{mount} is read-only"
         if unfit:
             findings.append(Finding("file_system", where, unfit, "Mount a local file system there, ext4 or XFS"))
-    return [*findings, *_disk_space(host, limits)]
+    return [*findings, *_disk_space(host)]
 
 
-def _disk_space(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _disk_space(host: MeasuredHost) -> list[Finding]:
     """The first path has the databases; records and settings need next to nothing."""
     for one in host.facts["file_systems"][:1]:
-        if one["free"] < limits.free_octets:
-            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {limits.free_octets // _MIB} MiB that databases should find"
+        if one["free"] < host.limits.free_octets:
+            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {host.limits.free_octets // _MIB} MiB that databases should find"
             step = "Free space, mount a larger file system there, or set ovn_precheck_free_space"
             return [Finding("disk_space", f"{host.name} {one['path']}", cause, step)]
     return []
@@ -96,5 +96,5 @@ def _kernel(host: MeasuredHost) -> list[Finding]:
     return [Finding("kernel_module", host.name, cause, step)]
 
 
-def judge_systems(hosts: t.Iterable[MeasuredHost], limits: Limits) -> list[Finding]:
-    return [finding for host in hosts if host.facts for finding in judge_system(host, limits)]
+def judge_systems(hosts: t.Iterable[MeasuredHost]) -> list[Finding]:
+    return [finding for host in hosts if host.facts for finding in judge_system(host)]

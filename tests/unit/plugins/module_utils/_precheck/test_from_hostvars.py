@@ -55,6 +55,30 @@ def test_the_options_of_the_role_count() -> None:
     assert len(lines(db1=variables(file_systems=disk), given={"free_space": 3})) == 1
 
 
+def test_the_options_of_a_group_count_for_its_hosts_only() -> None:
+    slow = {"clock": {"began": 90.0, "ended": 91.0}}
+    lenient = {**variables(**slow), "ovn_precheck_clock_difference": 20}
+    # Whichever host the judgement is templated on, whose options are `given`.
+    for given in ({"clock_difference": 20}, {"clock_difference": 5}):
+        result = lines(db1=variables(**slow), compute1=lenient, given=given)
+        assert [line.split(":")[0] for line in result[1:]] == ["clock_difference db1"]
+
+
+def test_a_group_ignores_findings_of_its_hosts_only() -> None:
+    slow = {"clock": {"began": 90.0, "ended": 91.0}}
+    careless = {**variables(**slow), "ovn_precheck_ignore": "clock_difference"}
+    for given in ({"ignore": ["clock_difference"]}, {"ignore": []}):
+        result = lines(db1=variables(**slow), compute1=careless, given=given)
+        assert [line.split(":")[0] for line in result[1:]] == ["clock_difference db1", "Ignored"]
+        assert result[2] == "Ignored: clock_difference compute1"
+
+
+def test_the_mtu_of_guests_of_a_group() -> None:
+    small = variables(underlay={"name": "eth1", "mtu": 1450})
+    assert lines(compute1=small)[1].startswith("mtu_too_small compute1")
+    assert len(lines(compute1={**small, "ovn_precheck_guest_mtu": "1392"}, given={"guest_mtu": 0})) == 1
+
+
 def test_options_in_any_spelling() -> None:
     assert PrecheckOptions.of({"ignore": "port_taken, disk_space", "guest_mtu": ""}).ignore == [
         "port_taken",

@@ -15,12 +15,12 @@ MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
 CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}
 
 
-def found(*hosts: MeasuredHost, guest_mtu: int = 0) -> list[tuple[str, str, str]]:
-    return [(one.code, one.object, one.cause) for one in judge_network(hosts, Limits(guest_mtu=guest_mtu))]
+def found(*hosts: MeasuredHost) -> list[tuple[str, str, str]]:
+    return [(one.code, one.object, one.cause) for one in judge_network(hosts)]
 
 
-def codes(*hosts: MeasuredHost, guest_mtu: int = 0) -> list[str]:
-    return [code for code, _object, _cause in found(*hosts, guest_mtu=guest_mtu)]
+def codes(*hosts: MeasuredHost) -> list[str]:
+    return [code for code, _object, _cause in found(*hosts)]
 
 
 def local(address: str, resolved: t.Sequence[str] | None = None, is_local: bool = False) -> dict[str, t.Any]:
@@ -201,14 +201,18 @@ def test_tunnel_ports(facts: dict[str, t.Any], expected: str) -> None:
     ],
 )
 def test_mtu(mtu: int, guest_mtu: int, address: str, fits: bool) -> None:
-    facts = {"underlay": {"name": "eth1", "mtu": mtu}, "variables": {"ovn_encapsulation_ip": address}}
-    assert codes(hypervisor(**facts), guest_mtu=guest_mtu) == ([] if fits else ["mtu_too_small"])
-    assert codes(hypervisor(**facts, **CHASSIS), guest_mtu=guest_mtu) == []
+    facts = {
+        "underlay": {"name": "eth1", "mtu": mtu},
+        "variables": {"ovn_encapsulation_ip": address},
+        "limits": Limits(guest_mtu=guest_mtu),
+    }
+    assert codes(hypervisor(**facts)) == ([] if fits else ["mtu_too_small"])
+    assert codes(hypervisor(**facts, **CHASSIS)) == []
 
 
 def test_the_next_step_says_what_guests_may_have() -> None:
     host = hypervisor(underlay={"name": "eth1", "mtu": 1450})
-    (finding,) = judge_network([host], Limits())
+    (finding,) = judge_network([host])
     assert finding.cause.startswith("MTU 1450 of eth1 carries no packets of guests with MTU 1442")
     assert finding.next_step.endswith("ovn_precheck_guest_mtu of 1392 or less")
 

@@ -10,13 +10,11 @@ from precheck_facts import central, hypervisor
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._distributions import distribution_data
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_system import judge_systems
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import Limits, MeasuredHost
-
-LIMITS = Limits(clock_seconds=5, free_octets=1 << 30)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
 
 
 def causes(host: MeasuredHost) -> dict[str, str]:
-    return {finding.code: finding.cause for finding in judge_systems([host], LIMITS)}
+    return {finding.code: finding.cause for finding in judge_systems([host])}
 
 
 def test_a_good_machine() -> None:
@@ -66,7 +64,7 @@ def test_operating_systems(system: dict[str, str], known: bool) -> None:
 
 def test_the_next_step_on_another_system_names_the_options() -> None:
     rocky: dict[str, t.Any] = {"system": {"id": "rocky", "name": "Rocky Linux 9"}}
-    (finding,) = judge_systems([hypervisor(**rocky)], LIMITS)
+    (finding,) = judge_systems([hypervisor(**rocky)])
     assert finding.next_step.endswith("or set ovn_hypervisor_distribution")
     whole = {**distribution_data("hypervisor", {}, {}, "db1"), "packages": ["ovn-host"]}
     del whole["problem"], whole["runtime_directory"]
