@@ -9,7 +9,6 @@ What an inventory declares about its hosts, as far as it can be checked before t
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import typing as t
 
 from .._databases import PORTS
@@ -18,6 +17,7 @@ from .._errors import InvalidInput
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+from .addresses import canonical, literal
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
@@ -88,7 +88,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         central=in_central,
         hypervisor=hypervisor,
         cluster=backend_of(variables) == "kubernetes",
-        address=address_of(name, variables),
+        address=canonical(address_of(name, variables)),
     )
     if host.cluster:
         return host
@@ -97,7 +97,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         database = first_value(variables, "ovn_central_database_directory", default="/var/lib/ovn")
         records = first_value(variables, "ovn_central_config_directory", default="/etc/c5c3-ovn")
         listen = first_value(variables, "ovn_central_listen_address", default="[::]")
-        host = dataclasses.replace(host, paths=(str(database), str(records)), listen_address=str(listen).strip("[]"))
+        host = dataclasses.replace(host, paths=(str(database), str(records)), listen_address=canonical(str(listen)))
     return _with_chassis(host, variables) if hypervisor else host
 
 
@@ -143,7 +143,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     return dataclasses.replace(
         host,
         system_id=system_id_of(host.name, variables),
-        encapsulation=tuple(address.strip("[]") for address in as_list(addresses)),
+        encapsulation=tuple(canonical(address) for address in as_list(addresses)),
         encapsulation_types=tuple(
             as_list(first_value(variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
         ),
@@ -164,7 +164,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
 def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
     given = first_value(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
     try:
-        return tuple((one.host, one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
+        return tuple((canonical(one.host), one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
     except InvalidInput:  # the role says so with the name of its option
         return ()
 
@@ -232,10 +232,8 @@ def _kernel_modules(host: DeclaredHost) -> list[str]:
 
 def _version(address: str) -> int:
     """Return 4 or 6 for an address, 4 for a name, whose tunnels are those of IPv4 as far as anybody knows."""
-    try:
-        return ipaddress.ip_address(address).version
-    except ValueError:
-        return 4
+    known = literal(address)
+    return known.version if known else 4
 
 
 def southbound_addresses(hosts: t.Iterable[DeclaredHost], hypervisor: DeclaredHost) -> set[str]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
+from .addresses import overlap
 from .declared import RAFT_PORTS, TUNNEL_PORTS, USUAL_MTU
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane
 
-_WILDCARDS = ("", "::", "0.0.0.0")
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 
 
@@ -103,17 +103,13 @@ def _ports(host: MeasuredHost) -> list[Finding]:
         holder = one["holder"]
         if one["protocol"] != "tcp" or (holder and (is_ours(holder) or runs_control_plane(holder))):
             continue  # daemons of another control plane are a finding of their own
-        if _overlaps(one["address"], desired):
+        if any(overlap(one["address"], address) for address in desired):
             taken.setdefault(_holder(holder), set()).add(one["port"])
     step = "Stop it, or move it to another port: OVN's clients and members expect these"
     return [
         Finding("port_taken", host.name, f"TCP port {_numbers(ports)} is held by {holder}", step)
         for holder, ports in taken.items()
     ]
-
-
-def _overlaps(address: str, desired: t.Sequence[str]) -> bool:
-    return address in _WILDCARDS or any(one in _WILDCARDS or one == address for one in desired)
 
 
 def _tunnel_ports(host: MeasuredHost) -> list[Finding]:

@@ -15,6 +15,7 @@ from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
 from .._precheck_kubernetes.findings import Finding
+from .addresses import canonical, literal
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
 
@@ -125,7 +126,7 @@ def _foreign_chassis(host: MeasuredHost, declared: t.Sequence[DeclaredHost]) -> 
         return _foreign("foreign_ovn", host, outside, "another ovn-controller runs there", step)
     remote = host.facts["chassis"]["remote"]
     here = southbound_addresses(declared, host.declared)
-    if not controllers or not remote or not here or _addresses(remote) & here:
+    if not controllers or not remote or not here or not _is_elsewhere(_addresses(remote), here, host.declared):
         return []
     cause = f"its ovn-controller works for another control plane, {remote}"
     step = "Remove the chassis there first, or set ovn_southbound_endpoints to that control plane"
@@ -168,6 +169,14 @@ def _place(process: Facts) -> str:
 
 def _addresses(remote: str) -> set[str]:
     try:
-        return {one.host for one in parse_endpoints([remote])}
+        return {canonical(one.host) for one in parse_endpoints([remote])}
     except InvalidInput:
         return set()
+
+
+def _is_elsewhere(remote: set[str], here: set[str], host: DeclaredHost) -> bool:
+    """Return whether these are certainly not the addresses of our control plane. What a name stands for is not known here."""
+    if host.central and any(one.startswith("/") or getattr(literal(one), "is_loopback", False) for one in remote):
+        return False
+    names = [one for one in remote | here if not one.startswith("/") and not literal(one)]
+    return not remote & here and not names

@@ -81,6 +81,17 @@ def test_the_count_is_not_judged_from_hypervisors_alone() -> None:
         ),
         pytest.param(
             {
+                "ovn_central": {"a": {"ovn_address": "2001:db8::1"}, "b": {"ovn_address": "[2001:DB8:0::1]"}, "e": {}},
+                "ovn_hypervisors": {
+                    "c": {"ovn_encapsulation_ip": "192.0.2.1"},
+                    "d": {"ovn_encapsulation_ip": "::ffff:192.0.2.1"},
+                },
+            },
+            [("duplicate_central_address", "a, b"), ("duplicate_encapsulation_ip", "c, d")],
+            id="other spellings of one address",
+        ),
+        pytest.param(
+            {
                 "ovn_central": {"a": {"ovn_address": "192.0.2.1"}},
                 "ovn_hypervisors": {"b": {"ovn_address": "192.0.2.1"}},
             },

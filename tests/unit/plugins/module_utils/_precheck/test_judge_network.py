@@ -160,6 +160,20 @@ def test_ports(listeners: list[dict[str, t.Any]], expected: str) -> None:
     assert found(central(listeners=listeners, **HERE, **MEMBER)) == []
 
 
+@pytest.mark.parametrize(
+    ("listen", "address", "taken"),
+    [
+        pytest.param("0.0.0.0", "2001:db8::1", False, id="one address of IPv6"),
+        pytest.param("0.0.0.0", "127.0.0.1", True, id="one address of IPv4"),
+        pytest.param("[2001:DB8::1]", "2001:db8::1", True, id="another spelling"),
+    ],
+)
+def test_a_listener_of_the_other_family_takes_no_port(listen: str, address: str, taken: bool) -> None:
+    variables = {"ovn_central_listen_address": listen}
+    host = central(listeners=[listener(6641, address, **OTHER)], variables=variables, **HERE)
+    assert codes(host) == (["port_taken"] if taken else [])
+
+
 def device(name: str, port: int = 6081, kind: str = "geneve") -> dict[str, t.Any]:
     return {"name": name, "kind": kind, "port": port}
 
