@@ -16,7 +16,7 @@ from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
-from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
@@ -56,6 +56,7 @@ class DeclaredHost:
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
     listen_address: str = ""
+    allow_names: bool = False  # as addresses of members
 
     @property
     def measured(self) -> bool:
@@ -97,7 +98,12 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         database = first_value(variables, "ovn_central_database_directory", default="/var/lib/ovn")
         records = first_value(variables, "ovn_central_config_directory", default="/etc/c5c3-ovn")
         listen = first_value(variables, "ovn_central_listen_address", default="[::]")
-        host = dataclasses.replace(host, paths=(str(database), str(records)), listen_address=canonical(str(listen)))
+        host = dataclasses.replace(
+            host,
+            paths=(str(database), str(records)),
+            listen_address=canonical(str(listen)),
+            allow_names=is_true(variables, "ovn_central_allow_names"),
+        )
     return _with_chassis(host, variables) if hypervisor else host
 
 

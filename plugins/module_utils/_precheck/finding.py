@@ -31,6 +31,7 @@ MACHINE_CODES = (
     "file_system",
     "kernel_module",
     # The network
+    "address_unusable",
     "address_unresolved",
     "address_not_local",
     "peer_unreachable",

@@ -43,7 +43,7 @@ def _addresses(host: MeasuredHost) -> list[Finding]:
             continue
         if not one["resolved"]:
             cause = f"the name cannot be resolved there ({one['error']})"
-            step = f"Add it to the name service, or set {option} to an address"
+            step = f"Set {option} to an IP address, or add the name to the name service"
             findings.append(Finding("address_unresolved", where, cause, step))
         else:
             known = "" if one["resolved"] == [one["address"]] else f" ({', '.join(one['resolved'])})"

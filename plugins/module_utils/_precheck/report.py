@@ -13,6 +13,7 @@ import typing as t
 from .._precheck_kubernetes.findings import Finding
 from .declared import DeclaredHost
 from .finding import CODES
+from .judge_addresses import judge_addresses
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network
 from .judge_software import judge_software
@@ -27,11 +28,14 @@ def judge(
 ) -> list[Finding]:
     """Return the findings of all hosts in the order of their codes. `declared` are all hosts of the groups, `hosts` the machines of this run;
     `more` are findings that a Kubernetes cluster has had."""
+    unusable = judge_addresses(declared, hosts)
+    known = {finding.object for finding in unusable}
     findings = [
         *judge_inventory(declared, hosts),
+        *unusable,
         *judge_measuring(hosts),
         *judge_systems(hosts),
-        *judge_network(hosts),
+        *(finding for finding in judge_network(hosts) if finding.object not in known),
         *judge_software(hosts, declared),
         *more,
     ]

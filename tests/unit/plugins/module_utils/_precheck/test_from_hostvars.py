@@ -23,8 +23,8 @@ def variables(**changes: t.Any) -> dict[str, t.Any]:
 
 def hostvars(**changes: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     inventory = {
-        "db1": variables(),
-        "compute1": variables(),
+        "db1": {**variables(), "ovn_address": "192.0.2.11"},
+        "compute1": {**variables(), "ovn_address": "192.0.2.21"},
         "rack1": {"ovn_backend": "kubernetes"},
         "gone1": {"ovn_hypervisor_state": "gone"},
     }
