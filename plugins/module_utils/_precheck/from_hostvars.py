@@ -14,13 +14,14 @@ import typing as t
 from .._precheck_kubernetes.findings import Finding
 from .._roles.options import read_options
 from .._roles.variables import Groups, Hostvars, as_list, members_of
-from .declared import declared_hosts, measurement
+from .declared import DeclaredHost, declared_hosts, measurement
 from .finding import check_ignored, hosts_of
-from .judge_inventory import not_checked
+from .judge_inventory import judge_central_clusters, not_checked
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
+_FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
 
@@ -80,6 +81,7 @@ def precheck(
     clusters = [name for name in hosts if name in declared and declared[name].cluster]
     results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
+    more += _central_clusters(hostvars, groups, declared, hosts)
     not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
     findings = judge(list(declared.values()), machines, more)
 
@@ -88,6 +90,21 @@ def precheck(
 
     checked = len(machines) + len(clusters)
     return report(findings, ignored, checked, not_checked(machines), list(dict.fromkeys(not_tested)))
+
+
+def _central_clusters(
+    hostvars: Hostvars, groups: Groups, declared: t.Mapping[str, DeclaredHost], hosts: t.Iterable[str]
+) -> list[Finding]:
+    """Return what is wrong with a control plane in Kubernetes, if any of its hosts is in this run."""
+    central = members_of(groups, "ovn_central")
+    if not set(central) & set(hosts):
+        return []
+    clusters = {
+        name: {option: hostvars[name].get(f"ovn_central_{option}") for option in _FOR_MACHINES}
+        for name in central
+        if declared[name].cluster
+    }
+    return judge_central_clusters(central, clusters)
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

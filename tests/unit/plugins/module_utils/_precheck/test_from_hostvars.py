@@ -103,3 +103,15 @@ def test_findings_of_a_cluster_are_among_the_others() -> None:
     assert lines(rack1=both)[1:] == ["Not tested: rack1 quota: not readable"]
     failed = {"ovn_hypervisor_precheck": {"msg": "no kubeconfig."}}
     assert lines(rack1=failed)[1].startswith("not_measured rack1: the check failed: no kubeconfig. ")
+
+
+def test_a_control_plane_has_machines_or_one_cluster() -> None:
+    groups = {"ovn_central": ["db1", "rack1"], "ovn_hypervisors": ["compute1"]}
+    findings = precheck(hostvars(), groups, ["db1", "rack1", "compute1"], {})["findings"]
+    assert [one["code"] for one in findings] == ["central_count"]
+    assert findings[0]["cause"].endswith("It has db1, rack1")
+    assert precheck(hostvars(), groups, ["compute1"], {})["findings"] == []
+    options = {"rack1": {"ovn_central_southbound_options": {"x": "y"}}}
+    one = {"ovn_central": ["rack1"], "ovn_hypervisors": ["compute1"]}
+    findings = precheck(hostvars(**options), one, ["rack1"], {})["findings"]
+    assert [(one["code"], one["object"]) for one in findings] == [("specification_invalid", "rack1")]
