@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is wrong with the machine that a host is: operating system, clock, disk, kernel. Pure.
+What is wrong with the machine that a host is: operating system, disk, kernel. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIB = 1 << 20
 
 def judge_system(host: MeasuredHost) -> list[Finding]:
     """Return the findings of one machine that was measured."""
-    findings = [*_clock(host)]
+    findings: list[Finding] = []
     if host.is_new:
         findings += _operating_system(host)
     if host.becomes_member:
@@ -29,21 +29,6 @@ def judge_system(host: MeasuredHost) -> list[Finding]:
     if host.becomes_chassis:
         findings += _kernel(host)
     return findings
-
-
-def clock_range(host: MeasuredHost) -> tuple[float, float]:
-    """Return how many seconds the clock of the host is ahead at least and at most: the way there and back took an unknown part of the time."""
-    clock = host.facts["clock"]
-    return clock["ended"] - host.received, clock["began"] - host.sent
-
-
-def _clock(host: MeasuredHost) -> list[Finding]:
-    least, most = clock_range(host)
-    if least <= host.limits.clock_seconds and most >= -host.limits.clock_seconds:
-        return []
-    far, direction = (least, "ahead of") if least > 0 else (-most, "behind")
-    cause = f"its clock is {far:.0f} s or more {direction} the control node's; certificates and heartbeats need the same time everywhere"
-    return [Finding("clock_difference", host.name, cause, "Set both clocks with NTP (chrony, systemd-timesyncd)")]
 
 
 def _operating_system(host: MeasuredHost) -> list[Finding]:

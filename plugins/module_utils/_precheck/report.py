@@ -14,6 +14,7 @@ from .._precheck_kubernetes.findings import Finding
 from .declared import DeclaredHost
 from .finding import CODES
 from .judge_addresses import judge_addresses
+from .judge_clocks import judge_clocks
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network
 from .judge_software import judge_software
@@ -34,6 +35,7 @@ def judge(
         *judge_inventory(declared, hosts),
         *unusable,
         *judge_measuring(hosts),
+        *judge_clocks(hosts),
         *judge_systems(hosts),
         *(finding for finding in judge_network(hosts) if finding.object not in known),
         *judge_software(hosts, declared),

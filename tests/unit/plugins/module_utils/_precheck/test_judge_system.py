@@ -26,28 +26,6 @@ def test_a_machine_that_was_not_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("began", "ended", "words"),
-    [
-        # Sent at 100, received at 103: the host measured for a second somewhere in between.
-        pytest.param(101.0, 102.0, "", id="the same time"),
-        pytest.param(94.9 + 1, 95.9 + 1, "", id="behind by no more than the way may explain"),
-        pytest.param(107.0, 108.0, "", id="ahead by the limit at least"),
-        pytest.param(107.6, 108.6, "6 s or more ahead of", id="ahead"),
-        pytest.param(90.0, 91.0, "10 s or more behind", id="behind"),
-        pytest.param(3700.0, 3701.0, "3598 s or more ahead of", id="an hour"),
-    ],
-)
-def test_clocks(began: float, ended: float, words: str) -> None:
-    cause = causes(central(clock={"began": began, "ended": ended})).get("clock_difference", "")
-    assert cause.startswith(f"its clock is {words}") if words else not cause
-
-
-def test_the_clock_of_a_member_counts_too() -> None:
-    host = central(own_units=["c5c3-ovn-northbound.service"], clock={"began": 0.0, "ended": 1.0})
-    assert list(causes(host)) == ["clock_difference"]
-
-
-@pytest.mark.parametrize(
     ("system", "known"),
     [
         pytest.param({"id": "debian", "version": "12"}, True, id="Debian 12"),
