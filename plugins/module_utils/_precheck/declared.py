@@ -57,6 +57,7 @@ class DeclaredHost:
     openvswitch_service: str = ""
     listen_address: str = ""
     allow_names: bool = False  # as addresses of members
+    problem: str = ""  # why its variables could not be read; then the rest is not known
 
     @property
     def measured(self) -> bool:
@@ -79,7 +80,26 @@ class DeclaredHost:
 def declared_hosts(hostvars: Hostvars, groups: Groups, names: t.Iterable[str]) -> dict[str, DeclaredHost]:
     """Return what the inventory declares about these hosts."""
     central, hypervisors = members_of(groups, "ovn_central"), members_of(groups, "ovn_hypervisors")
-    return {name: _host(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+    return {name: _read(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+
+
+def _read(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
+    """One host whose variables cannot be read says nothing about the others."""
+    try:
+        return _host(name, variables, in_central, in_hypervisors)
+    except Exception as e:  # templates raise many classes, and each version of Ansible has others
+        return DeclaredHost(name, in_central, in_hypervisors, cluster=False, address=name, problem=problem_of(e))
+
+
+def problem_of(error: Exception) -> str:
+    """Return why variables of a host could not be read, for a sentence."""
+    return f"its variables cannot be read: {str(error).strip() or type(error).__name__}"
+
+
+def _backend(variables: Variables, in_central: bool) -> str:
+    """Return where the host's part runs; an option of a role counts more than the variable that sets it for all roles."""
+    role = "central" if in_central else "hypervisor"
+    return str(first_value(variables, f"ovn_{role}_backend") or backend_of(variables))
 
 
 def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
@@ -88,7 +108,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         name=name,
         central=in_central,
         hypervisor=hypervisor,
-        cluster=backend_of(variables) == "kubernetes",
+        cluster=_backend(variables, in_central) == "kubernetes",
         address=canonical(address_of(name, variables)),
     )
     if host.cluster:
@@ -178,7 +198,7 @@ def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
 def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 0) -> dict[str, t.Any]:
     """Return the options of ovn_precheck for this host, none if nothing is to be measured on it."""
     host = declared_hosts(hostvars, groups, [name])[name]
-    if not host.measured:
+    if not host.measured or host.problem:
         return {}
     options: dict[str, t.Any] = {
         "local_addresses": [host.address] if host.central else [],
@@ -205,7 +225,9 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
 
 def _peers(hostvars: Hostvars, groups: Groups, host: DeclaredHost) -> list[dict[str, t.Any]]:
     others = declared_hosts(hostvars, groups, members_of(groups, "ovn_central"))
-    members = [other for other in others.values() if not other.cluster and other.name != host.name]
+    members = [
+        other for other in others.values() if not other.cluster and not other.problem and other.name != host.name
+    ]
     ports = {PORTS["southbound"].client} if host.hypervisor and not host.elsewhere else set()
     ports |= set(CENTRAL_PORTS) if host.central else set()
     peers = [
@@ -245,4 +267,4 @@ def _version(address: str) -> int:
 def southbound_addresses(hosts: t.Iterable[DeclaredHost], hypervisor: DeclaredHost) -> set[str]:
     """Return the addresses at which this hypervisor will look for the Southbound database; none if only a cluster knows them."""
     named = {address for address, _port in hypervisor.elsewhere}
-    return named or {host.address for host in hosts if host.central and not host.cluster}
+    return named or {host.address for host in hosts if host.central and not host.cluster and not host.problem}

@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._errors import OvnError
 from .._precheck_kubernetes.findings import Finding
-from .._roles.options import read_options
+from .._roles.options import plain, read_options
 from .._roles.variables import Groups, Hostvars, as_list, members_of
-from .declared import DeclaredHost, declared_hosts, measurement
+from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, not_checked
 from .measured import Limits, MeasuredHost
@@ -49,13 +50,25 @@ class PrecheckOptions:
 
 def options_of_hosts(
     hostvars: Hostvars, hosts: t.Collection[str], given: t.Mapping[str, t.Any]
-) -> dict[str, PrecheckOptions]:
-    """Return the options of each host. `given` are those of the host on which the hosts are judged together: they count for all hosts only where
-    no host has variables of its own, as with the variables of a task."""
+) -> tuple[dict[str, PrecheckOptions], dict[str, str]]:
+    """Return the options of each host, and why those of some hosts, which have the defaults then, could not be read.
+
+    `given` are those of the host on which the hosts are judged together: they count for all hosts only where no host has variables of its own, as with
+    the variables of a task.
+    """
     names = [field.name for field in dataclasses.fields(PrecheckOptions)]
-    own = {host: {name: hostvars[host].get(f"ovn_precheck_{name}") for name in names} for host in hosts}
+    own: dict[str, dict[str, t.Any]] = {}
+    problems = {}
+    for host in hosts:
+        try:
+            own[host] = {name: plain(hostvars[host].get(f"ovn_precheck_{name}")) for name in names}
+            PrecheckOptions.of(own[host])  # what is undefined may raise only when it is used
+        except OvnError:
+            raise
+        except Exception as e:  # templates raise many classes, and each version of Ansible has others
+            own[host], problems[host] = dict.fromkeys(names), problem_of(e)
     common = {name: given.get(name) for name in names if all(values[name] is None for values in own.values())}
-    return {host: PrecheckOptions.of({**values, **common}) for host, values in own.items()}
+    return {host: PrecheckOptions.of({**values, **common}) for host, values in own.items()}, problems
 
 
 def measurement_of_host(
@@ -72,7 +85,10 @@ def precheck(
     names = [name for group in _GROUPS for name in members_of(groups, group)]
     declared = declared_hosts(hostvars, groups, names)
     hosts = list(hosts)
-    options = options_of_hosts(hostvars, hosts, given)
+    options, problems = options_of_hosts(hostvars, hosts, given)
+    declared.update(
+        {name: dataclasses.replace(declared[name], problem=text) for name, text in problems.items() if name in declared}
+    )
     machines = [
         MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {}, options[name].limits)
         for name in hosts
@@ -81,6 +97,7 @@ def precheck(
     clusters = [name for name in hosts if name in declared and declared[name].cluster]
     results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
+    more += [_unread(name, declared[name].problem) for name in clusters if declared[name].problem]
     more += _central_clusters(hostvars, groups, declared, hosts)
     not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
     findings = judge(list(declared.values()), machines, more)
@@ -99,12 +116,17 @@ def _central_clusters(
     central = members_of(groups, "ovn_central")
     if not set(central) & set(hosts):
         return []
-    clusters = {
-        name: {option: hostvars[name].get(f"ovn_central_{option}") for option in _FOR_MACHINES}
-        for name in central
-        if declared[name].cluster
-    }
-    return judge_central_clusters(central, clusters)
+    clusters, findings = {}, []
+    for name in (one for one in central if declared[one].cluster):
+        try:
+            clusters[name] = {option: plain(hostvars[name].get(f"ovn_central_{option}")) for option in _FOR_MACHINES}
+        except Exception as e:  # templates raise many classes, and each version of Ansible has others
+            findings.append(_unread(name, problem_of(e)))
+    return [*findings, *judge_central_clusters(central, clusters)]
+
+
+def _unread(name: str, problem: str) -> Finding:
+    return Finding("not_measured", name, f"the check failed: {problem.splitlines()[0]}", "Correct that, then run again")
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

@@ -22,14 +22,14 @@ def judge_inventory(declared: t.Sequence[DeclaredHost], hosts: t.Sequence[Measur
     """Return the findings of all declared hosts together; `hosts` are those of this run."""
     members = [one for one in declared if one.central]
     central = [one for one in members if not one.cluster]
-    chassis = [one for one in declared if one.hypervisor and not one.cluster]
+    chassis = [one for one in declared if one.hypervisor and not one.cluster and not one.problem]
     return [
         *(_count(central, hosts) if central == members else ()),  # else judge_central_clusters
         *_duplicates(
             "duplicate_central_address",
             "ovn_address",
             "Give each central host its own ovn_address",
-            [(one.address, one.name) for one in central],
+            [(one.address, one.name) for one in central if not one.problem],
         ),
         *_duplicates(
             "duplicate_system_id",

@@ -47,6 +47,8 @@ class MeasuredHost:
     @classmethod
     def of(cls, declared: DeclaredHost, result: t.Mapping[str, t.Any], limits: Limits = Limits()) -> MeasuredHost:
         """Return the host with what the task of ovn_precheck has registered for it."""
+        if declared.problem:
+            return cls(declared, problem=declared.problem, limits=limits)
         facts, clock = result.get("facts"), result.get("control_clock") or {}
         if facts and not result.get("failed"):
             return cls(declared, facts, clock.get("sent", 0.0), clock.get("received", 0.0), limits=limits)

@@ -115,3 +115,50 @@ def test_a_control_plane_has_machines_or_one_cluster() -> None:
     one = {"ovn_central": ["rack1"], "ovn_hypervisors": ["compute1"]}
     findings = precheck(hostvars(**options), one, ["rack1"], {})["findings"]
     assert [(one["code"], one["object"]) for one in findings] == [("specification_invalid", "rack1")]
+
+
+class Broken(dict[str, t.Any]):
+    """Variables of which one cannot be templated, as hostvars has them."""
+
+    def __init__(self, variables: t.Mapping[str, t.Any], name: str) -> None:
+        super().__init__(variables)
+        self.broken = name
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        if name == self.broken:
+            raise RuntimeError("'site' is undefined\n\nmore")
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("name", ["ovn_encapsulation_ip", "ovn_precheck_guest_mtu"])
+def test_a_variable_that_cannot_be_templated_is_a_finding_of_its_host(name: str) -> None:
+    inventory: dict[str, dict[str, t.Any]] = hostvars()
+    slow = {**variables(clock={"began": 0.0, "ended": 1.0}), "ovn_address": "192.0.2.11"}
+    inventory.update(compute1=Broken(inventory["compute1"], name), db1=slow)
+    findings = precheck(inventory, GROUPS, list(inventory), {})["findings"]
+    assert [(one["code"], one["object"]) for one in findings] == [
+        ("not_measured", "compute1"),
+        ("clock_difference", "db1"),
+    ]
+    assert findings[0]["cause"] == "the check failed: its variables cannot be read: 'site' is undefined"
+
+
+class Undefined:
+    """A value that raises when it is used, as undefined ones do in some versions of Ansible."""
+
+    def __int__(self) -> int:
+        raise RuntimeError("it is undefined")
+
+
+def test_an_option_that_raises_only_when_it_is_used() -> None:
+    inventory = hostvars(compute1={"ovn_precheck_guest_mtu": Undefined()})
+    findings = precheck(inventory, GROUPS, list(inventory), {})["findings"]
+    assert [(one["code"], one["object"]) for one in findings] == [("not_measured", "compute1")]
+
+
+@pytest.mark.parametrize("name", ["ovn_backend", "ovn_precheck_ignore", "ovn_central_southbound_options"])
+def test_a_variable_of_a_cluster_that_cannot_be_templated(name: str) -> None:
+    inventory: dict[str, dict[str, t.Any]] = hostvars()
+    inventory["rack1"] = Broken(inventory["rack1"], name)
+    findings = precheck(inventory, {"ovn_central": ["rack1"]}, ["rack1"], {})["findings"]
+    assert [(one["code"], one["object"]) for one in findings] == [("not_measured", "rack1")]
