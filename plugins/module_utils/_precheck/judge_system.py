@@ -8,12 +8,14 @@ What is wrong with the machine that a host is: operating system, disk, kernel. P
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
-from .measured import MeasuredHost
+from .measured import Facts, MeasuredHost
 
 _DEBIAN = ("12", "13")
+_UBUNTU_YEAR = 22
 _VOLATILE = ("tmpfs", "ramfs")
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.glusterfs", "fuse.sshfs", "afs")
 _MIB = 1 << 20
@@ -33,13 +35,21 @@ def judge_system(host: MeasuredHost) -> list[Finding]:
 
 def _operating_system(host: MeasuredHost) -> list[Finding]:
     system, declared = host.facts["system"], host.declared
-    known = system["id"] == "ubuntu" or (system["id"] == "debian" and system["version"] in _DEBIAN)
-    if known or declared.distribution_given:
+    known = system["id"] == "debian" and system["version"] in _DEBIAN
+    if known or _is_known_ubuntu(system) or declared.distribution_given:
         return []
     options = ["ovn_central_distribution"] if declared.central else []
     options += ["ovn_hypervisor_distribution"] if declared.hypervisor else []
-    cause = f"{system['name'] or 'its operating system'} is not known here; known are Debian 12 and 13, and Ubuntu"
+    cause = f"{system['name'] or 'its operating system'} is not known here; known are Debian 12 and 13, and Ubuntu from 22.04 on"
     return [Finding("operating_system", host.name, cause, f"Use one of these, or set {', '.join(options)}")]
+
+
+def _is_known_ubuntu(system: Facts) -> bool:
+    """Modules need Python 3.9, which releases before 22.04 do not have."""
+    if system["id"] != "ubuntu":
+        return False
+    release = re.match(r"\d+", system["version"])
+    return not release or int(release[0]) >= _UBUNTU_YEAR
 
 
 def _file_systems(host: MeasuredHost) -> list[Finding]:
