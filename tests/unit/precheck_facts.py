@@ -20,6 +20,7 @@ FACTS: dict[str, t.Any] = {
     "peers": [],
     "tunnel_devices": [],
     "underlay": None,
+    "underlays": {},
     "paths": [],
     "file_systems": [],
     "kernel_modules": {},

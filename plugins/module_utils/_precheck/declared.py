@@ -28,6 +28,8 @@ _ENCAPSULATION = {"geneve": 38, "vxlan": 30}
 _IP_HEADERS = {4: 20, 6: 40}
 # What Neutron gives to its guests fits into an underlay of this MTU, unless somebody says otherwise.
 USUAL_MTU = 1500
+# Where packages are installed, and where apt keeps them before that.
+PACKAGE_PATHS = ("/usr", "/var/cache/apt")
 # Hypervisors test the paths to this many others, those that follow them in the group: all of them would be a square.
 _NEIGHBORS = 3
 
@@ -205,7 +207,7 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
         "peers": _peers(hostvars, groups, host),
         "tcp_ports": CENTRAL_PORTS if host.central else [],
         "udp_ports": host.tunnel_ports,
-        "paths": list(host.paths),
+        "paths": [*host.paths, *(PACKAGE_PATHS if host.packages else ())],
         "packages": list(host.packages),
         "kernel_modules": _kernel_modules(host),
         "openvswitch_database": host.openvswitch_database,

@@ -133,14 +133,22 @@ def _tunnel_ports(host: MeasuredHost) -> list[Finding]:
 
 
 def _mtu(host: MeasuredHost) -> list[Finding]:
-    underlay = host.facts["underlay"]
-    if not host.becomes_chassis or not underlay or not host.declared.overhead():
+    """The interface of each tunnel address."""
+    if not host.becomes_chassis or not host.declared.overhead():
         return []
+    others = (host.facts["underlays"].get(address) for address in host.declared.encapsulation)
+    interfaces = {one["name"]: one["mtu"] for one in (host.facts["underlay"], *others) if one}
     needed, guests = _needed(host)
-    if not 0 < underlay["mtu"] < needed:
-        return []
-    cause = f"MTU {underlay['mtu']} of {underlay['name']} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets"
-    return [Finding("mtu_too_small", host.name, cause, _mtu_step(host, underlay["mtu"]))]
+    return [
+        Finding(
+            "mtu_too_small",
+            host.name,
+            f"MTU {mtu} of {name} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets",
+            _mtu_step(host, mtu),
+        )
+        for name, mtu in interfaces.items()
+        if 0 < mtu < needed
+    ]
 
 
 def _paths(host: MeasuredHost) -> list[Finding]:

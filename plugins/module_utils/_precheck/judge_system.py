@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._packages.plan import desired_versions
 from .._precheck_kubernetes.findings import Finding
+from .declared import PACKAGE_PATHS
 from .measured import Facts, MeasuredHost
 
 _DEBIAN = ("12", "13")
@@ -19,13 +21,24 @@ _UBUNTU_YEAR = 22
 _VOLATILE = ("tmpfs", "ramfs")
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.glusterfs", "fuse.sshfs", "afs")
 _MIB = 1 << 20
+# What records and packages take, with room for what a run writes meanwhile, in octets.
+_RECORDS, _PACKAGES = 16 * _MIB, 128 * _MIB
+
+
+class _Need(t.NamedTuple):
+    octets: int
+    what: str
+    step: str
+
+
+_NOTHING = _Need(0, "", "")
 
 
 def judge_system(host: MeasuredHost) -> list[Finding]:
     """Return the findings of one machine that was measured."""
     findings: list[Finding] = []
     if host.is_new:
-        findings += _operating_system(host)
+        findings += [*_operating_system(host), *_disk_space(host)]
     if host.becomes_member:
         findings += _file_systems(host)
     if host.becomes_chassis:
@@ -55,6 +68,8 @@ def _is_known_ubuntu(system: Facts) -> bool:
 def _file_systems(host: MeasuredHost) -> list[Finding]:
     findings = []
     for one in host.facts["file_systems"]:
+        if one["path"] not in host.declared.paths:
+            continue
         where, mount = f"{host.name} {one['path']}", f"{one['type']} mounted at {one['mount']}"
         unfit = ""
         if one["type"] in _VOLATILE:
@@ -65,17 +80,33 @@ def _file_systems(host: MeasuredHost) -> list[Finding]:
             unfit = f"{mount} is read-only"
         if unfit:
             findings.append(Finding("file_system", where, unfit, "Mount a local file system there, ext4 or XFS"))
-    return [*findings, *_disk_space(host)]
+    return findings
 
 
 def _disk_space(host: MeasuredHost) -> list[Finding]:
-    """The first path has the databases; records and settings need next to nothing."""
-    for one in host.facts["file_systems"][:1]:
-        if one["free"] < host.limits.free_octets:
-            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {host.limits.free_octets // _MIB} MiB that databases should find"
-            step = "Free space, mount a larger file system there, or set ovn_precheck_free_space"
-            return [Finding("disk_space", f"{host.name} {one['path']}", cause, step)]
-    return []
+    """Each file system once, with the most that anything in it needs."""
+    needed = _needed_space(host)
+    short: dict[str, Finding] = {}
+    for one in sorted(host.facts["file_systems"], key=lambda place: -needed.get(place["path"], _NOTHING).octets):
+        need = needed.get(one["path"], _NOTHING)
+        if one["free"] < need.octets and one["mount"] not in short:
+            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {need.octets // _MIB} MiB that {need.what} should find"
+            short[one["mount"]] = Finding("disk_space", f"{host.name} {one['path']}", cause, need.step)
+    return list(short.values())
+
+
+def _needed_space(host: MeasuredHost) -> dict[str, _Need]:
+    step = "Free space, or mount a larger file system there"
+    needed = {}
+    if host.becomes_member:
+        database, *records = host.declared.paths
+        needed[database] = _Need(host.limits.free_octets, "databases", f"{step}, or set ovn_precheck_free_space")
+        needed.update({path: _Need(_RECORDS, "records", step) for path in records})
+    packages = host.facts["packages"]
+    names = desired_versions(host.declared.packages, {})
+    if packages["manager"] and any(name not in packages["installed"] for name in names):
+        needed.update({path: _Need(_PACKAGES, "packages", step) for path in PACKAGE_PATHS if path not in needed})
+    return needed
 
 
 def _kernel(host: MeasuredHost) -> list[Finding]:

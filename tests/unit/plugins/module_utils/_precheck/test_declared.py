@@ -101,6 +101,8 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             ["192.0.2.1", "192.0.2.2"],
             id="two addresses",
         ),
+        pytest.param({}, "paths", ["/usr", "/var/cache/apt"], id="where packages go"),
+        pytest.param({"ovn_hypervisor_packages": []}, "paths", [], id="no packages need no place"),
         pytest.param({"ovn_hypervisor_packages": ["my-ovn"]}, "packages", ["my-ovn"], id="own packages"),
         pytest.param({"ovn_hypervisor_packages": []}, "packages", [], id="nothing is to be installed"),
         pytest.param(

@@ -50,7 +50,9 @@ def test_the_options_of_the_role_count() -> None:
     assert "clock_difference db1" in lines(db1=slow)[1]
     assert lines(db1=slow, given={"clock_difference": "20"}) == ["Precheck ok: 3 hosts, nothing found"]
     assert lines(db1=slow, given={"ignore": "clock_difference"})[1] == "Ignored: clock_difference db1"
-    disk = [{"path": "/x", "mount": "/", "type": "ext4", "free": 3 << 20, "size": 9 << 20, "read_only": False}]
+    disk = [
+        {"path": "/var/lib/ovn", "mount": "/", "type": "ext4", "free": 3 << 20, "size": 9 << 20, "read_only": False}
+    ]
     assert "3 MiB are free in /, of 1024 MiB" in lines(db1=variables(file_systems=disk))[1]
     assert len(lines(db1=variables(file_systems=disk), given={"free_space": 3})) == 1
 

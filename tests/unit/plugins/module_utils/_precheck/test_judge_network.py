@@ -224,6 +224,17 @@ def test_mtu(mtu: int, guest_mtu: int, address: str, fits: bool) -> None:
     assert codes(hypervisor(**facts, **CHASSIS)) == []
 
 
+def test_the_mtu_of_every_tunnel_address() -> None:
+    underlays = {
+        "192.0.2.21": {"name": "eth1", "mtu": 1500},
+        "198.51.100.1": {"name": "eth2", "mtu": 1400},
+        "203.0.113.1": {"name": "eth3", "mtu": 1300},  # of no tunnel
+    }
+    variables = {"ovn_encapsulation_ip": ["192.0.2.21", "198.51.100.1"]}
+    host = hypervisor(underlay=underlays["192.0.2.21"], underlays=underlays, variables=variables)
+    assert [cause.split(" carries")[0] for _code, _object, cause in found(host)] == ["MTU 1400 of eth2"]
+
+
 def test_the_next_step_says_what_guests_may_have() -> None:
     host = hypervisor(underlay={"name": "eth1", "mtu": 1450})
     (finding,) = judge_network([host])

@@ -81,8 +81,35 @@ def test_file_systems(changes: dict[str, t.Any], code: str, words: str) -> None:
     assert causes(central(file_systems=[file_system(**changes)], own_units=["c5c3-ovn-northbound.service"])) == {}
 
 
-def test_records_need_no_space() -> None:
-    assert causes(central(file_systems=[file_system(), file_system(path="/etc/c5c3-ovn", free=1 << 20)])) == {}
+@pytest.mark.parametrize(
+    ("records", "free", "expected"),
+    [
+        pytest.param("/etc/c5c3-ovn", 16 << 20, "", id="enough for records"),
+        pytest.param("/etc/c5c3-ovn", 15 << 20, "15 MiB are free in /etc, of 16 MiB that records should", id="full"),
+    ],
+)
+def test_records_need_little_space(records: str, free: int, expected: str) -> None:
+    found = causes(central(file_systems=[file_system(), file_system(path=records, mount="/etc", free=free)]))
+    assert list(found) == (["disk_space"] if expected else [])
+    assert expected in found.get("disk_space", "")
+
+
+def test_a_full_file_system_is_one_finding() -> None:
+    paths = ("/var/lib/ovn", "/etc/c5c3-ovn", "/usr", "/var/cache/apt")
+    hosts = [central(file_systems=[file_system(path=path, free=1 << 20) for path in reversed(paths)])]
+    assert [(one.code, one.object) for one in judge_systems(hosts)] == [("disk_space", "db1 /var/lib/ovn")]
+
+
+@pytest.mark.parametrize("path", ["/usr", "/var/cache/apt"])
+def test_packages_need_space_where_they_are_not_installed(path: str) -> None:
+    full = [file_system(path=path, mount=path, free=127 << 20)]
+    for host in (hypervisor(file_systems=full), central(file_systems=full)):
+        assert f"127 MiB are free in {path}, of 128 MiB that packages should find" in causes(host)["disk_space"]
+    assert causes(hypervisor(file_systems=full, own_units=["c5c3-ovn-controller.service"])) == {}
+    assert causes(hypervisor(file_systems=full, packages={"manager": ""})) == {}
+    installed = dict.fromkeys(hypervisor().declared.packages, "23.03.1-1")
+    assert causes(hypervisor(file_systems=full, packages={"installed": installed})) == {}
+    assert causes(hypervisor(file_systems=[file_system(path=path, mount=path, read_only=True)])) == {}
 
 
 @pytest.mark.parametrize(
