@@ -62,7 +62,7 @@ class MeasuredHost:
 
     @property
     def becomes_member(self) -> bool:
-        """Return whether the host is to be a central host and is none yet: what runs already is the matter of the roles, which repair it."""
+        """Return whether the host is to be a central host and is none yet: what runs already is checked by the roles, which repair it."""
         return self.declared.central and bool(self.facts) and MEMBER_UNIT not in self.facts["own_units"]
 
     @property
