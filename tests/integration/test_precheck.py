@@ -303,3 +303,9 @@ def test_a_limited_run_measures_its_hosts_alone(play: Play, network: Network) ->
     assert done.code == 2, done.output
     assert list(done.lines) == ["duplicate_system_id compute1, compute2"], done.output
     assert "Precheck: 1 host, 1 finding" in done.output
+    # A central host outside of the run is asked for its version, and not needed for anything.
+    assert "Read the version of a central host outside of this run" in done.output
+    gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    done = play("--limit", "compute1", db1=gone)
+    assert done.code == 0, done.output
+    assert "Precheck ok: 1 host, nothing found" in done.output

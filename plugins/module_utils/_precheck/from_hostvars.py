@@ -18,10 +18,12 @@ from .._roles.variables import Groups, Hostvars, as_list, members_of
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, not_checked
+from .judge_software import ovn_version
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
+_CENTRAL = "ovn_precheck_central"
 _FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
@@ -78,6 +80,27 @@ def measurement_of_host(
     return measurement(hostvars, groups, host, PrecheckOptions.of(given).guest_mtu)
 
 
+def central_outside(hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str]) -> str:
+    """Return the central host outside of `hosts`, those of the play, whose version is asked for; empty if there is none, or nothing to compare it with."""
+    run = list(hosts)
+    declared = declared_hosts(hostvars, groups, [name for group in _GROUPS for name in members_of(groups, group)])
+    outside = [one.name for one in declared.values() if one.central and one.measured and one.name not in run]
+    known = (one for one in declared.values() if one.name in run and one.measured and not one.problem)
+    if outside and any(MeasuredHost.of(one, hostvars[one.name].get(_MACHINE) or {}).is_new for one in known):
+        return next((name for name in outside if not declared[name].problem), "")
+    return ""
+
+
+def _versions_outside(
+    hostvars: Hostvars, hosts: t.Iterable[str], declared: t.Mapping[str, DeclaredHost], name: str
+) -> dict[str, tuple[int, ...]]:
+    """Return the version of that central host, if it has answered. One task has asked for all hosts of the play."""
+    results = (hostvars[host].get(_CENTRAL) or {} for host in hosts) if name else ()
+    measured = (MeasuredHost.of(declared[name], result) for result in results)
+    version = next((ovn_version(one, "central") for one in measured if one.facts), ())
+    return {name: version} if version else {}
+
+
 def precheck(
     hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str], given: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
@@ -100,7 +123,12 @@ def precheck(
     more += [_unread(name, declared[name].problem) for name in clusters if declared[name].problem]
     more += _central_clusters(hostvars, groups, declared, hosts)
     not_tested = [f"{name} {text}" for name, result in results for text in _not_tested(result)]
-    findings = judge(list(declared.values()), machines, more)
+    findings = judge(
+        list(declared.values()),
+        machines,
+        more,
+        _versions_outside(hostvars, hosts, declared, central_outside(hostvars, groups, hosts)),
+    )
 
     def ignored(finding: Finding) -> bool:
         return all(finding.code in options[name].ignore for name in hosts_of(finding, groups, hosts))

@@ -31,11 +31,17 @@ _MASK = "systemctl mask ovn-central ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
 
 
-def judge_software(hosts: t.Sequence[MeasuredHost], declared: t.Sequence[DeclaredHost]) -> list[Finding]:
-    """Return the findings of all hosts that were measured; `declared` are all hosts of the inventory."""
+Versions = t.Mapping[str, tuple[int, ...]]
+
+
+def judge_software(
+    hosts: t.Sequence[MeasuredHost], declared: t.Sequence[DeclaredHost], outside: Versions | None = None
+) -> list[Finding]:
+    """Return the findings of all hosts that were measured; `declared` are all hosts of the inventory, `outside` the versions of OVN of central hosts that
+    are not in this run."""
     measured = [host for host in hosts if host.facts]
     findings = [finding for host in measured if host.is_new for finding in _packages(host)]
-    findings += _versions(measured)
+    findings += _versions(measured, outside or {})
     for host in measured:
         findings += [*_foreign_control_plane(host), *_foreign_chassis(host, declared), *_foreign_switch(host)]
     return findings
@@ -80,9 +86,9 @@ def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:
     return (int(match[1]), int(match[2])) if match else ()
 
 
-def _versions(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
+def _versions(hosts: t.Sequence[MeasuredHost], outside: Versions) -> list[Finding]:
     """Members of one cluster have one version. An ovn-controller older than northd may not understand what it is told; a newer one does."""
-    versions = {host.name: ovn_version(host, "central") for host in hosts if host.declared.central}
+    versions = {**outside, **{host.name: ovn_version(host, "central") for host in hosts if host.declared.central}}
     central = {name: version for name, version in versions.items() if version}
     if not central:
         return []

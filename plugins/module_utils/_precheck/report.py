@@ -17,7 +17,7 @@ from .judge_addresses import judge_addresses
 from .judge_clocks import judge_clocks
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network
-from .judge_software import judge_software
+from .judge_software import Versions, judge_software
 from .judge_system import judge_systems
 from .measured import MeasuredHost
 
@@ -25,10 +25,13 @@ _NAMED = 5  # of hosts with the same finding
 
 
 def judge(
-    declared: t.Sequence[DeclaredHost], hosts: t.Sequence[MeasuredHost], more: t.Iterable[Finding] = ()
+    declared: t.Sequence[DeclaredHost],
+    hosts: t.Sequence[MeasuredHost],
+    more: t.Iterable[Finding] = (),
+    versions: Versions | None = None,
 ) -> list[Finding]:
     """Return the findings of all hosts in the order of their codes. `declared` are all hosts of the groups, `hosts` the machines of this run;
-    `more` are findings that a Kubernetes cluster has had."""
+    `more` are findings that a Kubernetes cluster has had; `versions` are those of central hosts outside of this run."""
     unusable = judge_addresses(declared, hosts)
     known = {finding.object for finding in unusable}
     findings = [
@@ -38,7 +41,7 @@ def judge(
         *judge_clocks(hosts),
         *judge_systems(hosts),
         *(finding for finding in judge_network(hosts) if finding.object not in known),
-        *judge_software(hosts, declared),
+        *judge_software(hosts, declared, versions or {}),
         *more,
     ]
     order = {code: number for number, code in enumerate(CODES)}

@@ -10,6 +10,7 @@ from precheck_facts import facts
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.from_hostvars import (
     PrecheckOptions,
+    central_outside,
     measurement_of_host,
     precheck,
 )
@@ -164,3 +165,26 @@ def test_a_variable_of_a_cluster_that_cannot_be_templated(name: str) -> None:
     inventory["rack1"] = Broken(inventory["rack1"], name)
     findings = precheck(inventory, {"ovn_central": ["rack1"]}, ["rack1"], {})["findings"]
     assert [(one["code"], one["object"]) for one in findings] == [("not_measured", "rack1")]
+
+
+def test_the_version_of_a_control_plane_outside_of_the_run() -> None:
+    newer = {
+        "ovn_precheck_central": variables(packages={"installed": {"ovn-central": "25.03.0-1"}})["ovn_precheck_measured"]
+    }
+    inventory = hostvars(db1={"ovn_precheck_measured": {}}, compute1=newer)
+    assert central_outside(inventory, GROUPS, ["compute1"]) == "db1"
+    findings = precheck(inventory, GROUPS, ["compute1"], {})["findings"]
+    assert [(one["code"], one["cause"]) for one in findings] == [
+        ("mixed_versions", "its ovn-controller is 23.03, older than northd (25.03)")
+    ]
+    for silent in ({"unreachable": True, "msg": "no route"}, {"skipped": True}, {}):
+        inventory["compute1"]["ovn_precheck_central"] = silent
+        assert precheck(inventory, GROUPS, ["compute1"], {})["findings"] == []
+
+
+def test_when_no_central_host_is_asked() -> None:
+    assert central_outside(hostvars(), GROUPS, ["db1", "compute1"]) == ""
+    chassis = variables(own_units=["c5c3-ovn-controller.service"])
+    assert central_outside(hostvars(compute1=chassis), GROUPS, ["compute1"]) == ""
+    assert central_outside(hostvars(db1={"ovn_backend": "kubernetes"}), GROUPS, ["compute1"]) == ""
+    assert central_outside(hostvars(), GROUPS, ["rack1"]) == ""
