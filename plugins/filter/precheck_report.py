@@ -10,7 +10,8 @@ short_description: What would make a rollout fail
 version_added: "0.1.0"
 description:
   - Judges what M(c5c3.ovn.ovn_precheck) has measured on all hosts, together with what the inventory declares.
-  - Reads the variables C(ovn_precheck_measured) of machines and C(ovn_central_precheck) and C(ovn_hypervisor_precheck) of hosts that are Kubernetes clusters.
+  - Reads the variables C(ovn_precheck_measured) of machines, C(ovn_precheck_central) of a central host outside of the run, and C(ovn_central_precheck) and
+    C(ovn_hypervisor_precheck) of hosts that are Kubernetes clusters.
 options:
   _input:
     description: C(hostvars).

@@ -251,6 +251,30 @@ def test_a_tunnel_port_of_others(play: Play, network: Network) -> None:
     )
 
 
+def test_paths_of_ipv6(play: Play, network: Network) -> None:
+    variables = {}
+    for name in ("compute1", "compute2"):
+        address = f"2001:db8::{NAMES[name]}"
+        network.inside(name, "ip", "address", "add", f"{address}/64", "dev", "eth0", "nodad")
+        variables[name] = {"ovn_encapsulation_ip": address.upper()}
+    assert "Precheck ok: 2 hosts, nothing found" in play("--limit", "compute1,compute2", **variables).output
+    network.inside("compute2", "ip", "link", "set", "eth0", "mtu", "1400")
+    done = play("--limit", "compute1,compute2", **variables)
+    assert set(done.lines) == {"mtu_too_small compute2", "path_mtu_too_small compute1"}, done.output
+    cut = "packets of 1500 octets, as guests with MTU 1422 need them, do not come back from compute2 (2001:db8::22)"
+    assert done.lines["path_mtu_too_small compute1"].startswith(cut)
+
+
+def test_a_cluster_of_hypervisors_that_cannot_be_asked(play: Play, network: Network) -> None:
+    """The backend is that of the role, which the shared variable does not know."""
+    missing = str(network.directory / "kubeconfig")
+    done = play(compute2={"ovn_hypervisor_backend": "kubernetes", "ovn_kubeconfig": missing})
+    assert done.code == 2, done.output
+    ((found, text),) = done.lines.items()
+    assert found.startswith("api_credentials compute2 "), done.output
+    assert missing in found + text
+
+
 def test_hosts_that_are_down(play: Play) -> None:
     """A run needs every central host; a hypervisor that is down holds up no other one."""
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
@@ -282,3 +306,9 @@ def test_a_limited_run_measures_its_hosts_alone(play: Play, network: Network) ->
     assert done.code == 2, done.output
     assert list(done.lines) == ["duplicate_system_id compute1, compute2"], done.output
     assert "Precheck: 1 host, 1 finding" in done.output
+    # A central host outside of the run is asked for its version, and not needed for anything.
+    assert "Read the version of a central host outside of this run" in done.output
+    gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    done = play("--limit", "compute1", db1=gone)
+    assert done.code == 0, done.output
+    assert "Precheck ok: 1 host, nothing found" in done.output

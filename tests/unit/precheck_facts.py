@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import DeclaredHost, declared_hosts
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import Limits, MeasuredHost
 from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
 
 FACTS: dict[str, t.Any] = {
@@ -20,6 +20,7 @@ FACTS: dict[str, t.Any] = {
     "peers": [],
     "tunnel_devices": [],
     "underlay": None,
+    "underlays": {},
     "paths": [],
     "file_systems": [],
     "kernel_modules": {},
@@ -66,7 +67,8 @@ def declare(groups: t.Mapping[str, t.Mapping[str, t.Mapping[str, t.Any]]]) -> di
 
 
 def measured(declared: DeclaredHost, **changes: t.Any) -> MeasuredHost:
-    return MeasuredHost(declared, facts(**changes), sent=100.0, received=103.0)
+    limits = changes.pop("limits", Limits())
+    return MeasuredHost(declared, facts(**changes), sent=100.0, received=103.0, limits=limits)
 
 
 def central(name: str = "db1", **changes: t.Any) -> MeasuredHost:

@@ -9,7 +9,6 @@ What an inventory declares about its hosts, as far as it can be checked before t
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import typing as t
 
 from .._databases import PORTS
@@ -19,6 +18,7 @@ from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
+from .addresses import canonical, literal
 
 CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
@@ -29,6 +29,8 @@ _ENCAPSULATION = {"geneve": 38, "vxlan": 30}
 _IP_HEADERS = {4: 20, 6: 40}
 # What Neutron gives to its guests fits into an underlay of this MTU, unless somebody says otherwise.
 USUAL_MTU = 1500
+# Where packages are installed, and where apt keeps them before that.
+PACKAGE_PATHS = ("/usr", "/var/cache/apt")
 # Hypervisors test the paths to this many others, those that follow them in the group: all of them would be a square.
 _NEIGHBORS = 3
 
@@ -58,6 +60,8 @@ class DeclaredHost:
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
     listen_address: str = ""
+    allow_names: bool = False  # as addresses of members
+    problem: str = ""  # why its variables could not be read; then the rest is not known
 
     @property
     def measured(self) -> bool:
@@ -80,7 +84,26 @@ class DeclaredHost:
 def declared_hosts(hostvars: Hostvars, groups: Groups, names: t.Iterable[str]) -> dict[str, DeclaredHost]:
     """Return what the inventory declares about these hosts."""
     central, hypervisors = members_of(groups, "ovn_central"), members_of(groups, "ovn_hypervisors")
-    return {name: _host(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+    return {name: _read(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+
+
+def _read(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
+    """One host whose variables cannot be read says nothing about the others."""
+    try:
+        return _host(name, variables, in_central, in_hypervisors)
+    except Exception as e:  # templates raise many classes, and each version of Ansible has others
+        return DeclaredHost(name, in_central, in_hypervisors, cluster=False, address=name, problem=problem_of(e))
+
+
+def problem_of(error: Exception) -> str:
+    """Return why variables of a host could not be read, for a sentence."""
+    return f"its variables cannot be read: {str(error).strip() or type(error).__name__}"
+
+
+def _backend(variables: Variables, in_central: bool) -> str:
+    """Return where the host's part runs; an option of a role counts more than the variable that sets it for all roles."""
+    role = "central" if in_central else "hypervisor"
+    return str(first_value(variables, f"ovn_{role}_backend") or backend_of(variables))
 
 
 def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
@@ -89,8 +112,8 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         name=name,
         central=in_central,
         hypervisor=hypervisor,
-        cluster=backend_of(variables) == "kubernetes",
-        address=address_of(name, variables),
+        cluster=_backend(variables, in_central) == "kubernetes",
+        address=canonical(address_of(name, variables)),
     )
     if host.cluster:
         return host
@@ -99,7 +122,12 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         database = first_value(variables, "ovn_central_database_directory", default="/var/lib/ovn")
         records = first_value(variables, "ovn_central_config_directory", default="/etc/c5c3-ovn")
         listen = first_value(variables, "ovn_central_listen_address", default="[::]")
-        host = dataclasses.replace(host, paths=(str(database), str(records)), listen_address=str(listen).strip("[]"))
+        host = dataclasses.replace(
+            host,
+            paths=(str(database), str(records)),
+            listen_address=canonical(str(listen)),
+            allow_names=is_true(variables, "ovn_central_allow_names"),
+        )
     return _with_chassis(host, variables) if hypervisor else host
 
 
@@ -182,7 +210,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     return dataclasses.replace(
         host,
         system_id=system_id_of(host.name, variables),
-        encapsulation=tuple(address.strip("[]") for address in as_list(addresses)),
+        encapsulation=tuple(canonical(address) for address in as_list(addresses)),
         encapsulation_types=tuple(
             as_list(first_value(variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
         ),
@@ -203,7 +231,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
 def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
     given = first_value(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
     try:
-        return tuple((one.host, one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
+        return tuple((canonical(one.host), one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
     except InvalidInput:  # the role says so with the name of its option
         return ()
 
@@ -211,14 +239,14 @@ def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
 def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 0) -> dict[str, t.Any]:
     """Return the options of ovn_precheck for this host, none if nothing is to be measured on it."""
     host = declared_hosts(hostvars, groups, [name])[name]
-    if not host.measured:
+    if not host.measured or host.problem:
         return {}
     options: dict[str, t.Any] = {
         "local_addresses": [host.address] if host.central else [],
         "peers": _peers(hostvars, groups, host),
         "tcp_ports": CENTRAL_PORTS if host.central else [],
         "udp_ports": host.tunnel_ports,
-        "paths": list(host.paths),
+        "paths": [*host.paths, *(PACKAGE_PATHS if host.packages else ())],
         "packages": list(host.packages),
         "library_packages": list(host.library_packages),
         "archive_uris": list(host.repository),
@@ -241,7 +269,9 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
 
 def _peers(hostvars: Hostvars, groups: Groups, host: DeclaredHost) -> list[dict[str, t.Any]]:
     others = declared_hosts(hostvars, groups, members_of(groups, "ovn_central"))
-    members = [other for other in others.values() if not other.cluster and other.name != host.name]
+    members = [
+        other for other in others.values() if not other.cluster and not other.problem and other.name != host.name
+    ]
     ports = {PORTS["southbound"].client} if host.hypervisor and not host.elsewhere else set()
     ports |= set(CENTRAL_PORTS) if host.central else set()
     peers = [
@@ -274,13 +304,11 @@ def _kernel_modules(host: DeclaredHost) -> list[str]:
 
 def _version(address: str) -> int:
     """Return 4 or 6 for an address, 4 for a name, whose tunnels are those of IPv4 as far as anybody knows."""
-    try:
-        return ipaddress.ip_address(address).version
-    except ValueError:
-        return 4
+    known = literal(address)
+    return known.version if known else 4
 
 
 def southbound_addresses(hosts: t.Iterable[DeclaredHost], hypervisor: DeclaredHost) -> set[str]:
     """Return the addresses at which this hypervisor will look for the Southbound database; none if only a cluster knows them."""
     named = {address for address, _port in hypervisor.elsewhere}
-    return named or {host.address for host in hosts if host.central and not host.cluster}
+    return named or {host.address for host in hosts if host.central and not host.cluster and not host.problem}

@@ -12,6 +12,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .._precheck_kubernetes.findings import CODES as CLUSTER_CODES
+from .._precheck_kubernetes.findings import Finding
 
 # In the order of the report. docs/precheck.md explains each of them, docs/precheck-kubernetes.md those of clusters; tests compare.
 MACHINE_CODES = (
@@ -30,6 +31,7 @@ MACHINE_CODES = (
     "file_system",
     "kernel_module",
     # The network
+    "address_unusable",
     "address_unresolved",
     "address_not_local",
     "peer_unreachable",
@@ -45,6 +47,13 @@ MACHINE_CODES = (
     "foreign_open_vswitch",
 )
 CODES = (*MACHINE_CODES, *CLUSTER_CODES)
+
+
+def hosts_of(finding: Finding, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Collection[str]) -> list[str]:
+    """Return which of `hosts` a finding is about: those that its object begins with or lists, or those of a group, or else all."""
+    names = [name for part in finding.object.split(", ") for name in part.split()[:1]]
+    members = [member for name in names for member in groups.get(name) or ()]
+    return [host for host in dict.fromkeys([*names, *members]) if host in hosts] or list(hosts)
 
 
 def check_ignored(codes: t.Iterable[str]) -> None:

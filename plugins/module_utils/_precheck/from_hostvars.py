@@ -11,17 +11,20 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._errors import OvnError
 from .._precheck_kubernetes.findings import Finding
-from .._roles.options import read_options
+from .._roles.options import plain, read_options
 from .._roles.variables import Groups, Hostvars, as_list, members_of
-from .declared import declared_hosts, measurement
-from .finding import check_ignored
-from .judge_inventory import not_checked
-from .judge_software import not_tested
+from .declared import DeclaredHost, declared_hosts, measurement, problem_of
+from .finding import check_ignored, hosts_of
+from .judge_inventory import judge_central_clusters, not_checked
+from .judge_software import not_tested, ovn_version
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
+_CENTRAL = "ovn_precheck_central"
+_FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
 
@@ -42,6 +45,33 @@ class PrecheckOptions:
         check_ignored(options.ignore)
         return options
 
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.guest_mtu, self.clock_difference, self.free_space << 20)
+
+
+def options_of_hosts(
+    hostvars: Hostvars, hosts: t.Collection[str], given: t.Mapping[str, t.Any]
+) -> tuple[dict[str, PrecheckOptions], dict[str, str]]:
+    """Return the options of each host, and why those of some hosts, which have the defaults then, could not be read.
+
+    `given` are those of the host on which the hosts are judged together: they count for all hosts only where no host has variables of its own, as with
+    the variables of a task.
+    """
+    names = [field.name for field in dataclasses.fields(PrecheckOptions)]
+    own: dict[str, dict[str, t.Any]] = {}
+    problems = {}
+    for host in hosts:
+        try:
+            own[host] = {name: plain(hostvars[host].get(f"ovn_precheck_{name}")) for name in names}
+            PrecheckOptions.of(own[host])  # what is undefined may raise only when it is used
+        except OvnError:
+            raise
+        except Exception as e:  # templates raise many classes, and each version of Ansible has others
+            own[host], problems[host] = dict.fromkeys(names), problem_of(e)
+    common = {name: given.get(name) for name in names if all(values[name] is None for values in own.values())}
+    return {host: PrecheckOptions.of({**values, **common}) for host, values in own.items()}, problems
+
 
 def measurement_of_host(
     hostvars: Hostvars, groups: Groups, host: str, given: t.Mapping[str, t.Any]
@@ -50,28 +80,82 @@ def measurement_of_host(
     return measurement(hostvars, groups, host, PrecheckOptions.of(given).guest_mtu)
 
 
+def central_outside(hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str]) -> str:
+    """Return the central host outside of `hosts`, those of the play, whose version is asked for; empty if there is none, or nothing to compare it with."""
+    run = list(hosts)
+    declared = declared_hosts(hostvars, groups, [name for group in _GROUPS for name in members_of(groups, group)])
+    outside = [one.name for one in declared.values() if one.central and one.measured and one.name not in run]
+    known = (one for one in declared.values() if one.name in run and one.measured and not one.problem)
+    if outside and any(MeasuredHost.of(one, hostvars[one.name].get(_MACHINE) or {}).is_new for one in known):
+        return next((name for name in outside if not declared[name].problem), "")
+    return ""
+
+
+def _versions_outside(
+    hostvars: Hostvars, hosts: t.Iterable[str], declared: t.Mapping[str, DeclaredHost], name: str
+) -> dict[str, tuple[int, ...]]:
+    """Return the version of that central host, if it has answered. One task has asked for all hosts of the play."""
+    results = (hostvars[host].get(_CENTRAL) or {} for host in hosts) if name else ()
+    measured = (MeasuredHost.of(declared[name], result) for result in results)
+    version = next((ovn_version(one, "central") for one in measured if one.facts), ())
+    return {name: version} if version else {}
+
+
 def precheck(
     hostvars: Hostvars, groups: Groups, hosts: t.Iterable[str], given: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
     """Return the report on `hosts`, those of the play; `given` are the options of the role."""
-    options = PrecheckOptions.of(given)
-    limits = Limits(options.guest_mtu, options.clock_difference, options.free_space << 20)
     names = [name for group in _GROUPS for name in members_of(groups, group)]
     declared = declared_hosts(hostvars, groups, names)
     hosts = list(hosts)
+    options, problems = options_of_hosts(hostvars, hosts, given)
+    declared.update(
+        {name: dataclasses.replace(declared[name], problem=text) for name, text in problems.items() if name in declared}
+    )
     machines = [
-        MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {})
+        MeasuredHost.of(declared[name], hostvars[name].get(_MACHINE) or {}, options[name].limits)
         for name in hosts
         if name in declared and declared[name].measured
     ]
     clusters = [name for name in hosts if name in declared and declared[name].cluster]
     results = [(name, hostvars[name].get(variable) or {}) for name in clusters for variable in _CLUSTER]
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
+    more += [_unread(name, declared[name].problem) for name in clusters if declared[name].problem]
+    more += _central_clusters(hostvars, groups, declared, hosts)
     unknown = not_tested(machines)
     unknown += [f"{name} {text}" for name, result in results for text in _not_tested(result)]
-    findings = judge(list(declared.values()), machines, limits, more)
+    findings = judge(
+        list(declared.values()),
+        machines,
+        more,
+        _versions_outside(hostvars, hosts, declared, central_outside(hostvars, groups, hosts)),
+    )
+
+    def ignored(finding: Finding) -> bool:
+        return all(finding.code in options[name].ignore for name in hosts_of(finding, groups, hosts))
+
     checked = len(machines) + len(clusters)
-    return report(findings, options.ignore, checked, not_checked(machines), list(dict.fromkeys(unknown)))
+    return report(findings, ignored, checked, not_checked(machines), list(dict.fromkeys(unknown)))
+
+
+def _central_clusters(
+    hostvars: Hostvars, groups: Groups, declared: t.Mapping[str, DeclaredHost], hosts: t.Iterable[str]
+) -> list[Finding]:
+    """Return what is wrong with a control plane in Kubernetes, if any of its hosts is in this run."""
+    central = members_of(groups, "ovn_central")
+    if not set(central) & set(hosts):
+        return []
+    clusters, findings = {}, []
+    for name in (one for one in central if declared[one].cluster):
+        try:
+            clusters[name] = {option: plain(hostvars[name].get(f"ovn_central_{option}")) for option in _FOR_MACHINES}
+        except Exception as e:  # templates raise many classes, and each version of Ansible has others
+            findings.append(_unread(name, problem_of(e)))
+    return [*findings, *judge_central_clusters(central, clusters)]
+
+
+def _unread(name: str, problem: str) -> Finding:
+    return Finding("not_measured", name, f"the check failed: {problem.splitlines()[0]}", "Correct that, then run again")
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

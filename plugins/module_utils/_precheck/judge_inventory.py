@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
+from .._roles.central import CentralClusterOptions, cluster_problem
 from .declared import DeclaredHost
 from .measured import MeasuredHost
 
@@ -19,15 +20,16 @@ _COUNTS = (1, 3, 5)
 
 def judge_inventory(declared: t.Sequence[DeclaredHost], hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
     """Return the findings of all declared hosts together; `hosts` are those of this run."""
-    central = [one for one in declared if one.central and not one.cluster]
-    chassis = [one for one in declared if one.hypervisor and not one.cluster]
+    members = [one for one in declared if one.central]
+    central = [one for one in members if not one.cluster]
+    chassis = [one for one in declared if one.hypervisor and not one.cluster and not one.problem]
     return [
-        *_count(central, hosts),
+        *(_count(central, hosts) if central == members else ()),  # else judge_central_clusters
         *_duplicates(
             "duplicate_central_address",
             "ovn_address",
             "Give each central host its own ovn_address",
-            [(one.address, one.name) for one in central],
+            [(one.address, one.name) for one in central if not one.problem],
         ),
         *_duplicates(
             "duplicate_system_id",
@@ -44,6 +46,21 @@ def judge_inventory(declared: t.Sequence[DeclaredHost], hosts: t.Sequence[Measur
         *_same_machine([host for host in hosts if host.declared.central], "central hosts"),
         *_same_machine([host for host in hosts if host.declared.hypervisor], "hypervisors"),
     ]
+
+
+def judge_central_clusters(central: t.Sequence[str], clusters: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Finding]:
+    """Return why the role would refuse the clusters of the control plane. `central` are all hosts of the group; of each cluster in it the options
+    that the role looks at, by their names without `ovn_central_`."""
+    findings = []
+    for name, options in clusters.items():
+        problem = cluster_problem(CentralClusterOptions.from_options({**options, "members": central}), name).rstrip(".")
+        if problem and len(central) != 1:
+            step = "Leave one host in ovn_central, the cluster, or machines only"
+            return [Finding("central_count", "ovn_central", problem, step)]
+        if problem:
+            cause, _dot, step = problem.rpartition(". ")
+            findings.append(Finding("specification_invalid", name, cause, step))
+    return findings
 
 
 def judge_measuring(hosts: t.Iterable[MeasuredHost]) -> list[Finding]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
+from .addresses import overlap
 from .declared import RAFT_PORTS, TUNNEL_PORTS, USUAL_MTU
-from .measured import Facts, Limits, MeasuredHost, is_ours, place_of, runs_control_plane
+from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane
 
-_WILDCARDS = ("", "::", "0.0.0.0")
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 
 
-def judge_network(hosts: t.Sequence[MeasuredHost], limits: Limits) -> list[Finding]:
+def judge_network(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
     """Return the findings of all hosts that were measured. Whoever answers Ansible, but not another host, is behind a firewall or a wrong route."""
     answering = {host.name for host in hosts if host.facts}
     misplaced = {host.name for host in hosts if host.facts and _is_misplaced(host)}
@@ -26,7 +26,7 @@ def judge_network(hosts: t.Sequence[MeasuredHost], limits: Limits) -> list[Findi
     for host in hosts:
         if host.facts:
             findings += [*_addresses(host), *_peers(host, answering, misplaced), *_ports(host), *_tunnel_ports(host)]
-            findings += [*_mtu(host, limits), *_paths(host, limits)]
+            findings += [*_mtu(host), *_paths(host)]
     return findings
 
 
@@ -43,7 +43,7 @@ def _addresses(host: MeasuredHost) -> list[Finding]:
             continue
         if not one["resolved"]:
             cause = f"the name cannot be resolved there ({one['error']})"
-            step = f"Add it to the name service, or set {option} to an address"
+            step = f"Set {option} to an IP address, or add the name to the name service"
             findings.append(Finding("address_unresolved", where, cause, step))
         else:
             known = "" if one["resolved"] == [one["address"]] else f" ({', '.join(one['resolved'])})"
@@ -103,17 +103,13 @@ def _ports(host: MeasuredHost) -> list[Finding]:
         holder = one["holder"]
         if one["protocol"] != "tcp" or (holder and (is_ours(holder) or runs_control_plane(holder))):
             continue  # daemons of another control plane are a finding of their own
-        if _overlaps(one["address"], desired):
+        if any(overlap(one["address"], address) for address in desired):
             taken.setdefault(_holder(holder), set()).add(one["port"])
     step = "Stop it, or move it to another port: OVN's clients and members expect these"
     return [
         Finding("port_taken", host.name, f"TCP port {_numbers(ports)} is held by {holder}", step)
         for holder, ports in taken.items()
     ]
-
-
-def _overlaps(address: str, desired: t.Sequence[str]) -> bool:
-    return address in _WILDCARDS or any(one in _WILDCARDS or one == address for one in desired)
 
 
 def _tunnel_ports(host: MeasuredHost) -> list[Finding]:
@@ -136,20 +132,28 @@ def _tunnel_ports(host: MeasuredHost) -> list[Finding]:
     return findings
 
 
-def _mtu(host: MeasuredHost, limits: Limits) -> list[Finding]:
-    underlay = host.facts["underlay"]
-    if not host.becomes_chassis or not underlay or not host.declared.overhead():
+def _mtu(host: MeasuredHost) -> list[Finding]:
+    """The interface of each tunnel address."""
+    if not host.becomes_chassis or not host.declared.overhead():
         return []
-    needed, guests = _needed(host, limits)
-    if not 0 < underlay["mtu"] < needed:
-        return []
-    cause = f"MTU {underlay['mtu']} of {underlay['name']} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets"
-    return [Finding("mtu_too_small", host.name, cause, _mtu_step(host, underlay["mtu"]))]
+    others = (host.facts["underlays"].get(address) for address in host.declared.encapsulation)
+    interfaces = {one["name"]: one["mtu"] for one in (host.facts["underlay"], *others) if one}
+    needed, guests = _needed(host)
+    return [
+        Finding(
+            "mtu_too_small",
+            host.name,
+            f"MTU {mtu} of {name} carries no packets of guests with MTU {guests}: with their encapsulation they have {needed} octets",
+            _mtu_step(host, mtu),
+        )
+        for name, mtu in interfaces.items()
+        if 0 < mtu < needed
+    ]
 
 
-def _paths(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _paths(host: MeasuredHost) -> list[Finding]:
     """Without an answer to the small packet nothing is known: echo requests may be filtered, or the other host has no such address yet."""
-    needed, guests = _needed(host, limits)
+    needed, guests = _needed(host)
     underlay: Facts = host.facts["underlay"] or {"mtu": 0}
     if not host.becomes_chassis or not host.declared.overhead() or 0 < underlay["mtu"] < needed:
         return []
@@ -167,10 +171,10 @@ def _paths(host: MeasuredHost, limits: Limits) -> list[Finding]:
     ]
 
 
-def _needed(host: MeasuredHost, limits: Limits) -> tuple[int, int]:
+def _needed(host: MeasuredHost) -> tuple[int, int]:
     """Return the octets of the longest packet of the underlay, and the MTU of the guests."""
     overhead = host.declared.overhead()
-    guests = limits.guest_mtu or USUAL_MTU - overhead
+    guests = host.limits.guest_mtu or USUAL_MTU - overhead
     return guests + overhead, guests
 
 

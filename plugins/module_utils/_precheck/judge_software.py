@@ -15,6 +15,7 @@ from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions, unsatisfied
 from .._precheck_kubernetes.findings import Finding
+from .addresses import canonical, literal
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
 
@@ -31,11 +32,17 @@ _DAY = 86400
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
 
 
-def judge_software(hosts: t.Sequence[MeasuredHost], declared: t.Sequence[DeclaredHost]) -> list[Finding]:
-    """Return the findings of all hosts that were measured; `declared` are all hosts of the inventory."""
+Versions = t.Mapping[str, tuple[int, ...]]
+
+
+def judge_software(
+    hosts: t.Sequence[MeasuredHost], declared: t.Sequence[DeclaredHost], outside: Versions | None = None
+) -> list[Finding]:
+    """Return the findings of all hosts that were measured; `declared` are all hosts of the inventory, `outside` the versions of OVN of central hosts that
+    are not in this run."""
     measured = [host for host in hosts if host.facts]
     findings = [finding for host in measured if host.is_new for finding in _packages(host)]
-    findings += _versions(measured)
+    findings += _versions(measured, outside or {})
     for host in measured:
         findings += [*_foreign_control_plane(host), *_foreign_chassis(host, declared), *_foreign_switch(host)]
     return findings
@@ -135,9 +142,9 @@ def ovn_version(host: MeasuredHost, role: str) -> tuple[int, ...]:
     return (int(match[1]), int(match[2])) if match else ()
 
 
-def _versions(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
+def _versions(hosts: t.Sequence[MeasuredHost], outside: Versions) -> list[Finding]:
     """Members of one cluster have one version. An ovn-controller older than northd may not understand what it is told; a newer one does."""
-    versions = {host.name: ovn_version(host, "central") for host in hosts if host.declared.central}
+    versions = {**outside, **{host.name: ovn_version(host, "central") for host in hosts if host.declared.central}}
     central = {name: version for name, version in versions.items() if version}
     if not central:
         return []
@@ -181,7 +188,7 @@ def _foreign_chassis(host: MeasuredHost, declared: t.Sequence[DeclaredHost]) -> 
         return _foreign("foreign_ovn", host, outside, "another ovn-controller runs there", step)
     remote = host.facts["chassis"]["remote"]
     here = southbound_addresses(declared, host.declared)
-    if not controllers or not remote or not here or _addresses(remote) & here:
+    if not controllers or not remote or not here or not _is_elsewhere(_addresses(remote), here, host.declared):
         return []
     cause = f"its ovn-controller works for another control plane, {remote}"
     step = "Remove the chassis there first, or set ovn_southbound_endpoints to that control plane"
@@ -224,6 +231,14 @@ def _place(process: Facts) -> str:
 
 def _addresses(remote: str) -> set[str]:
     try:
-        return {one.host for one in parse_endpoints([remote])}
+        return {canonical(one.host) for one in parse_endpoints([remote])}
     except InvalidInput:
         return set()
+
+
+def _is_elsewhere(remote: set[str], here: set[str], host: DeclaredHost) -> bool:
+    """Return whether these are certainly not the addresses of our control plane. What a name stands for is not known here."""
+    if host.central and any(one.startswith("/") or getattr(literal(one), "is_loopback", False) for one in remote):
+        return False
+    names = [one for one in remote | here if not one.startswith("/") and not literal(one)]
+    return not remote & here and not names

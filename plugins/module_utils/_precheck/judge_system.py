@@ -3,63 +3,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What is wrong with the machine that a host is: operating system, clock, disk, kernel. Pure.
+What is wrong with the machine that a host is: operating system, disk, kernel. Pure.
 """
 
 from __future__ import annotations
 
+import re
 import typing as t
 
+from .._packages.plan import desired_versions
 from .._precheck_kubernetes.findings import Finding
-from .measured import Limits, MeasuredHost
+from .declared import PACKAGE_PATHS
+from .measured import Facts, MeasuredHost
 
 _DEBIAN = ("12", "13")
+_UBUNTU_YEAR = 22
 _VOLATILE = ("tmpfs", "ramfs")
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.glusterfs", "fuse.sshfs", "afs")
 _MIB = 1 << 20
+# What records and packages take, with room for what a run writes meanwhile, in octets.
+_RECORDS, _PACKAGES = 16 * _MIB, 128 * _MIB
 
 
-def judge_system(host: MeasuredHost, limits: Limits) -> list[Finding]:
+class _Need(t.NamedTuple):
+    octets: int
+    what: str
+    step: str
+
+
+_NOTHING = _Need(0, "", "")
+
+
+def judge_system(host: MeasuredHost) -> list[Finding]:
     """Return the findings of one machine that was measured."""
-    findings = [*_clock(host, limits)]
+    findings: list[Finding] = []
     if host.is_new:
-        findings += _operating_system(host)
+        findings += [*_operating_system(host), *_disk_space(host)]
     if host.becomes_member:
-        findings += _file_systems(host, limits)
+        findings += _file_systems(host)
     if host.becomes_chassis:
         findings += _kernel(host)
     return findings
 
 
-def clock_range(host: MeasuredHost) -> tuple[float, float]:
-    """Return how many seconds the clock of the host is ahead at least and at most: the way there and back took an unknown part of the time."""
-    clock = host.facts["clock"]
-    return clock["ended"] - host.received, clock["began"] - host.sent
-
-
-def _clock(host: MeasuredHost, limits: Limits) -> list[Finding]:
-    least, most = clock_range(host)
-    if least <= limits.clock_seconds and most >= -limits.clock_seconds:
-        return []
-    far, direction = (least, "ahead of") if least > 0 else (-most, "behind")
-    cause = f"its clock is {far:.0f} s or more {direction} the control node's; certificates and heartbeats need the same time everywhere"
-    return [Finding("clock_difference", host.name, cause, "Set both clocks with NTP (chrony, systemd-timesyncd)")]
-
-
 def _operating_system(host: MeasuredHost) -> list[Finding]:
     system, declared = host.facts["system"], host.declared
-    known = system["id"] == "ubuntu" or (system["id"] == "debian" and system["version"] in _DEBIAN)
-    if known or declared.distribution_given:
+    known = system["id"] == "debian" and system["version"] in _DEBIAN
+    if known or _is_known_ubuntu(system) or declared.distribution_given:
         return []
     options = ["ovn_central_distribution"] if declared.central else []
     options += ["ovn_hypervisor_distribution"] if declared.hypervisor else []
-    cause = f"{system['name'] or 'its operating system'} is not known here; known are Debian 12 and 13, and Ubuntu"
+    cause = f"{system['name'] or 'its operating system'} is not known here; known are Debian 12 and 13, and Ubuntu from 22.04 on"
     return [Finding("operating_system", host.name, cause, f"Use one of these, or set {', '.join(options)}")]
 
 
-def _file_systems(host: MeasuredHost, limits: Limits) -> list[Finding]:
+def _is_known_ubuntu(system: Facts) -> bool:
+    """Modules need Python 3.9, which releases before 22.04 do not have."""
+    if system["id"] != "ubuntu":
+        return False
+    release = re.match(r"\d+", system["version"])
+    return not release or int(release[0]) >= _UBUNTU_YEAR
+
+
+def _file_systems(host: MeasuredHost) -> list[Finding]:
     findings = []
     for one in host.facts["file_systems"]:
+        if one["path"] not in host.declared.paths:
+            continue
         where, mount = f"{host.name} {one['path']}", f"{one['type']} mounted at {one['mount']}"
         unfit = ""
         if one["type"] in _VOLATILE:
@@ -70,17 +80,33 @@ def _file_systems(host: MeasuredHost, limits: Limits) -> list[Finding]:
             unfit = f"{mount} is read-only"
         if unfit:
             findings.append(Finding("file_system", where, unfit, "Mount a local file system there, ext4 or XFS"))
-    return [*findings, *_disk_space(host, limits)]
+    return findings
 
 
-def _disk_space(host: MeasuredHost, limits: Limits) -> list[Finding]:
-    """The first path has the databases; records and settings need next to nothing."""
-    for one in host.facts["file_systems"][:1]:
-        if one["free"] < limits.free_octets:
-            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {limits.free_octets // _MIB} MiB that databases should find"
-            step = "Free space, mount a larger file system there, or set ovn_precheck_free_space"
-            return [Finding("disk_space", f"{host.name} {one['path']}", cause, step)]
-    return []
+def _disk_space(host: MeasuredHost) -> list[Finding]:
+    """Each file system once, with the most that anything in it needs."""
+    needed = _needed_space(host)
+    short: dict[str, Finding] = {}
+    for one in sorted(host.facts["file_systems"], key=lambda place: -needed.get(place["path"], _NOTHING).octets):
+        need = needed.get(one["path"], _NOTHING)
+        if one["free"] < need.octets and one["mount"] not in short:
+            cause = f"{one['free'] // _MIB} MiB are free in {one['mount']}, of {need.octets // _MIB} MiB that {need.what} should find"
+            short[one["mount"]] = Finding("disk_space", f"{host.name} {one['path']}", cause, need.step)
+    return list(short.values())
+
+
+def _needed_space(host: MeasuredHost) -> dict[str, _Need]:
+    step = "Free space, or mount a larger file system there"
+    needed = {}
+    if host.becomes_member:
+        database, *records = host.declared.paths
+        needed[database] = _Need(host.limits.free_octets, "databases", f"{step}, or set ovn_precheck_free_space")
+        needed.update({path: _Need(_RECORDS, "records", step) for path in records})
+    packages = host.facts["packages"]
+    names = desired_versions(host.declared.packages, {})
+    if packages["manager"] and any(name not in packages["installed"] for name in names):
+        needed.update({path: _Need(_PACKAGES, "packages", step) for path in PACKAGE_PATHS if path not in needed})
+    return needed
 
 
 def _kernel(host: MeasuredHost) -> list[Finding]:
@@ -96,5 +122,5 @@ def _kernel(host: MeasuredHost) -> list[Finding]:
     return [Finding("kernel_module", host.name, cause, step)]
 
 
-def judge_systems(hosts: t.Iterable[MeasuredHost], limits: Limits) -> list[Finding]:
-    return [finding for host in hosts if host.facts for finding in judge_system(host, limits)]
+def judge_systems(hosts: t.Iterable[MeasuredHost]) -> list[Finding]:
+    return [finding for host in hosts if host.facts for finding in judge_system(host)]

@@ -43,6 +43,11 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "peers": connect_all(params["peers"], params["timeout"]),
         "tunnel_devices": tunnel_devices(interfaces or []),
         "underlay": underlay,
+        "underlays": {
+            address: found
+            for address in params["local_addresses"]
+            if (found := underlay_of(interfaces or [], {address}, ""))
+        },
         "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
         "file_systems": read_file_systems(params["paths"]),
         "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),

@@ -24,6 +24,15 @@ Facts = t.Mapping[str, t.Any]
 
 
 @dataclasses.dataclass(frozen=True)
+class Limits:
+    """What a host may have. `guest_mtu` in octets, 0 if nobody has said it; `clock_seconds`; `free_octets` of a file system with databases."""
+
+    guest_mtu: int = 0
+    clock_seconds: float = 5.0
+    free_octets: int = 1 << 30
+
+
+@dataclasses.dataclass(frozen=True)
 class MeasuredHost:
     """`facts` are empty if the host could not be measured, and then `problem` says why."""
 
@@ -33,16 +42,19 @@ class MeasuredHost:
     received: float = 0.0
     unreachable: bool = False
     problem: str = ""
+    limits: Limits = Limits()
 
     @classmethod
-    def of(cls, declared: DeclaredHost, result: t.Mapping[str, t.Any]) -> MeasuredHost:
+    def of(cls, declared: DeclaredHost, result: t.Mapping[str, t.Any], limits: Limits = Limits()) -> MeasuredHost:
         """Return the host with what the task of ovn_precheck has registered for it."""
+        if declared.problem:
+            return cls(declared, problem=declared.problem, limits=limits)
         facts, clock = result.get("facts"), result.get("control_clock") or {}
         if facts and not result.get("failed"):
-            return cls(declared, facts, clock.get("sent", 0.0), clock.get("received", 0.0))
+            return cls(declared, facts, clock.get("sent", 0.0), clock.get("received", 0.0), limits=limits)
         # A task that was ended by its time limit may have waited for a connection that nobody answers any more.
         unreachable = bool(result.get("unreachable") or result.get("timedout"))
-        return cls(declared, unreachable=unreachable, problem=str(result.get("msg") or "no result"))
+        return cls(declared, unreachable=unreachable, problem=str(result.get("msg") or "no result"), limits=limits)
 
     @property
     def name(self) -> str:
@@ -50,7 +62,7 @@ class MeasuredHost:
 
     @property
     def becomes_member(self) -> bool:
-        """Return whether the host is to be a central host and is none yet: what runs already is the matter of the roles, which repair it."""
+        """Return whether the host is to be a central host and is none yet: what runs already is checked by the roles, which repair it."""
         return self.declared.central and bool(self.facts) and MEMBER_UNIT not in self.facts["own_units"]
 
     @property
@@ -83,12 +95,3 @@ def runs_control_plane(process: Facts) -> bool:
     """Return whether the process is northd or serves a Northbound or Southbound database."""
     served = process["program"] == "ovsdb-server" and _OVN_DATABASE.search(process["arguments"])
     return process["program"] == "ovn-northd" or bool(served)
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """`guest_mtu` in octets, 0 if nobody has said it; `clock_seconds`; `free_octets` of a file system with databases."""
-
-    guest_mtu: int = 0
-    clock_seconds: float = 5.0
-    free_octets: int = 1 << 30

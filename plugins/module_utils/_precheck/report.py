@@ -12,27 +12,36 @@ import typing as t
 
 from .._precheck_kubernetes.findings import Finding
 from .declared import DeclaredHost
-from .finding import CODES, check_ignored
+from .finding import CODES
+from .judge_addresses import judge_addresses
+from .judge_clocks import judge_clocks
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network
-from .judge_software import judge_software
+from .judge_software import Versions, judge_software
 from .judge_system import judge_systems
-from .measured import Limits, MeasuredHost
+from .measured import MeasuredHost
 
 _NAMED = 5  # of hosts with the same finding
 
 
 def judge(
-    declared: t.Sequence[DeclaredHost], hosts: t.Sequence[MeasuredHost], limits: Limits, more: t.Iterable[Finding] = ()
+    declared: t.Sequence[DeclaredHost],
+    hosts: t.Sequence[MeasuredHost],
+    more: t.Iterable[Finding] = (),
+    versions: Versions | None = None,
 ) -> list[Finding]:
     """Return the findings of all hosts in the order of their codes. `declared` are all hosts of the groups, `hosts` the machines of this run;
-    `more` are findings that a Kubernetes cluster has had."""
+    `more` are findings that a Kubernetes cluster has had; `versions` are those of central hosts outside of this run."""
+    unusable = judge_addresses(declared, hosts)
+    known = {finding.object for finding in unusable}
     findings = [
         *judge_inventory(declared, hosts),
+        *unusable,
         *judge_measuring(hosts),
-        *judge_systems(hosts, limits),
-        *judge_network(hosts, limits),
-        *judge_software(hosts, declared),
+        *judge_clocks(hosts),
+        *judge_systems(hosts),
+        *(finding for finding in judge_network(hosts) if finding.object not in known),
+        *judge_software(hosts, declared, versions or {}),
         *more,
     ]
     order = {code: number for number, code in enumerate(CODES)}
@@ -41,21 +50,21 @@ def judge(
 
 def report(
     findings: t.Sequence[Finding],
-    ignored: t.Collection[str],
+    ignored: t.Callable[[Finding], bool],
     checked: int,
     left_out: t.Sequence[str] = (),
     not_tested: t.Sequence[str] = (),
 ) -> dict[str, t.Any]:
     """Return `findings` and `ignored` (as dictionaries), `not_tested` and `lines`.
 
-    `checked` is the number of hosts, with `left_out`: hypervisors that are down. `not_tested` says what could not be looked at, and why.
+    `ignored` says of a finding whether a run goes on in spite of it. `checked` is the number of hosts, with `left_out`: hypervisors that are down.
+    `not_tested` says what could not be looked at, and why.
     """
-    check_ignored(ignored)
-    counted = [finding for finding in findings if finding.code not in ignored]
-    passed_over = [finding for finding in findings if finding.code in ignored]
+    passed_over = [finding for finding in findings if ignored(finding)]
+    counted = [finding for finding in findings if not ignored(finding)]
     lines = [_head(checked - len(left_out), len(counted), len(passed_over))]
     lines += [_line(*group) for group in _grouped(counted)]
-    lines += [f"Ignored: {finding.code} {objects}" for finding, objects in _grouped(passed_over)]
+    lines += _ignored(passed_over)
     if left_out:
         lines.append(f"Not checked: {_names(left_out)}, unreachable")
     lines += [f"Not tested: {one}" for one in not_tested]
@@ -76,6 +85,14 @@ def _head(checked: int, findings: int, ignored: int) -> str:
 
 def _line(finding: Finding, objects: str) -> str:
     return f"{finding.code} {objects}: {finding.cause}. {finding.next_step}."
+
+
+def _ignored(findings: t.Iterable[Finding]) -> list[str]:
+    """Return a line for each code, with each object once, however many causes it has."""
+    objects: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        objects.setdefault(finding.code, {})[finding.object] = None
+    return [f"Ignored: {code} {_names(list(names))}" for code, names in objects.items()]
 
 
 def _grouped(findings: t.Iterable[Finding]) -> list[tuple[Finding, str]]:

@@ -14,6 +14,7 @@ import struct
 import typing as t
 
 from .._processes.proc import holders_of
+from .addresses import canonical
 
 _LISTENS = "0A"  # the state of a TCP socket in /proc/net/tcp
 
@@ -41,7 +42,7 @@ def parse_sockets(text: str, state: str = "") -> list[Socket]:
 def _address(text: str) -> str:
     """Return the address of words of 32 bits, each in the byte order of the machine."""
     words = [struct.pack("=I", int(text[index : index + 8], 16)) for index in range(0, len(text), 8)]
-    return socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, b"".join(words))
+    return canonical(socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, b"".join(words)))
 
 
 def read_listeners(

@@ -10,7 +10,7 @@ import yaml
 from precheck_facts import declare
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._distributions import distribution_data
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import measurement
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import declared_hosts, measurement
 
 ROLES = Path(__file__).resolve().parents[5] / "roles"
 CENTRAL_PACKAGES: list[str] = distribution_data("central", {}, {"id": "debian"}, "db1")["packages"]
@@ -101,6 +101,8 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             ["192.0.2.1", "192.0.2.2"],
             id="two addresses",
         ),
+        pytest.param({}, "paths", ["/usr", "/var/cache/apt"], id="where packages go"),
+        pytest.param({"ovn_hypervisor_packages": []}, "paths", [], id="no packages need no place"),
         pytest.param({"ovn_hypervisor_packages": ["my-ovn"]}, "packages", ["my-ovn"], id="own packages"),
         pytest.param({"ovn_hypervisor_packages": []}, "packages", [], id="nothing is to be installed"),
         pytest.param(
@@ -126,6 +128,7 @@ def test_a_host_in_both_groups_is_measured_for_both() -> None:
         pytest.param({"ovn_hypervisor_state": "gone"}, id="dead"),
         pytest.param({"ovn_hypervisor_state": "absent"}, id="removed"),
         pytest.param({"ovn_backend": "kubernetes"}, id="a whole cluster"),
+        pytest.param({"ovn_hypervisor_backend": "kubernetes"}, id="a whole cluster, by the option of the role"),
     ],
 )
 def test_hosts_that_are_not_measured(variables: dict[str, t.Any]) -> None:
@@ -189,3 +192,32 @@ def test_archives_of_the_run(variables: dict[str, t.Any], uris: list[str], proxy
 def test_versions_of_packages(versions: t.Any, expected: list[str]) -> None:
     variables = {"ovn_central_packages": ["ovn-central", "x=1", "x=1"], "ovn_packages_versions": versions}
     assert measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")["packages"][:2] == expected
+
+
+class Broken(dict[str, t.Any]):
+    """Variables of which one cannot be templated, as hostvars has them."""
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        if name == "ovn_address":
+            raise RuntimeError("'site' is undefined")
+        return super().get(name, default)
+
+
+def test_the_backend_of_a_role_counts_more_than_the_shared_one() -> None:
+    both = {"ovn_backend": "kubernetes", "ovn_central_backend": "host", "ovn_hypervisor_backend": "kubernetes"}
+    assert not declare({"ovn_central": {"a": both}})["a"].cluster
+    hostvars = {"a": {**both, "ovn_backend": "host"}}
+    assert declared_hosts(hostvars, {"ovn_hypervisors": ["a"]}, ["a"])["a"].cluster
+
+
+def test_variables_that_cannot_be_read_are_a_problem_of_one_host() -> None:
+    hostvars = {"db1": {"ovn_address": "192.0.2.1"}, "db2": Broken(), "db3": {"ovn_address": "192.0.2.3"}}
+    groups = {"ovn_central": list(hostvars)}
+    declared = declared_hosts(hostvars, groups, hostvars)
+    assert {name: host.problem for name, host in declared.items()} == {
+        "db1": "",
+        "db2": "its variables cannot be read: 'site' is undefined",
+        "db3": "",
+    }
+    assert measurement(hostvars, groups, "db2") == {}
+    assert {peer["host"] for peer in measurement(hostvars, groups, "db1")["peers"]} == {"db3"}

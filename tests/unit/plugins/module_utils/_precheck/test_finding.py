@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import finding
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS, WARNINGS
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -20,6 +21,23 @@ def test_an_unknown_code_names_the_known_ones() -> None:
         InvalidInput, match=r"ovn_precheck_ignore has port_token, which .* port_taken, tunnel_port_taken"
     ):
         finding.check_ignored(["central_count", "port_token"])
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        pytest.param("db1", ["db1"], id="a host"),
+        pytest.param("db1 192.0.2.11", ["db1"], id="its address"),
+        pytest.param("db1, compute1", ["db1", "compute1"], id="several"),
+        pytest.param("db1, gone1", ["db1"], id="one that is not in this run"),
+        pytest.param("ovn_central", ["db1", "db2"], id="a group"),
+        pytest.param("gone1", ["db1", "db2", "compute1"], id="none of this run: all decide"),
+    ],
+)
+def test_whom_a_finding_is_about(named: str, expected: list[str]) -> None:
+    groups = {"ovn_central": ["db1", "db2", "db3"], "ovn_hypervisors": ["compute1"]}
+    one = Finding("central_count", named, "cause", "step")
+    assert finding.hosts_of(one, groups, ["db1", "db2", "compute1"]) == expected
 
 
 def test_every_code_is_used_and_explained() -> None:

@@ -9,6 +9,7 @@ import pytest
 from precheck_facts import central, declare, hypervisor, measured
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_inventory import (
+    judge_central_clusters,
     judge_inventory,
     judge_measuring,
     not_checked,
@@ -44,8 +45,32 @@ def test_the_count_of_members_that_are_there_is_the_matter_of_the_role() -> None
     assert found(members(2), {"db1": OURS}) == [("central_count", "ovn_central")]
 
 
-def test_a_cluster_is_no_machine_and_has_members_of_its_own() -> None:
-    groups = members(3)
+@pytest.mark.parametrize(
+    ("central", "options", "expected"),
+    [
+        pytest.param(["rack1"], {}, [], id="one cluster"),
+        pytest.param(["db1", "rack1"], {}, [("central_count", "ovn_central")], id="a machine and a cluster"),
+        pytest.param(["rack1", "rack2"], {}, [("central_count", "ovn_central")], id="two clusters"),
+        pytest.param(
+            ["rack1"],
+            {"northbound_options": {"use_logical_dp_groups": "true"}},
+            [("specification_invalid", "rack1")],
+            id="options that are for machines",
+        ),
+        pytest.param(["rack1"], {"extra_connections": None}, [], id="an option without a value"),
+    ],
+)
+def test_a_cluster_is_the_only_central_host(
+    central: list[str], options: dict[str, t.Any], expected: list[tuple[str, str]]
+) -> None:
+    clusters = {name: options for name in central if name.startswith("rack")}
+    findings = judge_central_clusters(central, clusters)
+    assert [(one.code, one.object) for one in findings] == expected
+    assert all(one.cause and one.next_step for one in findings)
+
+
+def test_machines_beside_a_cluster_are_counted_with_it() -> None:
+    groups = members(2)
     groups["ovn_central"]["rack1"] = {"ovn_backend": "kubernetes"}
     assert found(groups) == []
 
@@ -78,6 +103,17 @@ def test_the_count_is_not_judged_from_hypervisors_alone() -> None:
             },
             [("duplicate_encapsulation_ip", "a, b")],
             id="one of two tunnel addresses, not that of a dead machine",
+        ),
+        pytest.param(
+            {
+                "ovn_central": {"a": {"ovn_address": "2001:db8::1"}, "b": {"ovn_address": "[2001:DB8:0::1]"}, "e": {}},
+                "ovn_hypervisors": {
+                    "c": {"ovn_encapsulation_ip": "192.0.2.1"},
+                    "d": {"ovn_encapsulation_ip": "::ffff:192.0.2.1"},
+                },
+            },
+            [("duplicate_central_address", "a, b"), ("duplicate_encapsulation_ip", "c, d")],
+            id="other spellings of one address",
         ),
         pytest.param(
             {

@@ -15,12 +15,12 @@ MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
 CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}
 
 
-def found(*hosts: MeasuredHost, guest_mtu: int = 0) -> list[tuple[str, str, str]]:
-    return [(one.code, one.object, one.cause) for one in judge_network(hosts, Limits(guest_mtu=guest_mtu))]
+def found(*hosts: MeasuredHost) -> list[tuple[str, str, str]]:
+    return [(one.code, one.object, one.cause) for one in judge_network(hosts)]
 
 
-def codes(*hosts: MeasuredHost, guest_mtu: int = 0) -> list[str]:
-    return [code for code, _object, _cause in found(*hosts, guest_mtu=guest_mtu)]
+def codes(*hosts: MeasuredHost) -> list[str]:
+    return [code for code, _object, _cause in found(*hosts)]
 
 
 def local(address: str, resolved: t.Sequence[str] | None = None, is_local: bool = False) -> dict[str, t.Any]:
@@ -160,6 +160,20 @@ def test_ports(listeners: list[dict[str, t.Any]], expected: str) -> None:
     assert found(central(listeners=listeners, **HERE, **MEMBER)) == []
 
 
+@pytest.mark.parametrize(
+    ("listen", "address", "taken"),
+    [
+        pytest.param("0.0.0.0", "2001:db8::1", False, id="one address of IPv6"),
+        pytest.param("0.0.0.0", "127.0.0.1", True, id="one address of IPv4"),
+        pytest.param("[2001:DB8::1]", "2001:db8::1", True, id="another spelling"),
+    ],
+)
+def test_a_listener_of_the_other_family_takes_no_port(listen: str, address: str, taken: bool) -> None:
+    variables = {"ovn_central_listen_address": listen}
+    host = central(listeners=[listener(6641, address, **OTHER)], variables=variables, **HERE)
+    assert codes(host) == (["port_taken"] if taken else [])
+
+
 def device(name: str, port: int = 6081, kind: str = "geneve") -> dict[str, t.Any]:
     return {"name": name, "kind": kind, "port": port}
 
@@ -201,14 +215,29 @@ def test_tunnel_ports(facts: dict[str, t.Any], expected: str) -> None:
     ],
 )
 def test_mtu(mtu: int, guest_mtu: int, address: str, fits: bool) -> None:
-    facts = {"underlay": {"name": "eth1", "mtu": mtu}, "variables": {"ovn_encapsulation_ip": address}}
-    assert codes(hypervisor(**facts), guest_mtu=guest_mtu) == ([] if fits else ["mtu_too_small"])
-    assert codes(hypervisor(**facts, **CHASSIS), guest_mtu=guest_mtu) == []
+    facts = {
+        "underlay": {"name": "eth1", "mtu": mtu},
+        "variables": {"ovn_encapsulation_ip": address},
+        "limits": Limits(guest_mtu=guest_mtu),
+    }
+    assert codes(hypervisor(**facts)) == ([] if fits else ["mtu_too_small"])
+    assert codes(hypervisor(**facts, **CHASSIS)) == []
+
+
+def test_the_mtu_of_every_tunnel_address() -> None:
+    underlays = {
+        "192.0.2.21": {"name": "eth1", "mtu": 1500},
+        "198.51.100.1": {"name": "eth2", "mtu": 1400},
+        "203.0.113.1": {"name": "eth3", "mtu": 1300},  # of no tunnel
+    }
+    variables = {"ovn_encapsulation_ip": ["192.0.2.21", "198.51.100.1"]}
+    host = hypervisor(underlay=underlays["192.0.2.21"], underlays=underlays, variables=variables)
+    assert [cause.split(" carries")[0] for _code, _object, cause in found(host)] == ["MTU 1400 of eth2"]
 
 
 def test_the_next_step_says_what_guests_may_have() -> None:
     host = hypervisor(underlay={"name": "eth1", "mtu": 1450})
-    (finding,) = judge_network([host], Limits())
+    (finding,) = judge_network([host])
     assert finding.cause.startswith("MTU 1450 of eth1 carries no packets of guests with MTU 1442")
     assert finding.next_step.endswith("ovn_precheck_guest_mtu of 1392 or less")
 

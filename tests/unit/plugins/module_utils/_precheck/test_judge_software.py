@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from precheck_facts import central, declare, hypervisor, process
+from precheck_facts import central, declare, hypervisor, measured, process
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import (
     judge_software,
@@ -332,13 +332,33 @@ def test_a_named_unit_of_open_vswitch_is_accepted() -> None:
         pytest.param("ssl:203.0.113.1:6642", False, False, id="nothing runs"),
         pytest.param("", True, False, id="no settings"),
         pytest.param("nonsense", True, True, id="settings that nobody understands"),
+        pytest.param("ssl:[2001:DB8:0::B]:6642", True, False, id="another spelling"),
+        pytest.param("ssl:db1.example.com:6642", True, False, id="a name, which may be this one"),
+        pytest.param("unix:/run/ovn/ovnsb_db.sock", True, True, id="a socket of a host that is no central host"),
     ],
 )
 def test_a_chassis_of_another_control_plane(remote: str, running: bool, foreign: bool) -> None:
     daemons = [process("ovn-controller", "ovn-controller.service")] if running else []
     host = hypervisor(daemons=daemons, chassis={"system_id": "x", "remote": remote})
-    declared = [*declare({"ovn_central": {"db1": {"ovn_address": "192.0.2.11"}}}).values(), host.declared]
+    central_hosts = {"db1": {"ovn_address": "192.0.2.11"}, "db2": {"ovn_address": "2001:db8::b"}}
+    declared = [*declare({"ovn_central": central_hosts}).values(), host.declared]
     codes = [one.code for one in judge_software([host], declared)]
     assert codes == (["foreign_ovn"] if foreign else [])
     # A control plane in Kubernetes has addresses that only its cluster knows.
     assert judge_software([host], [host.declared]) == []
+
+
+def test_a_control_plane_whose_names_nobody_has_resolved() -> None:
+    daemons = [process("ovn-controller", "ovn-controller.service")]
+    host = hypervisor(daemons=daemons, chassis={"system_id": "x", "remote": "ssl:192.0.2.11:6642"})
+    declared = [*declare({"ovn_central": {"db1": {"ovn_address": "db1.example.com"}}}).values(), host.declared]
+    assert judge_software([host], declared) == []
+
+
+@pytest.mark.parametrize("remote", ["unix:/run/ovn/ovnsb_db.sock", "tcp:127.0.0.1:6642", "tcp:[::1]:6642"])
+def test_the_control_plane_on_the_same_machine_is_this_one(remote: str) -> None:
+    both = {"one": {"ovn_address": "192.0.2.11"}}
+    declared = declare({"ovn_central": both, "ovn_hypervisors": both})["one"]
+    daemons = [process("ovn-controller", "ovn-controller.service")]
+    host = measured(declared, daemons=daemons, chassis={"system_id": "x", "remote": remote})
+    assert judge_software([host], [declared]) == []

@@ -29,6 +29,11 @@ def test_addresses_of_ipv6() -> None:
     assert parse_sockets(TCP6, "0A") == [Socket("::", 6642, 5000), Socket("2001:db8::1", 6643, 5001)]
 
 
+def test_an_address_of_ipv4_in_ipv6() -> None:
+    mapped = TCP6.replace("B80D0120000000000000000001000000", "0000000000000000FFFF0000010200C0")
+    assert Socket("192.0.2.1", 6643, 5001) in parse_sockets(mapped, "0A")
+
+
 def test_a_socket_of_the_kernel_has_no_inode() -> None:
     assert parse_sockets(UDP) == [Socket("0.0.0.0", 6081, 0)]
 

@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+IP addresses in one spelling, so that equal ones are equal texts. Pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+Literal = t.Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+
+
+def literal(text: str) -> Literal | None:
+    """Return the address that a text is, an IPv4 address mapped into IPv6 as that of IPv4; None for a name."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def canonical(text: str) -> str:
+    """Return an address, with or without brackets, as the kernel prints it; a name as it is."""
+    text = text.strip().strip("[]")
+    return str(literal(text) or text)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether two sockets at these addresses, in their canonical spelling, cannot have the same port. A socket at `::` has IPv4, too."""
+    mine, theirs = _place(one), _place(other)
+    if "::" in (mine, theirs):
+        return True
+    if "0.0.0.0" in (mine, theirs):
+        return ":" not in mine + theirs
+    return mine == theirs
+
+
+def _place(address: str) -> str:
+    return address or "::"
