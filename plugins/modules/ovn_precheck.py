@@ -120,8 +120,9 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - C(system), C(own_units), C(daemons), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(underlays) (of each local address), C(paths),
-      C(file_systems), C(kernel_modules), C(packages), and C(clock) with the time of the host when the measuring C(began) and C(ended), seconds since 1970.
+    - C(system), C(own_units), C(daemons), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(underlays) (of each local
+      address), C(paths), C(file_systems), C(kernel_modules), C(packages), and C(clock) with the time of the host when the measuring C(began) and C(ended),
+      seconds since 1970.
   returned: success
   type: dict
 control_clock:
