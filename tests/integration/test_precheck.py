@@ -312,3 +312,4 @@ def test_a_limited_run_measures_its_hosts_alone(play: Play, network: Network) ->
     done = play("--limit", "compute1", db1=gone)
     assert done.code == 0, done.output
     assert "Precheck ok: 1 host, nothing found" in done.output
+    assert "[compute1 -> db1" in done.output

@@ -161,3 +161,12 @@ def test_a_hypervisor_that_is_down_is_only_named() -> None:
 def test_a_check_that_failed_is_a_finding_everywhere() -> None:
     hosts = [unmeasured(hypervisor(), False, "no Python")]
     assert [(one.code, one.object) for one in judge_measuring(hosts)] == [("not_measured", "compute1")]
+
+
+def test_hosts_whose_variables_cannot_be_read_have_nothing_in_common() -> None:
+    """Neither the system id that nobody knows nor a name that stands for an address."""
+    hosts = declare(
+        {"ovn_central": {"a": {"ovn_address": "b"}, "b": {}, "c": {}}, "ovn_hypervisors": {"d": {}, "e": {}}}
+    )
+    unread = [dataclasses.replace(one, problem="undefined", system_id="") for one in hosts.values() if one.name != "a"]
+    assert judge_inventory([hosts["a"], *unread], []) == []
