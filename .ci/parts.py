@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
-# These compute most of the time, but start daemons, too.
+# These compute most of the time, but start daemons and API servers, too.
 WITH_DAEMONS = ("oldest",)
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
@@ -120,7 +120,7 @@ def parts_of_this_project() -> list[Part]:
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
-            daemons = ("packages",) if name in WITH_DAEMONS else ()
+            daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
             parts.append(session(name, "", former, *daemons, niceness=YIELDS))
             former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.

@@ -22,6 +22,7 @@ from large import large_database
 from machines import Machines
 from measure import Figure, NotHere, print_table
 from outages import outages
+from ovsdb_clients import ovsdb_clients
 from planner import planner_rounds
 from ports import many_ports
 from rollout import one_more_hypervisor, site_again, site_first, status_of_six
@@ -29,6 +30,7 @@ from rollout import one_more_hypervisor, site_again, site_first, status_of_six
 PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "ports": many_ports,
     "chassis": many_hosts,
+    "ovsdb": ovsdb_clients,
     "first": site_first,
     "again": site_again,
     "status": status_of_six,

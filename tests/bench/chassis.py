@@ -20,7 +20,7 @@ ROUNDS = 5
 LOOPS = 1  # rounds that also run the loop, which takes long
 # The last edition of the package `ansible` that carries openvswitch.openvswitch.
 _PACKAGE = "ansible==10.7.0"
-_SETTINGS = {
+SETTINGS = {
     "system-id": "{{ inventory_hostname }}",
     "hostname": "{{ inventory_hostname }}.example.com",
     "ovn-remote": "ssl:192.0.2.11:6642,ssl:192.0.2.12:6642,ssl:192.0.2.13:6642",
@@ -34,23 +34,23 @@ _SETTINGS = {
     "ovn-openflow-probe-interval": "30",
     "ovn-encap-csum": "true",
 }
-_DATABASE = "/run/c5c3-ovn-bench/{{ inventory_hostname }}"
-_START = f"""
+DATABASE = "/run/c5c3-ovn-bench/{{ inventory_hostname }}"
+START = f"""
 set -e
-rm -rf {_DATABASE} && mkdir -p {_DATABASE} && cd {_DATABASE}
+rm -rf {DATABASE} && mkdir -p {DATABASE} && cd {DATABASE}
 ovsdb-tool create conf.db /usr/share/openvswitch/vswitch.ovsschema
 ovsdb-server conf.db --remote=punix:$PWD/db.sock --unixctl=$PWD/ctl --pidfile=$PWD/pid --log-file=$PWD/log -vconsole:off --detach --no-chdir
 ovs-vsctl --no-wait --db=unix:$PWD/db.sock init
 """
-_STOP = f"cd {_DATABASE} && kill $(cat pid) && rm -rf {_DATABASE}"
+STOP = f"cd {DATABASE} && kill $(cat pid) && rm -rf {DATABASE}"
 
 
 def _ours(name: str, state: str = "present") -> dict[str, t.Any]:
     settings = {
-        "system_id": _SETTINGS["system-id"],
-        "hostname": _SETTINGS["hostname"],
-        "remote": _SETTINGS["ovn-remote"].split(","),
-        "encapsulation": {"type": "geneve", "ip": _SETTINGS["ovn-encap-ip"]},
+        "system_id": SETTINGS["system-id"],
+        "hostname": SETTINGS["hostname"],
+        "remote": SETTINGS["ovn-remote"].split(","),
+        "encapsulation": {"type": "geneve", "ip": SETTINGS["ovn-encap-ip"]},
         "bridge_mappings": [
             {"physical_network": "physnet1", "bridge": "br-ex"},
             {"physical_network": "physnet2", "bridge": "br-vlan"},
@@ -62,12 +62,12 @@ def _ours(name: str, state: str = "present") -> dict[str, t.Any]:
         "openflow_probe_interval": 30,
         "external_ids": {"ovn-encap-csum": True},
     }
-    options = {"state": state, "database": f"unix:{_DATABASE}/db.sock", "wait_for": "none"}
+    options = {"state": state, "database": f"unix:{DATABASE}/db.sock", "wait_for": "none"}
     return {"name": name, "c5c3.ovn.ovn_chassis": {**options, **(settings if state == "present" else {})}}
 
 
 def _single_keys() -> list[dict[str, t.Any]]:
-    environment = {"OVS_RUNDIR": _DATABASE}  # where ovs-vsctl, which these modules run, looks for the socket
+    environment = {"OVS_RUNDIR": DATABASE}  # where ovs-vsctl, which these modules run, looks for the socket
     key = {
         "name": "loop of keys",
         "openvswitch.openvswitch.openvswitch_db": {
@@ -77,7 +77,7 @@ def _single_keys() -> list[dict[str, t.Any]]:
             "key": "{{ item.key }}",
             "value": "{{ item.value }}",
         },
-        "loop": [{"key": key, "value": value} for key, value in _SETTINGS.items()],
+        "loop": [{"key": key, "value": value} for key, value in SETTINGS.items()],
         "environment": environment,
         # It does nothing here. The module would be wrong about a value that it cannot read back.
         "register": "keys",
@@ -106,19 +106,22 @@ def _collection() -> None:
     wheel.unlink()
 
 
+def hosts_of(addresses: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
+    """The hosts of the inventory, spread over machines with these addresses."""
+    return {
+        f"host{number}": {"ansible_host": addresses[number % len(addresses)], "number": number}
+        for number in range(1, HOSTS + 1)
+    }
+
+
 def many_hosts(machines: Machines) -> list[Figure]:
     _collection()
     machines.up()
     print(f"Chassis: {HOSTS} hosts, {ROUNDS} rounds in turns", flush=True)
-    addresses = all_addresses()
-    hosts = {
-        f"host{number}": {"ansible_host": addresses[number % len(addresses)], "number": number}
-        for number in range(1, HOSTS + 1)
-    }
-    inventory = machines.inventory("hosts", {"chassis": {"hosts": hosts}})
+    inventory = machines.inventory("hosts", {"chassis": {"hosts": hosts_of(all_addresses())}})
     ping = {"name": "ping", "ansible.builtin.ping": {}}
     tasks: list[dict[str, t.Any]] = [
-        {"name": "start", "ansible.builtin.shell": _START},
+        {"name": "start", "ansible.builtin.shell": START},
         {"name": "warm up", "ansible.builtin.ping": {}},  # the first task of a module packs it
         _ours("warm up"),
         _ours("unset", "absent"),
@@ -131,7 +134,7 @@ def many_hosts(machines: Machines) -> list[Figure]:
     try:
         run = play("chassis", [{**play_of, "tasks": tasks}], inventory)
     finally:
-        play("chassis-end", [{**play_of, "tasks": [{"name": "stop", "ansible.builtin.shell": _STOP}]}], inventory)
+        play("chassis-end", [{**play_of, "tasks": [{"name": "stop", "ansible.builtin.shell": STOP}]}], inventory)
     pings = run.times("ping")
     loops = [keys + bridges for keys, bridges in zip(run.times("loop of keys"), run.times("loop of bridges"))]
     what = f"ovn_chassis, 12 settings + 2 bridges, {HOSTS} hosts over SSH"

@@ -96,9 +96,7 @@ class Site:
         done = _playbooks.run(["-i", str(inventory), f"c5c3.ovn.{name}"], env, timeout=240)
         seconds = time.monotonic() - started
         assert done.returncode == 0, done.stdout + done.stderr
-        printed = done.stdout.partition("Show the data that the query selects from the report")[2].partition('"msg": ')[
-            2
-        ]
+        printed = done.stdout.partition("Show the data that the query selects")[2].partition('"msg": ')[2]
         found, _end = json.JSONDecoder().raw_decode(printed)
         return Outcome(seconds, done.stdout, found, {host: self.calls(host) for host in self.hosts})
 

@@ -178,8 +178,9 @@ def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
     } <= names
 
 
-def test_the_oldest_versions_are_tested_with_daemons(ci: ModuleType) -> None:
-    assert "packages" in {part.name for part in ci.needed(ci.parts_of_this_project(), ["oldest"])}
+def test_the_oldest_versions_are_tested_with_daemons_and_an_api_server(ci: ModuleType) -> None:
+    [oldest] = [part for part in ci.parts_of_this_project() if part.name == "oldest"]
+    assert {"packages", "api-server"} <= set(oldest.after)
 
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
