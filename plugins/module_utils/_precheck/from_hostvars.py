@@ -25,6 +25,7 @@ from .report import judge, report
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
 _CENTRAL = "ovn_precheck_central"
 _FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
+_OVN = "ovn-central"  # the package that a central host outside of the run is asked for
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
 
@@ -96,7 +97,9 @@ def _versions_outside(
 ) -> dict[str, tuple[int, ...]]:
     """Return the version of that central host, if it has answered. One task has asked for all hosts of the play."""
     results = (hostvars[host].get(_CENTRAL) or {} for host in hosts) if name else ()
-    measured = (MeasuredHost.of(declared[name], result) for result in results)
+    # What is installed there counts, and not what a run would make of it: nothing else was asked.
+    there = dataclasses.replace(declared[name], packages=(_OVN,), library_packages=()) if name else None
+    measured = (MeasuredHost.of(there, result) for result in results if there)
     version = next((ovn_version(one, "central") for one in measured if one.facts), ())
     return {name: version} if version else {}
 

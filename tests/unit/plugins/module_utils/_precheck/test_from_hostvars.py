@@ -177,6 +177,9 @@ def test_the_version_of_a_control_plane_outside_of_the_run() -> None:
     assert [(one["code"], one["cause"]) for one in findings] == [
         ("mixed_versions", "its ovn-controller is 23.03, older than northd (25.03)")
     ]
+    # It is not this run that gives it the declared version.
+    inventory["db1"]["ovn_packages_versions"] = {"*": "26.03.*"}
+    assert precheck(inventory, GROUPS, ["compute1"], {})["findings"] == findings
     for silent in ({"unreachable": True, "msg": "no route"}, {"skipped": True}, {}):
         inventory["compute1"]["ovn_precheck_central"] = silent
         assert precheck(inventory, GROUPS, ["compute1"], {})["findings"] == []
