@@ -265,3 +265,38 @@ def test_status_prints_what_the_query_selects(play: Play) -> None:
     assert code == 0, output
     assert "unreachable" in output.splitlines()
     assert "OVN has" not in output
+
+
+def usual_commands() -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+    """Each command in the table of docs/facts.md with its options; the database is that of the row before if it is not named."""
+    database = ""
+    page = (PLAYBOOK.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
+    table = page.partition("| command | options |")[2].partition("\n\n")[0]
+    for line in table.splitlines():
+        words = line.split("`")
+        if len(words) < 4:
+            continue
+        options: dict[str, t.Any] = {}
+        for option in words[3::2]:
+            options |= yaml.safe_load(option)
+        database = options.setdefault("database", database)
+        yield words[1], options
+
+
+def test_the_usual_commands_of_the_page(servers: Servers, run_module: RunModule) -> None:
+    for database, server in servers.items():
+        fill(database, server)
+    asked = dict(usual_commands())
+    assert {options["database"] for options in asked.values()} == set(servers)
+    answers = {
+        shown: run_module("ovn_database_info", {**options, "endpoints": servers[options["database"]].endpoint})
+        for shown, options in asked.items()
+    }
+    rows = {shown: answer["tables"][asked[shown]["tables"][0]] for shown, answer in answers.items()}
+    assert sorted(row["name"] for row in rows["ovn-nbctl ls-list"]) == ["a name", "sw0"]
+    assert [port["name"] for port in rows["ovn-nbctl lsp-list sw0"][0]["ports"]] != []
+    assert len(rows["ovn-nbctl lr-nat-list lr0"][0]["nat"]) == 2
+    assert rows["ovn-nbctl find Logical_Switch_Port type=router"][0]["name"] == "r0"
+    assert {row["encaps"][0]["ip"] for row in rows["ovn-sbctl list Chassis"]} == {"192.0.2.1", "192.0.2.2"}
+    assert {row["chassis"]["name"] for row in rows["ovn-sbctl find Port_Binding chassis!=[]"]} == {"c1"}
+    assert "t0" in [port["name"] for port in rows["ovs-vsctl list-ports br-int"][0]["ports"]]
