@@ -203,6 +203,7 @@ def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:
         accept_rollback=boolean(run.get("accept_rollback") or False),
         accept_lost_disk=boolean(run.get("accept_lost_disk") or False),
         wait_timeout=float(run["wait_timeout"]),
+        adopt=adopt,
         texts=_ADOPTION if adopt else MessageTexts(),
     )
 

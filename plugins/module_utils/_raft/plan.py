@@ -76,6 +76,7 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
+    _refuse_absent(run, observed)
     if record is None:
         return _found(run, observed, gate, history)
     if record.cid is None:
@@ -91,6 +92,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     _check_declared(run)
     observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
     refuse_by_record(run, latest({o.member: o.recorded for o in observed}, len(run.declared)))
+    _refuse_absent(run, observed)
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
         if len(cids) > 1:
@@ -102,6 +104,17 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     if decided.refusal is not None:
         raise decided.refusal
     return decided
+
+
+def _refuse_absent(run: Run, observed: t.Sequence[Observation]) -> None:
+    """Raise `Refused` if an adoption would let a member join that may only be down: the file of a container is where nobody finds it then."""
+    absent = [o.member for o in observed if not o.running and o.file_class == "none"]
+    if run.adopt and absent and len(absent) < len(observed):
+        raise Refused(
+            f"{run.database} does not run on {', '.join(absent)}, and no file of it is there. Nothing was changed. An adoption lets no member join, because "
+            "the one of a container that is down would come back beside it: start what ran it, or take the host out of ovn_central, then run again. "
+            "c5c3.ovn.site adds hosts afterwards."
+        )
 
 
 def _check_declared(run: Run) -> None:
@@ -168,7 +181,7 @@ def _found(run: Run, observed: list[Observation], gate: Gate, history: History) 
             f"state record on {run.texts.any_place}. Restore them; nothing was created."
         )
     _check_literals(run)
-    if not run.bootstrap:
+    if not run.bootstrap or run.adopt:
         raise Refused(f"{run.database} does not exist yet, and {run.texts.bootstrap}")
     _refuse_witnesses(run)
     _refuse_start_problems(run, observed)
@@ -247,6 +260,10 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
         found = Maintenance(run, named.replace(cid=cid, permit=None), observed, gate, history, changed=True).round()
         return dataclasses.replace(found, recorded=record)
+    if run.adopt:
+        raise Refused(
+            f"The first run on {run.database} was cut off before the cluster existed, and {run.texts.bootstrap} Nothing was created."
+        )
     missing = find_unexamined(run, observed)
     if missing:
         raise Unexamined(

@@ -145,6 +145,7 @@ class Run:
     accept_rollback: bool = False
     accept_lost_disk: bool = False
     wait_timeout: float = 120.0
+    adopt: bool = False  # members that others run are taken over, and nothing is created
 
 
 def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:

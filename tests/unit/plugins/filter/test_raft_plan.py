@@ -191,6 +191,29 @@ def test_an_adoption_creates_nothing() -> None:
     assert len(plan["refusals"]) == 2
 
 
+def test_an_adoption_does_not_end_what_a_first_run_has_begun() -> None:
+    """A record with a permit, and no server that is seen: one that was not found could be there."""
+    begun = raft_plan([*seen("northbound"), *serving("southbound")], RUN, {})
+    observed = [*seen("northbound", record=begun["record"]), *serving("southbound")]
+    assert raft_plan(observed, RUN, {})["founding"] == ["northbound"]
+    plan = raft_plan(observed, {**RUN, "adopt": True}, {})
+    assert (plan["founding"], plan["step"]) == ([], None)
+    assert "was cut off before the cluster existed, and an adoption creates none" in plan["refusals"][0]
+
+
+def test_an_adoption_lets_no_member_join_that_may_only_be_down() -> None:
+    """The file of a container is in a volume: while it is down, its member looks like a lost disk."""
+    down = {"running": False, "connected": False, "file_class": "none", "sid": None, "cid": None}
+    observed = serving("northbound")
+    observed[2]["observation"].update(down, file_cid=None)
+    assert raft_plan([*observed, *serving("southbound")], RUN, {})["refusals"] == []
+    for before_changes in (True, False):
+        run = {**RUN, "adopt": True, "before_changes": before_changes}
+        (refusal,) = raft_plan([*observed, *serving("southbound")], run, {})["refusals"]
+        assert "northbound does not run on c3, and no file of it is there" in refusal
+        assert "start what ran it" in refusal
+
+
 def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:
     observed = serving("northbound")
     for result in observed:
