@@ -292,6 +292,7 @@ def oldest(session: nox.Session) -> None:
             f"!!! NOT TESTED HERE: {session.name} with daemons: it needs root and ovsdb-server (nox -s integration installs it)"
         )
         return
+    api_server(session)
     session.run(str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2", external=True)
 
 

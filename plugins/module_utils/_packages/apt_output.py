@@ -135,6 +135,22 @@ def parse_archives(uris: str, settings: str, read: t.Callable[[str], str]) -> Ar
     return Archives(list(places), list(unprobed))
 
 
+def proxies_of_environment(settings: str, uris: str, proxy: str, environment: t.Mapping[str, str]) -> str:
+    """Return apt's settings with what its environment adds: proxies where it has none of its own, and hosts of `no_proxy`, which it asks directly.
+
+    `settings` are what `apt-config dump` prints, `proxy` is what a run sets as http_proxy and https_proxy. As in apt's method http (http.cc): what is
+    set for http counts for https, too.
+    """
+    own = {scheme.lower() for scheme, host, value in _PROXY.findall(settings) if not host and value}
+    given = {kind: proxy or environment.get(f"{kind}_proxy", "") for kind in ("http", "https")}
+    before = [f'Acquire::{kind}::Proxy "{way}";' for kind, way in given.items() if way and not own & {kind, "http"}]
+    exempt = [name.strip().lstrip(".") for name in environment.get("no_proxy", "").split(",") if name.strip()]
+    hosts = {_host_and_port(uri)[0] for uri in re.findall(r"^'([^']+)'", uris, re.MULTILINE)} - {""}
+    direct = [host for host in sorted(hosts) if any(host == name or host.endswith(f".{name}") for name in exempt)]
+    after = [f'Acquire::{kind}::Proxy::{host} "DIRECT";' for host in direct for kind in given]
+    return "\n".join([*before, settings.rstrip("\n"), *after, ""])
+
+
 def _host_and_port(uri: str) -> tuple[str, int]:
     """Return where a URI leads to, an empty host or no port if that is not known."""
     try:

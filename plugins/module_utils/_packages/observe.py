@@ -26,6 +26,7 @@ from .apt_output import (
     parse_obtainable,
     parse_records,
     parse_status,
+    proxies_of_environment,
 )
 from .commands import Run
 from .plan import Package, unsatisfied
@@ -77,16 +78,15 @@ def read_versions(run: Run, names: t.Sequence[str]) -> dict[str, list[str]]:
 
 
 def read_sources(run: Run, added: t.Iterable[str], proxy: str) -> Sources:
-    """Return the sources of the host and those at the URIs `added`. As for apt, `proxy` or else that of the environment counts only without own settings."""
-    proxy = proxy or os.environ.get("http_proxy", "")
+    """Return the sources of the host and those at the URIs `added`; `proxy` is what the run sets for apt."""
     uris = run("apt-get", "update", "--print-uris")
     answer = "".join(shlex.split(run("apt-config", "shell", "LISTS", "Dir::State::lists/d")))
     lists = pathlib.Path(answer.partition("=")[2])
     complete = have_lists(uris, [path.name for path in lists.iterdir()] if lists.is_dir() else [])
     # The lists have the times of their archives; each refresh works in these folders.
     refreshed = max((path.stat().st_mtime for path in (lists, lists / "partial") if path.is_dir()), default=0.0)
-    settings = (f'Acquire::http::Proxy "{proxy}";\n' if proxy else "") + run("apt-config", "dump")
     more = "".join(f"'{uri}'\n" for uri in added)
+    settings = proxies_of_environment(run("apt-config", "dump"), uris + more, proxy, os.environ)
     return Sources(
         complete,
         max(0.0, time.time() - refreshed),

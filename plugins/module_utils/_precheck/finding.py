@@ -49,9 +49,13 @@ MACHINE_CODES = (
 CODES = (*MACHINE_CODES, *CLUSTER_CODES)
 
 
+CONTROL_NODE = "control node"  # as the object of a finding
+
+
 def hosts_of(finding: Finding, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Collection[str]) -> list[str]:
     """Return which of `hosts` a finding is about: those that its object begins with or lists, or those of a group, or else all."""
-    names = [name for part in finding.object.split(", ") for name in part.split()[:1]]
+    parts = [part for part in finding.object.split(", ") if part != CONTROL_NODE]
+    names = [name for part in parts for name in part.split()[:1]]
     members = [member for name in names for member in groups.get(name) or ()]
     return [host for host in dict.fromkeys([*names, *members]) if host in hosts] or list(hosts)
 

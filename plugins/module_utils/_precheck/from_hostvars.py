@@ -25,7 +25,6 @@ from .report import judge, report
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
 _CENTRAL = "ovn_precheck_central"
 _FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
-_OVN = "ovn-central"  # the package that a central host outside of the run is asked for
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
 
@@ -98,7 +97,7 @@ def _versions_outside(
     """Return the version of that central host, if it has answered. One task has asked for all hosts of the play."""
     results = (hostvars[host].get(_CENTRAL) or {} for host in hosts) if name else ()
     # What is installed there counts, and not what a run would make of it: nothing else was asked.
-    there = dataclasses.replace(declared[name], packages=(_OVN,), library_packages=()) if name else None
+    there = dataclasses.replace(declared[name], packages=(), library_packages=()) if name else None
     measured = (MeasuredHost.of(there, result) for result in results if there)
     version = next((ovn_version(one, "central") for one in measured if one.facts), ())
     return {name: version} if version else {}
@@ -158,7 +157,9 @@ def _central_clusters(
 
 
 def _unread(name: str, problem: str) -> Finding:
-    return Finding("not_measured", name, f"the check failed: {problem.splitlines()[0]}", "Correct that, then run again")
+    return Finding(
+        "not_measured", name, f"the check failed: {problem.splitlines()[0].rstrip('.')}", "Correct that, then run again"
+    )
 
 
 def _of_cluster(name: str, result: t.Mapping[str, t.Any]) -> list[Finding]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._precheck_kubernetes.findings import Finding
+from .finding import CONTROL_NODE
 from .measured import MeasuredHost
 
 _STEP = "Set both clocks with NTP (chrony, systemd-timesyncd)"
@@ -56,7 +57,7 @@ def _control_node(clocks: t.Sequence[_Clock]) -> Finding:
     ahead = clocks[0].least > 0
     far = min(one.least for one in clocks) if ahead else min(-one.most for one in clocks)
     cause = f"its clock is {far:.0f} s or more {'behind' if ahead else 'ahead of'} those of all {len(clocks)} hosts, which agree; {_WHY}"
-    return Finding("clock_difference", "control node", cause, "Set its clock with NTP (chrony, systemd-timesyncd)")
+    return Finding("clock_difference", CONTROL_NODE, cause, "Set its clock with NTP (chrony, systemd-timesyncd)")
 
 
 def _apart(clocks: t.Sequence[_Clock]) -> list[Finding]:

@@ -103,7 +103,7 @@ def _needed_space(host: MeasuredHost) -> dict[str, _Need]:
         needed[database] = _Need(host.limits.free_octets, "databases", f"{step}, or set ovn_precheck_free_space")
         needed.update({path: _Need(_RECORDS, "records", step) for path in records})
     packages = host.facts["packages"]
-    names = desired_versions(host.declared.packages, {})
+    names = {} if packages["problem"] else desired_versions(host.declared.packages, {})
     if packages["manager"] and any(name not in packages["installed"] for name in names):
         needed.update({path: _Need(_PACKAGES, "packages", step) for path in PACKAGE_PATHS if path not in needed})
     return needed

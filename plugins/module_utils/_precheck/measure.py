@@ -18,7 +18,7 @@ from .chassis import read_chassis
 from .packages import read_packages
 from .reachability import connect_all, read_local
 from .sockets import read_listeners
-from .system import own_units, read_file_systems, read_modules, read_system
+from .system import CHASSIS_UNIT, MEMBER_UNIT, own_units, read_file_systems, read_modules, read_system
 from .tunnels import own_addresses, probe_paths, read_interfaces, tunnel_devices, underlay_of
 
 _DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
@@ -33,14 +33,18 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
     tunnel = params["tunnel"] or {}
     source = tunnel.get("address") or ""
     underlay = underlay_of(interfaces or [], {source}, tunnel.get("interface") or "") if source else None
+    units = own_units()
+    # Of what is installed already no path is judged, and what does not answer would be waited for in each run.
+    parts = {MEMBER_UNIT: params["tcp_ports"], CHASSIS_UNIT: tunnel or params["udp_ports"]}
+    is_new = any(unit not in units for unit, declared in parts.items() if declared) or not any(parts.values())
     facts = {
         "system": system,
-        "own_units": own_units(),
+        "own_units": units,
         "daemons": [daemon.as_dict() for daemon in daemons],
         "chassis": read_chassis(params["openvswitch_database"], params["timeout"]),
         "local_addresses": read_local(params["local_addresses"], own_addresses(interfaces)),
         "listeners": read_listeners(params["tcp_ports"], params["udp_ports"], [daemon.pid for daemon in daemons]),
-        "peers": connect_all(params["peers"], params["timeout"]),
+        "peers": connect_all(params["peers"] if is_new else [], params["timeout"]),
         "tunnel_devices": tunnel_devices(interfaces or []),
         "underlay": underlay,
         "underlays": {
@@ -48,7 +52,11 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
             for address in params["local_addresses"]
             if (found := underlay_of(interfaces or [], {address}, ""))
         },
-        "paths": probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0) if source else [],
+        "paths": (
+            probe_paths(source, tunnel.get("peers") or [], tunnel.get("packet_size") or 0)
+            if source and CHASSIS_UNIT not in units
+            else []
+        ),
         "file_systems": read_file_systems(params["paths"]),
         "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
         "packages": read_packages(

@@ -14,9 +14,8 @@ import typing as t
 
 from .._processes.supervisor import Supervisor
 from .declared import DeclaredHost
+from .system import CHASSIS_UNIT, MEMBER_UNIT
 
-MEMBER_UNIT = "c5c3-ovn-northbound.service"
-CHASSIS_UNIT = "c5c3-ovn-controller.service"
 OWN_UNITS = "c5c3-ovn-"
 _OVN_DATABASE = re.compile(r"ovn(nb|sb)|OVN_(North|South)bound", re.IGNORECASE)
 

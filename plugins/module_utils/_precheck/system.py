@@ -35,6 +35,10 @@ def read_system() -> dict[str, t.Any]:
     }
 
 
+MEMBER_UNIT = "c5c3-ovn-northbound.service"
+CHASSIS_UNIT = "c5c3-ovn-controller.service"
+
+
 def own_units() -> list[str]:
     """Return the units of the collection on this host."""
     return sorted(path.name for path in _UNITS.glob(_OURS))

@@ -14,6 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._packages.apt_output impo
     parse_os_release,
     parse_records,
     parse_status,
+    proxies_of_environment,
 )
 
 
@@ -219,3 +220,32 @@ def test_archives_behind_other_schemes(uri: str, places: list[tuple[str, int]], 
 )
 def test_the_distribution(text: str, expected: dict[str, str]) -> None:
     assert parse_os_release(text) == expected
+
+
+OWN = 'Acquire::http::Proxy "http://own.example.com:3128";'
+
+
+@pytest.mark.parametrize(
+    ("settings", "proxy", "environment", "places"),
+    [
+        pytest.param("", "", {}, ["a.example.com:80", "b.lan:443"], id="none"),
+        pytest.param("", "", {"http_proxy": "http://p:1"}, ["p:1"], id="http counts for https"),
+        pytest.param("", "", {"https_proxy": "http://s:2"}, ["a.example.com:80", "s:2"], id="https alone"),
+        pytest.param(
+            "", "http://run:3", {"http_proxy": "http://p:1", "https_proxy": "http://s:2"}, ["run:3"], id="of the run"
+        ),
+        pytest.param(
+            OWN, "http://run:3", {"https_proxy": "http://s:2"}, ["own.example.com:3128"], id="own settings of apt"
+        ),
+        pytest.param(
+            "", "", {"http_proxy": "http://p:1", "no_proxy": "x, .lan"}, ["p:1", "b.lan:443"], id="a domain without"
+        ),
+        pytest.param(
+            OWN, "", {"no_proxy": "a.example.com"}, ["a.example.com:80", "own.example.com:3128"], id="a host without"
+        ),
+    ],
+)
+def test_proxies_of_the_environment(settings: str, proxy: str, environment: dict[str, str], places: list[str]) -> None:
+    uris = "'http://a.example.com/x' x 0\n'https://b.lan/y' y 0\n"
+    found = parse_archives(uris, proxies_of_environment(settings, uris, proxy, environment), lambda _path: "")
+    assert [f"{host}:{port}" for host, port in found.places] == places

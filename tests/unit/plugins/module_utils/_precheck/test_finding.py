@@ -40,6 +40,11 @@ def test_whom_a_finding_is_about(named: str, expected: list[str]) -> None:
     assert finding.hosts_of(one, groups, ["db1", "db2", "compute1"]) == expected
 
 
+def test_the_control_node_is_no_host() -> None:
+    one = Finding("clock_difference", finding.CONTROL_NODE, "cause", "step")
+    assert finding.hosts_of(one, {}, ["control", "db1"]) == ["control", "db1"]
+
+
 def test_every_code_is_used_and_explained() -> None:
     judges = "".join(
         path.read_text() for path in (ROOT / "plugins/module_utils/_precheck").glob("*.py") if path.stem != "finding"

@@ -180,6 +180,12 @@ def test_the_version_of_a_control_plane_outside_of_the_run() -> None:
     # It is not this run that gives it the declared version.
     inventory["db1"]["ovn_packages_versions"] = {"*": "26.03.*"}
     assert precheck(inventory, GROUPS, ["compute1"], {})["findings"] == findings
+    obtainable = {"installed": {}, "candidates": {"ovn-central": "25.03.0-1"}}
+    nothing = {"ovn_precheck_central": variables(packages=obtainable)["ovn_precheck_measured"]}
+    assert (
+        precheck(hostvars(db1={"ovn_precheck_measured": {}}, compute1=nothing), GROUPS, ["compute1"], {})["findings"]
+        == []
+    )
     for silent in ({"unreachable": True, "msg": "no route"}, {"skipped": True}, {}):
         inventory["compute1"]["ovn_precheck_central"] = silent
         assert precheck(inventory, GROUPS, ["compute1"], {})["findings"] == []
@@ -191,3 +197,10 @@ def test_when_no_central_host_is_asked() -> None:
     assert central_outside(hostvars(compute1=chassis), GROUPS, ["compute1"]) == ""
     assert central_outside(hostvars(db1={"ovn_backend": "kubernetes"}), GROUPS, ["compute1"]) == ""
     assert central_outside(hostvars(), GROUPS, ["rack1"]) == ""
+
+
+def test_a_misspelt_package_is_a_finding_beside_others() -> None:
+    wrong = {**variables(packages={"problem": '"=1.2" names no package'}), "ovn_central_packages": ["=1.2"]}
+    slow = variables(clock={"began": 90.0, "ended": 91.0})
+    findings = precheck(hostvars(db1=wrong, compute1=slow), GROUPS, ["db1", "compute1"], {})["findings"]
+    assert {one["code"] for one in findings} >= {"not_measured", "clock_difference"}
