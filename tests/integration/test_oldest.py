@@ -26,7 +26,17 @@ def site(daemons: None, short_dir: pathlib.Path, collection_path: str) -> LocalS
 
 def test_a_rollout_in_check_mode(site: LocalSite) -> None:
     """Checks, certificates, units, plan and report of a control plane and a hypervisor that are new."""
-    ran = site.run("c5c3.ovn.site", "--check", "--diff", hypervisors=("h1",), ovn_hypervisor_datapath_type="netdev")
+    ran = site.run(
+        "c5c3.ovn.site",
+        "--check",
+        "--diff",
+        hypervisors=("h1",),
+        ovn_hypervisor_datapath_type="netdev",
+        ovn_precheck_ignore=[
+            "address_unusable",
+            "archive_unreachable",
+        ],  # all hosts are on loopback, which leads nowhere
+    )
     assert ran.code == 0, ran.output
     expected = {
         "Compare the installed certificate with the declared one",

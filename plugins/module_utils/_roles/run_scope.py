@@ -40,7 +40,7 @@ def run_tags_problem(run_tags: t.Sequence[str], known: t.Sequence[str] | None = 
     """Return why a run with these tags would do nothing, an empty text if it does something. `known` are the tags of its playbook, None if they are unknown."""
     if known is None or set(run_tags) & (_TAGS_OF_ANSIBLE | set(known)):
         return ""
-    given = f"--tags {','.join(run_tags)} would do nothing"
+    given = f"--tags {','.join(sorted(run_tags))} would do nothing"  # Ansible keeps them in no order
     wrapped = "If a playbook of yours imports this one, list all of its tags in ovn_verify_known_tags."
     if not known:
         return f"{given}: this playbook has no tags. Run it without --tags. {wrapped}"
