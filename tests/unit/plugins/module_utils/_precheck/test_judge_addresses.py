@@ -16,10 +16,10 @@ OTHER = {"db9": {"ovn_address": "192.0.2.19"}}
 
 
 def found(
-    group: str, variables: t.Mapping[str, t.Any], more: t.Mapping[str, t.Any] = OTHER, **facts: t.Any
+    group: str, variables: t.Mapping[str, t.Any], more: t.Mapping[str, t.Any] | None = None, **facts: t.Any
 ) -> list[str]:
-    """What is said of the host `one` in this group; `more` are central hosts that are not in the run."""
-    groups = {"ovn_central": {**more}, "ovn_hypervisors": {}}
+    """What is said of the host `one` in this group; `more` are central hosts that are not in the run, `OTHER` if they are not given."""
+    groups = {"ovn_central": {**(OTHER if more is None else more)}, "ovn_hypervisors": {}}
     groups[group]["one"] = variables
     declared = declare(groups)
     findings = judge_addresses(list(declared.values()), [measured(declared["one"], **facts)])
