@@ -11,14 +11,16 @@ pytest.importorskip("ovsdbapp", reason="NOT TESTED: the Python library ovsdbapp 
 import ovs.jsonrpc
 from conftest import DATABASES, MakeCluster, run
 
-from ansible_collections.c5c3.ovn.plugins.inventory import chassis as inventory
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.listing import list_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound import Southbound
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import DETAILS
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test import network_ovsdbapp
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import DesiredNetwork, SwitchPort
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._heartbeat.probe import send_heartbeat
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.session import Session
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 Endpoints = list[Endpoint]
@@ -51,8 +53,11 @@ def network(northbound: Endpoints, _southbound: Endpoints) -> None:
 
 
 def list_of_chassis(_northbound: Endpoints, southbound: Endpoints) -> None:
-    options: dict[str, t.Any] = {"endpoints": [str(endpoint) for endpoint in southbound], "timeout": 20}
-    inventory._ask(lambda name: options.get(name, ""))
+    """As the inventory plugin, whose code is that of a controller."""
+    with Session(
+        southbound, DATABASES["southbound"], DETAILS, tls=TlsFiles(), deadline=Deadline(20), leader_only=False
+    ) as session:
+        list_chassis(session.rows)
 
 
 _ALL_CHASSIS = {"Chassis": CHASSIS, "Encap": ENCAP, "Chassis_Private": PRIVATE}
