@@ -51,7 +51,8 @@ class Summary:
                 if result.get("action", "").endswith("debug") and "msg" in result:
                     self.messages.extend(result["msg"] if isinstance(result["msg"], list) else [result["msg"]])
                 if result.get("action", "").endswith("ovn_print"):
-                    self.messages.extend(result.get("lines", []))
+                    for printed in result.get("results", [result]):  # of a loop there is one for each item
+                        self.messages.extend(printed.get("lines", []))
 
     def _add_module(self, host: str, name: str) -> None:
         if name not in LOCAL:
