@@ -172,6 +172,7 @@ class Maintenance:
             self.replacement.remove_ghost,
             self._join,
             self._stop_lost,
+            self._replace_running,
             self._restart,
         ):
             step = decide()
@@ -214,6 +215,7 @@ class Maintenance:
             if (
                 outdated
                 and self.cluster.run.restart
+                and not self.cluster.run.adopt  # these are served, if at all, by what runs them now: one at a time or none
                 and not self.cluster.missing
                 and self.history.leaderless > patience
             ):
@@ -301,6 +303,37 @@ class Maintenance:
                     )
                 return Step("wait", (o.member,), reason)
         return None
+
+    def _replace_running(self) -> Step | None:
+        """Return the stop of one member that gives way to a new one on its host: followers first, and only if nobody else is away.
+
+        From here on it is `replacing`, as after the loss of a disk (R5): its server id is removed before the new member joins. So whatever starts the old
+        one again has an id that the cluster does not list, and its file, however old, is never that of a member (R8).
+        """
+        members = self.cluster.record.members
+        due = [o for o in self.cluster.observations.values() if o.replace_reason and o.running and o.connected]
+        due = [o for o in due if members[o.member].state == "confirmed"]
+        if not due:
+            return None
+        if len(members) == 1 or len(self.cluster.listed) == 1:
+            raise Refused(
+                f"{self.cluster.database} on {due[0].member}: {due[0].replace_reason}, and it is the only member, so no other one has its data for a new one. "
+                'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'
+            )
+        target = min(due, key=lambda o: (o.leader, -self.cluster.lag(o)))
+        if target.leader and any(o.restart_reason for o in self.cluster.observations.values()):
+            return None  # the leader comes last
+        self.steps.refuse_start_problem(target)
+        step = Step(
+            "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
+        )
+        # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
+        for gate, member in (("may_add", None), ("may_stop", target.member), ("may_remove", target.sid)):
+            step = self.steps.gated(gate, member, step)
+            if step.action == "wait":
+                return step
+        self.cluster.record = self.cluster.record.with_member(target.member, state="replacing")
+        return step
 
     def _restart(self) -> Step | None:
         """Return the restart of one outdated member: those that lag first, the leader last, decided again in each round."""

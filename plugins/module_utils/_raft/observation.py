@@ -33,6 +33,7 @@ class Observation:
     `starting`: the server has just started and needs time to find the others, so that it may take part without any step.
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
     had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has recorded of it.
+    `replace_reason` says why a member that runs has to give way to a new one on its host: another program has its file, and would start it again.
     `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
     """
 
@@ -50,6 +51,7 @@ class Observation:
     sid: str | None = None
     listed: dict[str, str] = dataclasses.field(default_factory=dict)
     restart_reason: str = ""
+    replace_reason: str = ""
     starting: bool = False
     last_term: int | None = None
     last_index: int | None = None

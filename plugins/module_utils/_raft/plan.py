@@ -76,7 +76,7 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
-    _refuse_absent(run, observed)
+    _refuse_absent(run, record, observed)
     if record is None:
         return _found(run, observed, gate, history)
     if record.cid is None:
@@ -91,13 +91,17 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     """
     _check_declared(run)
     observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
-    refuse_by_record(run, latest({o.member: o.recorded for o in observed}, len(run.declared)))
-    _refuse_absent(run, observed)
+    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
+    refuse_by_record(run, record)
+    _refuse_absent(run, record, observed)
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
         if len(cids) > 1:
             raise Refused(split_message(run, cids))
         refuse_unusable_files(run, observed)
+        silent = [o.member for o in observed if o.file_class == "unknown" and o.running]
+        if run.adopt and silent:
+            raise Unexamined(f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.")
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
     decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
@@ -106,13 +110,26 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     return decided
 
 
-def _refuse_absent(run: Run, observed: t.Sequence[Observation]) -> None:
-    """Raise `Refused` if an adoption would let a member join that may only be down: the file of a container is where nobody finds it then."""
-    absent = [o.member for o in observed if not o.running and o.file_class == "none"]
-    if run.adopt and absent and len(absent) < len(observed):
+def _refuse_absent(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> None:
+    """Raise `Refused` if an adoption would let a member join, or start from a file, that may only be down.
+
+    The file of a container is where nobody finds it then, and what lies in our place may be older (R8). Only the record tells that this run or one before
+    has stopped the member.
+    """
+    if not run.adopt or not any(o.running for o in observed):
+        return
+    states = {name: member.state for name, member in record.members.items()} if record is not None else {}
+    away = [
+        o.member
+        for o in observed
+        if not o.running
+        and o.file_class != "unknown"
+        and (o.member not in states or (o.file_class == "none" and states[o.member] == "confirmed"))
+    ]
+    if away:
         raise Refused(
-            f"{run.database} does not run on {', '.join(absent)}, and no file of it is there. Nothing was changed. An adoption lets no member join, because "
-            "the one of a container that is down would come back beside it: start what ran it, or take the host out of ovn_central, then run again. "
+            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one that "
+            "is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
             "c5c3.ovn.site adds hosts afterwards."
         )
 

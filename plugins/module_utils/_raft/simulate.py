@@ -101,6 +101,8 @@ def _acted(step: Step, o: Observation, predicted: t.Mapping[str, Observation]) -
             o = dataclasses.replace(o, connected=True, answer={})
         return dataclasses.replace(o, restart_reason="", leader=False)
     if step.action == "stop":
+        if o.replace_reason:  # its file is not ours, and stays where it is
+            o = dataclasses.replace(o, replace_reason="", file_class="none", file_cid=None, file_sid=None)
         return dataclasses.replace(o, running=False, connected=False, leader=False, cid=None, sid=None, listed={})
     record = o.record or {}
     member = (record.get("members") or {}).get(o.member, {})

@@ -210,8 +210,8 @@ def test_an_adoption_lets_no_member_join_that_may_only_be_down() -> None:
     for before_changes in (True, False):
         run = {**RUN, "adopt": True, "before_changes": before_changes}
         (refusal,) = raft_plan([*observed, *serving("southbound")], run, {})["refusals"]
-        assert "northbound does not run on c3, and no file of it is there" in refusal
-        assert "start what ran it" in refusal
+        assert "northbound does not run on c3, and runs on other hosts" in refusal
+        assert "Start what ran it" in refusal
 
 
 def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:
