@@ -85,6 +85,13 @@ daemons:
       type: dict
       returned: always
       sample: {kind: unit, name: ovn-ovsdb-server-nb.service, runtime: "", unit: ""}
+    container:
+      description:
+        - V(null) if it does not run in a container. Else C(name), restart C(policy), C(units) that start the container, and C(problem), why it cannot be
+          ended and kept from coming back; empty if it can.
+      type: dict
+      returned: always
+      sample: {name: ovn_nb_db, policy: unless-stopped, units: [kolla-ovn_nb_db-container.service], problem: ""}
     own:
       description: Whether a unit of this collection runs it.
       type: bool
@@ -108,6 +115,11 @@ daemons:
       type: str
       returned: always
       sample: /run/ovn/ovnnb_db.ctl
+    sockets:
+      description: Its C(control) socket and the C(database) socket for clients, as the host reaches them while it runs; empty if there is none.
+      type: dict
+      returned: always
+      sample: {control: /run/ovn/ovnnb_db.ctl, database: /run/ovn/ovnnb_db.sock}
     remotes:
       description: Connection methods on the command line. They end with the process.
       type: list

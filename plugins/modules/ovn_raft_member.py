@@ -70,7 +70,9 @@ options:
   adopt:
     description:
       - Whether a server that no unit of this collection runs is a member to take over. It is one that has to restart, and O(state=restarted) ends it, masks
-        the unit that ran it and starts O(unit) from the same file. Containers and pods are refused.
+        the unit that ran it and starts O(unit) from the same file.
+      - One in a container of Docker or Podman has to be replaced. O(state=stopped) keeps its engine and units from starting it again, and stops it. Its
+        file stays in the container; O(state=started) lets a new member join.
       - O(state=started) masks the distribution's unit first.
     type: bool
     default: false
@@ -162,6 +164,10 @@ observation:
       description: Why a restart is due; empty if none is.
       type: str
       returned: always
+    replace_reason:
+      description: Why the running member has to give way to a new one on its host; empty if it has not.
+      type: str
+      returned: always
     record:
       description: This host's copy of the state record.
       type: dict
@@ -194,7 +200,7 @@ def act(member: HostMember, state: str, server_id: str | None, seconds: float) -
             member.restart()
         member.wait_connected(Deadline(seconds))
     elif state == "stopped":
-        member.systemctl("stop")
+        member.stop()
     elif state == "kicked":
         member.kick(server_id or "", Deadline(seconds))
     else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 import typing as t
 
@@ -24,34 +23,36 @@ from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
-from .processes import ControlPlaneProcess, find_processes
+from .containers import Output, examine_container
+from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors
 
 _OWN_UNIT = "c5c3-ovn-{}.service"
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
 _TLS = ("private_key", "certificate", "ca_cert")
 
 
-def read_daemons(seconds: float, container_name: t.Callable[[str, str], str]) -> list[dict[str, t.Any]]:
-    """Return all daemons of the control plane on this host. `container_name(runtime, id)` is empty if it is not known."""
-    return [_read_daemon(process, seconds, container_name) for process in find_processes()]
+def read_daemons(seconds: float, output: Output) -> list[dict[str, t.Any]]:
+    """Return all daemons of the control plane on this host. `output(command, argument...)` returns what a command prints, nothing if it fails."""
+    return [_read_daemon(process, seconds, output) for process in find_processes()]
 
 
-def _read_daemon(
-    process: ControlPlaneProcess, seconds: float, container_name: t.Callable[[str, str], str]
-) -> dict[str, t.Any]:
+def _read_daemon(process: ControlPlaneProcess, seconds: float, output: Output) -> dict[str, t.Any]:
     supervisor = process.supervisor
-    name = supervisor.name
-    if supervisor.kind == "container" and supervisor.runtime:
-        name = container_name(supervisor.runtime, name) or name
+    container = None
+    if supervisor.kind == "container":
+        container = examine_container(output, supervisor, process.file, neighbors(process))
+    name = container["name"] if container else supervisor.name
     daemon: dict[str, t.Any] = {
         "name": process.name,
         "pid": process.pid,
         "supervisor": {"kind": supervisor.kind, "name": name, "runtime": supervisor.runtime, "unit": supervisor.unit},
+        "container": container,
         "root": process.root,
         "own": supervisor.kind == "unit" and supervisor.name == _OWN_UNIT.format(process.name),
         "file": process.file,
         "clustered": process.clustered,
-        "control_socket": _control_socket(process),
+        "control_socket": control_socket(process),
+        "sockets": _sockets(process),
         "remotes": list(process.command.remotes),
         "connections": [],
         "ca_digests": [],
@@ -62,32 +63,28 @@ def _read_daemon(
         if process.name in DATABASES:
             _ask_server(process, daemon, seconds)
         else:
-            answer = ask_northd(process.root + daemon["control_socket"], seconds)
+            answer = ask_northd(daemon["sockets"]["control"], seconds)
             daemon.update(state=answer["state"], version=answer["version"], problem=answer["reason"])
     except OvnError as e:
         daemon["problem"] = str(e)
     return daemon
 
 
-def _control_socket(process: ControlPlaneProcess) -> str:
-    """Return the path of the control socket; of a daemon without the option it has the process id in its name."""
-    given = process.command.value("--unixctl")
-    directory = os.path.dirname(given) or "/run/ovn"
-    name = os.path.basename(given) or f"ovn-northd.{process.pid}.ctl"
-    # /var/run is a link to /run.
-    return os.path.join(directory if process.root else os.path.realpath(directory), name)
+def _sockets(process: ControlPlaneProcess) -> dict[str, str]:
+    """Return the paths of the sockets as this host reaches them; empty for one that the process does not have."""
+    paths = {"control": control_socket(process), "database": database_socket(process)}
+    return {kind: process.reach(path) if path else "" for kind, path in paths.items()}
 
 
 def _ask_server(process: ControlPlaneProcess, daemon: dict[str, t.Any], seconds: float) -> None:
     database, deadline = DATABASE_NAMES[process.name], Deadline(seconds)
-    control = process.root + daemon["control_socket"]
+    control = daemon["sockets"]["control"]
     daemon["version"] = parse_version(appctl(control, "version", deadline=deadline))
     if process.clustered:
         status = parse_cluster_status(appctl(control, "cluster/status", database, deadline=deadline))
         daemon.update(address=status.address, cluster_id=status.cluster_id or "", server_id=status.server_id or "")
-    socket = next((r.partition(":")[2] for r in process.command.remotes if r.startswith("punix:")), "")
     columns = ["_uuid", "target", *(["role"] if process.name == "southbound" else [])]
-    with Connection(Endpoint("unix", process.root + socket), TlsFiles(), deadline) as connection:
+    with Connection(Endpoint("unix", daemon["sockets"]["database"]), TlsFiles(), deadline) as connection:
         rows = select(connection, database, {"Connection": columns, "SSL": list(_TLS)})
     daemon["connections"] = sorted(rows["Connection"], key=lambda row: str(row["target"]))
     row = next(iter(rows["SSL"]), {})
@@ -96,7 +93,7 @@ def _ask_server(process: ControlPlaneProcess, daemon: dict[str, t.Any], seconds:
         for option, column in zip(("--private-key", "--certificate", "--ca-cert"), _TLS)
     ]
     daemon.update(zip(("private_key", "certificate", "ca_certificate"), files))
-    daemon["ca_digests"] = read_certificate_digests(process.root + files[2]) if files[2] else []
+    daemon["ca_digests"] = read_certificate_digests(process.reach(files[2])) if files[2] else []
 
 
 def _tls_file(option: str, column: t.Any) -> str:

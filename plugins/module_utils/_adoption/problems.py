@@ -10,12 +10,14 @@ What concerns the cluster is decided where every run decides it (`_raft/plan.py`
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from .._databases import DATABASES, STEMS
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoint
 from .._processes.supervisor import Supervisor
+from .containers import stop_command
 from .listeners import listener_problems
 
 Daemon = t.Mapping[str, t.Any]
@@ -64,9 +66,9 @@ def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.An
     if found["daemons"] and not foreign:
         return []
     problems = [*_missing_problems(found["missing_files"])]
-    units = [supervisor_of(daemon).name for daemon in found["daemons"] if daemon["supervisor"]["kind"] == "unit"]
+    problems += _shared_problems(found["daemons"])
     for daemon in foreign:
-        problems += _supervisor_problem(daemon, units)
+        problems += _supervisor_problem(daemon)
         if daemon["name"] in DATABASES and not daemon["problem"]:
             problems += _database_problems(daemon, desired["databases"][daemon["name"]], found)
         elif daemon["problem"]:
@@ -90,23 +92,38 @@ def _missing_problems(missing: t.Sequence[str]) -> t.Iterator[str]:
         )
 
 
-def _supervisor_problem(daemon: Daemon, units: t.Sequence[str]) -> t.Iterator[str]:
-    supervisor = supervisor_of(daemon)
-    if supervisor.kind in ("container", "pod"):
-        command = supervisor.stop_command(daemon["control_socket"])
+def _shared_problems(daemons: t.Sequence[Daemon]) -> t.Iterator[str]:
+    """Daemons that one unit runs could only be stopped together; those of one container say so themselves."""
+    units = collections.Counter[str]()
+    for daemon in daemons:
+        supervisor = supervisor_of(daemon)
+        if supervisor.kind == "unit":
+            units[supervisor.name] += 1
+        elif supervisor.kind == "container":
+            units.update({*(daemon["container"] or {}).get("units", ()), *filter(None, [supervisor.unit])})
+    for name, count in sorted(units.items()):
+        if count > 1:
+            yield (
+                f"{name} runs several daemons, which could only be stopped together. Give each a unit of its own first (Debian has "
+                "ovn-ovsdb-server-nb, ovn-ovsdb-server-sb and ovn-northd)"
+            )
+
+
+def _supervisor_problem(daemon: Daemon) -> t.Iterator[str]:
+    supervisor, container = supervisor_of(daemon), daemon["container"] or {}
+    socket = daemon["sockets"]["control"]
+    if supervisor.kind == "pod":
+        yield f'{describe(daemon)}: a pod is stopped where it is declared. See "Containers" in docs/adopt.md'
+    elif container.get("problem"):
+        command = stop_command(supervisor, container, socket)
         yield (
-            f'{describe(daemon)}: what is not a unit of this host is stopped by a person. See "Containers" in docs/adopt.md for the order'
-            + (f"; the command is: {command}" if command else "")
+            f'{describe(daemon)} cannot be taken over while it runs: {container["problem"]}. See "Containers" in docs/adopt.md'
+            + (f"; the command that stops it is: {command}" if command else "")
         )
-    elif daemon.get("root"):
+    elif daemon["root"] and supervisor.kind != "container":
         yield (
             f"{describe(daemon)} has a root directory of its own and is in no container that is known here, so its files and sockets cannot be taken "
-            f"over. Stop it where it was started; the command is: {supervisor.stop_command(daemon['root'] + daemon['control_socket'])}"
-        )
-    elif supervisor.kind == "unit" and units.count(supervisor.name) > 1:
-        yield (
-            f"{supervisor.name} runs several daemons, which could only be stopped together. Give each a unit of its own first (Debian has "
-            "ovn-ovsdb-server-nb, ovn-ovsdb-server-sb and ovn-northd)"
+            f"over. Stop it where it was started; the command is: {supervisor.stop_command(socket)}"
         )
 
 
@@ -118,7 +135,8 @@ def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.
             f"(ovsdb-tool create-cluster NEW_FILE {daemon['file']} {desired['environment']['OVN_LOCAL_ADDRESS']}), start it from NEW_FILE, then run again"
         )
         return
-    yield from _place_problems(daemon, desired)
+    if supervisor_of(daemon).kind != "container":  # ours will have a file and sockets of its own
+        yield from _place_problems(daemon, desired)
     yield from _address_problem(daemon, desired["environment"]["OVN_LOCAL_ADDRESS"])
     yield from listener_problems(database, desired["settings"]["connections"], daemon["connections"], daemon["remotes"])
     yield from _tls_problem(daemon, desired["environment"], found["ca_digests"])
@@ -172,8 +190,9 @@ def _tls_problem(daemon: Daemon, environment: t.Mapping[str, str], ca_digests: t
     if not daemon["ca_digests"]:
         yield f"the CA certificate of {daemon['name']} cannot be read ({authority or 'none is set'})"
     elif not set(daemon["ca_digests"]) <= set(ca_digests):
+        where = "" if supervisor_of(daemon).kind != "container" else " (in its container: copy them to the host)"
         yield (
-            f"{daemon['name']} trusts the CA in {authority}, which is not in {environment['OVN_CA_CERTIFICATE']}. Use the files that are there: "
+            f"{daemon['name']} trusts the CA in {authority}, which is not in {environment['OVN_CA_CERTIFICATE']}. Use the files that are there{where}: "
             f"ovn_central_private_key={key}, ovn_central_certificate={certificate}, ovn_central_ca_certificate={authority}"
         )
 

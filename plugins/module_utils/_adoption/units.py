@@ -12,6 +12,8 @@ import os
 import re
 import typing as t
 
+from .._errors import OvnError
+from .._processes.supervisor import Supervisor
 from .command_line import parse_command_line
 
 _OURS = "c5c3-ovn-"
@@ -26,6 +28,13 @@ _STARTED = {
     "start_ovsdb": ("northbound", "southbound"),
     "start_northd": ("northd", "northbound", "southbound"),
 }
+# States of unit files that keep a unit from being masked or disabled for good.
+_LASTING = ("static", "linked", "linked-runtime", "generated", "transient")
+_ENGINES = frozenset(("docker", "podman"))  # either may be another name of the other
+_VERBS = frozenset(("start", "restart", "run", "create"))
+_IDENTIFIER = re.compile(r"[0-9a-f]{8,64}")
+_SHOWN = ("Id", "ActiveState", "UnitFileState", "WantedBy", "RequiredBy", "TriggeredBy")
+_COMMANDS = ("ExecStartPre", "ExecStart", "ExecStartPost")
 _FILES = {"northbound": "--db-nb-file", "southbound": "--db-sb-file"}
 
 Systemctl = t.Callable[..., str]  # runs systemctl with these arguments, returns its output
@@ -76,3 +85,60 @@ def parse_units(text: str) -> list[StoppedUnit]:
         if values.get("Id") and values.get("MainPID") == "0":
             units.append(StoppedUnit(values["Id"], commands))
     return units
+
+
+def units_of_container(
+    output: t.Callable[..., str], supervisor: Supervisor, name: str, identifier: str, project: str
+) -> list[str]:
+    """Return the units that start this container, now or with the host. Kolla writes one for each container. `OvnError` if it cannot be known.
+
+    `identifier` is its id, `project` that of compose it belongs to, empty without one.
+    """
+    names = set[str]()
+    for listed in (("list-unit-files",), ("list-units", "--all")):
+        lines = output("systemctl", *listed, "--type=service", "--no-legend", "--plain").splitlines()
+        names.update(line.split()[0] for line in lines if line.strip())
+    shown = sorted(one for one in names if not one.startswith(_OURS) and "@." not in one and one.endswith(".service"))
+    text = output("systemctl", "show", f"--property={','.join((*_SHOWN, *_COMMANDS))}", "--", *shown) if shown else ""
+    if not text:
+        raise OvnError("units of systemd cannot be read, which could start it again")
+    return find_units_of_container(text, supervisor, name, identifier, project)
+
+
+def find_units_of_container(
+    text: str, supervisor: Supervisor, name: str, identifier: str = "", project: str = ""
+) -> list[str]:
+    """Return the same from what `systemctl show` prints; `OvnError` if one of them cannot be kept from starting it, or starts others as well."""
+    found = {supervisor.unit} if supervisor.unit else set()
+    lasting = dict[str, str]()
+    for block in text.strip().split("\n\n"):
+        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        unit, state = values.get("Id", ""), values.get("UnitFileState", "")
+        pulled = any(values.get(relation) for relation in ("WantedBy", "RequiredBy", "TriggeredBy"))
+        rests = values.get("ActiveState") in ("inactive", "failed") and state in ("disabled", "masked") and not pulled
+        if not unit or rests:
+            continue
+        if state in _LASTING:
+            lasting[unit] = state
+        commands = [arguments.split() for arguments in _ARGUMENTS.findall(block)]
+        if project and any("compose" in os.path.basename(word) for words in commands for word in words):
+            raise OvnError(
+                f"it belongs to the compose project {project}, and {unit} starts such projects. Disable that unit first"
+            )
+        if any(_runs_container(words, name, identifier) for words in commands):
+            found.add(unit)
+    for unit in sorted(found & lasting.keys()):
+        raise OvnError(
+            f"{unit}, which starts it, is {lasting[unit]}, so it can neither be masked nor disabled for good. Remove that unit where it was made first"
+        )
+    return sorted(found)
+
+
+def _runs_container(words: t.Sequence[str], name: str, identifier: str) -> bool:
+    """Return whether a command starts the container: podman generate systemd names it by its id, which may be cut."""
+    programs = [os.path.basename(word) for word in words]
+    first = next((number for number, program in enumerate(programs) if program in _ENGINES), None)
+    if first is None or not _VERBS.intersection(words[first + 1 :]):
+        return False
+    named = name in words or f"--name={name}" in words
+    return named or any(_IDENTIFIER.fullmatch(word) and identifier.startswith(word) for word in words if identifier)

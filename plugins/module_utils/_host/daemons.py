@@ -32,15 +32,12 @@ def read_host_daemons(params: t.Mapping[str, t.Any], commands: Commands) -> dict
         code, out, _err = commands.run([program, *command[1:]]) if program else (1, "", "")
         return out.strip() if code == 0 else ""
 
-    def container_name(runtime: str, identifier: str) -> str:
-        return output_of(runtime, "inspect", "--format", "{{.Name}}", identifier).lstrip("/")
-
     def systemctl(*arguments: str) -> str:
         return output_of("systemctl", *arguments)
 
     stopped = read_stopped_units(systemctl) if params["stopped_units"] else []
     return {
-        "daemons": read_daemons(params["timeout"], container_name),
+        "daemons": read_daemons(params["timeout"], output_of),
         "stopped_northd_units": [unit.name for unit in stopped if unit.starts("northd", "")],
         "version": parse_version(output_of("ovsdb-server", "--version")),
         "missing_files": [path for path in params["required_files"] if not os.path.exists(path)],

@@ -31,7 +31,7 @@ from .witness import Witness, number_or_none, parse_witness
 Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 """`runner(command, environment)` returns exit code, standard output and standard error."""
 
-_UNIXCTL_SECONDS = 5.0
+UNIXCTL_SECONDS = 5.0
 # A waiting launcher reads the record every second (OVN_POLL of the unit): if it waits longer than this, then not for the record just written.
 _WAITING_SECONDS = 5.0
 
@@ -65,7 +65,7 @@ class HostMember:
         directory = self.environment().get("OVN_RUN_DIR", "/run/ovn")
         return os.path.join(directory, f"{STEMS[self.database]}.{kind}")
 
-    def ask(self, seconds: float = _UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
+    def ask(self, seconds: float = UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
         """Return the answer of the running process, from both of its sockets, within `seconds`."""
         return ask_member(
             self.member,
@@ -94,7 +94,7 @@ class HostMember:
         elif pid is not None:
             # A compaction of a large file takes as long. So the state of this member is unknown, and no step acts on it.
             reason = (
-                f"the server of {self.unit} does not answer on {self.socket('ctl')} within {_UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
+                f"the server of {self.unit} does not answer on {self.socket('ctl')} within {UNIXCTL_SECONDS:g} s. It is busy or it hangs: "
                 "check its log, wait, and restart the unit if it stays so"
             )
             return dataclasses.replace(observed, running=True, file_class="unknown", file_reason=reason)
@@ -265,6 +265,9 @@ class HostMember:
     def restart(self) -> None:
         self.systemctl("restart")
 
+    def stop(self) -> None:
+        self.systemctl("stop")
+
     def systemctl(self, verb: str) -> None:
         # The unit may have been written a moment ago, by this or a killed run.
         self.run(["systemctl", "daemon-reload"], {})
@@ -294,7 +297,7 @@ class HostMember:
         pause, last = 0.05, "no answer"
         patience = Deadline(_WAITING_SECONDS)
         while True:
-            answer = self.ask(min(_UNIXCTL_SECONDS, max(0.1, deadline.left())))
+            answer = self.ask(min(UNIXCTL_SECONDS, max(0.1, deadline.left())))
             if answer.server is not None and answer.server.connected:
                 return
             if answer.status is not None:
@@ -317,7 +320,7 @@ class HostMember:
         if not self._lists(leader, server_id):
             return
         check_unresponsive(self.database, leader, server_id)
-        appctl(self.socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(_UNIXCTL_SECONDS))
+        appctl(self.socket("ctl"), "cluster/kick", name, server_id, deadline=Deadline(UNIXCTL_SECONDS))
         while self._lists(self.ask(), server_id):
             if deadline.expired:
                 raise still_listed_error(self.database, server_id, deadline)

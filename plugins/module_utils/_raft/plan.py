@@ -101,7 +101,9 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         refuse_unusable_files(run, observed)
         silent = [o.member for o in observed if o.file_class == "unknown" and o.running]
         if run.adopt and silent:
-            raise Unexamined(f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.")
+            raise Unexamined(
+                f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again."
+            )
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
     decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
