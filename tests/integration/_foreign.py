@@ -15,7 +15,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import D
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 
 _TABLES = {"northbound": "NB_Global", "southbound": "SB_Global"}
 
@@ -168,14 +168,20 @@ class ForeignBackend(LoopbackBackend):
             host.start_foreign()
             until(lambda host=host: host.connected, f"{host.id} connected", 30)
 
+    def _description(self, **options: t.Any) -> Run:
+        return super()._description(**{"adopt": True, **options})
+
     def execute(self, step: Step, record: Record) -> None:
         self._act()
         hosts = [host for host in self.hosts if host.id in step.members]
         for host in hosts:
             if step.action == "wait":
                 host.member.wait_for_change(2.0)
+                continue
+            host.member.check_target(step.expects[host.id])
+            if step.action == "kick":
+                host.member.kick(step.sid or "", Deadline(self.step_seconds))
             else:
-                host.member.check_target(step.expects[host.id])
-                (host.member.restart if step.action == "restart" else host.member.start)()
-        for host in hosts if step.action != "wait" else ():
+                getattr(host.member, step.action)()
+        for host in hosts if step.action in ("start", "restart") else ():
             host.member.wait_connected(Deadline(self.step_seconds))

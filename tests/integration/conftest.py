@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
     )
+    config.addinivalue_line("markers", "docker: starts a Docker engine of its own")
     config.addinivalue_line("markers", "own_machines: boots machines of its own, which takes minutes")
 
 

@@ -130,8 +130,8 @@ def _refuse_absent(run: Run, record: Record | None, observed: t.Sequence[Observa
     ]
     if away:
         raise Refused(
-            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one that "
-            "is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
+            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one "
+            "that is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
             "c5c3.ovn.site adds hosts afterwards."
         )
 

@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Keeps units and containers of others from starting a daemon again, and ends them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import time
+import typing as t
+
+from .._deadline import Deadline
+from .._errors import OvnError, Refused
+from .._ovsdb.unixctl import appctl
+from .._processes.supervisor import Supervisor
+from .._stop_budget import HANDOVER_SECONDS
+from .._units import PROPERTIES, Unit, forbidding_verbs, parse_show
+from .containers import (
+    engine,
+    examine_container,
+    forbid_command,
+    inspect_command,
+    parse_inspect,
+    shown_command,
+    stop_command,
+)
+from .processes import ControlPlaneProcess, control_socket, neighbors
+
+Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
+"""`runner(command, environment)` returns exit code, standard output and standard error."""
+
+_STOPPED = ("inactive", "failed")
+_TIMED_OUT = (124, 137)  # of timeout(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Supervision:
+    """`place` is how messages name the host."""
+
+    run: Runner
+    place: str
+
+    def systemctl(self, *arguments: str) -> str:
+        code, out, err = self.run(["systemctl", *arguments], {})
+        if code != 0:
+            raise OvnError(
+                f"systemctl {' '.join(arguments)} failed: {(err or out).strip()}. See: journalctl -u {arguments[-1]}"
+            )
+        return out
+
+    def forbid(self, unit: str) -> None:
+        """Keep a unit from ever starting again. It goes on running."""
+        for verb in forbidding_verbs(self._read_unit(unit)):
+            self.systemctl(verb, unit)
+
+    def await_stopped(self, unit: str) -> None:
+        """Stop a unit and wait for its last command: it would stop whatever is named in the pid file, so ours must not be there yet."""
+        if self._read_unit(unit).active_state not in _STOPPED:
+            self.systemctl("stop", unit)
+
+    def _read_unit(self, name: str) -> Unit:
+        return parse_show(self.systemctl("show", f"--property={','.join(PROPERTIES)}", name))[0]
+
+    def stop_command(self, server: ControlPlaneProcess) -> str:
+        """Return the command with which a person ends a daemon for good."""
+        supervisor = server.supervisor
+        facts = examine_container(self._output, supervisor) if supervisor.kind == "container" else {}
+        return stop_command(supervisor, facts, server.reach(control_socket(server)))
+
+    def end(self, process: ControlPlaneProcess) -> None:
+        """End a daemon that no unit runs: with its container, or by itself."""
+        if process.supervisor.kind == "container":
+            self.end_container(process, still_runs=lambda: is_alive(process.pid))
+        elif not end_process(process):
+            raise OvnError(
+                f"{process.name} on {self.place} (process {process.pid}) still runs {HANDOVER_SECONDS} s after it was asked to end. Stop it "
+                f"({process.supervisor.stop_command(control_socket(process))}, or with a signal), then run again."
+            )
+
+    def end_container(self, server: ControlPlaneProcess, still_runs: t.Callable[[], bool]) -> None:
+        """End a daemon with its container, after everything that would start it again was told not to; `Refused` before that if it cannot be told."""
+        supervisor = server.supervisor
+        facts = examine_container(self._output, supervisor, server.file, neighbors(server))
+        if facts["problem"]:
+            raise Refused(
+                f"{server.name} on {self.place} runs in {supervisor}, which a run does not stop: {facts['problem']}. Nothing was changed on this host. "
+                'See "Containers" in docs/adopt.md.'
+            )
+        if facts["policy"] not in ("", "no"):
+            self._execute(forbid_command(supervisor.runtime, facts["name"]))
+        for unit in facts["units"]:
+            self.forbid(unit)
+        end_process(server)
+        for unit in facts["units"]:
+            self.await_stopped(unit)
+        # It fails where the engine has removed the container by now; whether it has ended is looked at below.
+        self.run(engine(supervisor.runtime, "stop", facts["name"]), {})
+        if still_runs() or self._runs_container(supervisor, facts["name"]):
+            raise OvnError(
+                f"{server.name} on {self.place} was not ended: container {facts['name']} still runs. Stop it ({stop_command(supervisor, facts)}), then run "
+                "again; the next run goes on from there."
+            )
+
+    def _runs_container(self, supervisor: Supervisor, name: str) -> bool:
+        code, out, _err = self.run(inspect_command(supervisor.runtime, name), {})
+        return code == 0 and parse_inspect(out).running
+
+    def _output(self, *command: str) -> str:
+        code, out, _err = self.run(list(command), {})
+        return out if code == 0 else ""
+
+    def _execute(self, command: list[str]) -> None:
+        code, out, err = self.run(command, {})
+        if code != 0:
+            reason = "it took too long" if code in _TIMED_OUT else (err or out).strip()
+            raise OvnError(
+                f"{shown_command(command)} failed on {self.place}: {reason}. Run it by hand, then run again."
+            )
+
+
+def end_process(server: ControlPlaneProcess) -> bool:
+    """Let a daemon end by itself, a server after it has handed its leadership over; whether it has. What it does not do in time, its unit or engine does."""
+    deadline = Deadline(HANDOVER_SECONDS)
+    try:
+        appctl(server.reach(control_socket(server)), "exit", deadline=deadline)
+    except OvnError:
+        return not is_alive(server.pid)
+    while not deadline.expired and is_alive(server.pid):
+        time.sleep(0.05)
+    return not is_alive(server.pid)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process has its memory still: one that only its parent has to notice has no arguments any more."""
+    try:
+        return bool(pathlib.Path("/proc", str(pid), "cmdline").read_bytes())
+    except OSError:
+        return False

@@ -1,0 +1,75 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_foreign_northd
+short_description: End an ovn-northd that runs in a container or that no unit runs
+version_added: "0.1.0"
+description:
+  - Ends every C(ovn-northd) in the network of the host that a container of Docker or Podman keeps running, or nothing does, and waits for its end.
+  - Before that the engine is told not to start the container again, and the units that would start it are masked, or disabled where they cannot be masked.
+  - One that a unit of systemd runs is left to M(c5c3.ovn.ovn_units).
+  - Refuses a container that would come back all the same, or that runs other daemons as well, before anything is changed.
+  - It is a step of P(c5c3.ovn.ovn_central#role), while northd of another host is active.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options: {}
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: End the northd that somebody has started by hand, or in a container
+  c5c3.ovn.ovn_foreign_northd:
+"""
+
+RETURN = r"""
+ended:
+  description: What was ended, in check mode what would be.
+  returned: success
+  type: list
+  elements: str
+  sample: [northd in container ovn_northd]
+"""
+
+import socket
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._adoption.processes import find_processes
+from ..module_utils._adoption.supervision import Supervision
+from ..module_utils._commands import Commands
+from ..module_utils._errors import OvnError
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(argument_spec={}, supports_check_mode=True)
+    supervision = Supervision(Commands(module).run, socket.gethostname())
+    try:
+        found = [
+            one for one in find_processes() if one.name == "northd" and one.supervisor.kind in ("container", "none")
+        ]
+        for process in found if not module.check_mode else ():
+            supervision.end(process)
+        module.exit_json(changed=bool(found), ended=[f"northd in {one.supervisor}" for one in found])
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Members in containers of a real Docker are adopted: each gives way to a new member, and what starts it again does no harm."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+
+import pytest
+from _contained import ContainedBackend, ContainedHost, Engine
+from _launcher_lib import tool, until
+from conftest import RunModule
+from test_adoption import OWN, Writer, names, running_units
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import find_processes
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def engine() -> t.Iterator[Engine]:
+    made = Engine()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def backend(daemons: None, engine: Engine) -> t.Iterator[ContainedBackend]:
+    with ContainedBackend(engine) as made:
+        made.begin()
+        yield made
+
+
+def order(backend: ContainedBackend) -> list[str]:
+    """What the run did, without the ids and the addresses."""
+    return list(dict.fromkeys(step.reason.partition(":")[0].partition(" (")[0] for step in backend.acts))
+
+
+def replaced(host: ContainedHost) -> list[str]:
+    return [
+        f"replace northbound on {host.id}",
+        f"remove the lost member {host.id}",
+        f"join {host.id} to northbound",
+    ]
+
+
+def check_adopted(backend: ContainedBackend, writer: Writer, before: dict[str, tuple[str, str]]) -> None:
+    assert running_units(backend) == [OWN] * 3
+    for host in backend.hosts:
+        assert (host.is_contained, host.restart_policy, host.enabled) == (False, "no", {OWN})
+        cid, sid = before[host.id]
+        assert tool("db-cid", host.file) == cid
+        assert tool("db-sid", host.file) != sid
+        assert tool("db-sid", host.source) == sid  # as the container has left it
+    until(lambda: all(set(writer.acknowledged) <= names(host) for host in backend.hosts), "every acknowledged write")
+    assert backend.problem() == ""
+    leader = until(lambda: backend.leader, "a leader")
+    assert len(leader.member.observe().listed) == 3
+
+
+def identities(backend: ContainedBackend) -> dict[str, tuple[str, str]]:
+    return {host.id: (tool("db-cid", host.source), tool("db-sid", host.source)) for host in backend.hosts}
+
+
+def test_members_are_replaced_one_by_one_under_writes(backend: ContainedBackend) -> None:
+    before, leader = identities(backend), until(lambda: backend.leader, "a leader")
+    with Writer(backend) as writer:
+        backend.run()
+        adopted = len(writer.acknowledged)
+        until(lambda: len(writer.acknowledged) > adopted + 3, "writes after the adoption")
+    hosts = sorted(backend.hosts, key=lambda host: (host is leader, host.id))
+    assert order(backend) == [reason for host in hosts for reason in replaced(host)]
+    check_adopted(backend, writer, before)
+    backend.run()
+    assert backend.acts == []
+
+
+def test_the_order_is_known_before_anything_of_ours_is_installed(backend: ContainedBackend) -> None:
+    until(lambda: not gate_reason("quiet", list(backend.observe().values()), None), "a leader for long enough", 30)
+    for host in backend.hosts:
+        host.member.launcher = "/nonexistent"
+    planned = simulate(backend._description(), backend.observe(), gate_reason)
+    leader = until(lambda: backend.leader, "a leader")
+    hosts = sorted(backend.hosts, key=lambda host: (host is leader, host.id))
+    assert [one.partition(":")[0].partition(" (")[0] for one in planned] == [
+        reason for host in hosts for reason in replaced(host)
+    ]
+    assert all(host.is_contained and not host.file.exists() for host in backend.hosts)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("verb", ["update", "stop"])
+def test_a_run_that_is_killed_is_finished_by_the_next(backend: ContainedBackend, verb: str, after: bool) -> None:
+    before = identities(backend)
+    host = backend.hosts[1]
+    host.fails_at, host.fails_after = verb, after
+    with pytest.raises(KeyboardInterrupt):
+        backend.run()
+    host.fails_at = ""
+    with Writer(backend) as writer:
+        backend.run()
+    check_adopted(backend, writer, before)
+
+
+@pytest.mark.parametrize("acts", range(3, 9))
+def test_a_container_that_is_started_again_never_harms_the_cluster(backend: ContainedBackend, acts: int) -> None:
+    """By somebody, after the run died before its so many-th act: the record, the stop, the kick, the record, the join …"""
+    before = identities(backend)
+    backend.run(dies_before=acts)
+    stopped = [host for host in backend.hosts if not host.is_contained]
+    for host in stopped:
+        host.start_container()
+    with Writer(backend) as writer:
+        until(lambda: len(writer.acknowledged) > 3, "writes")
+        backend.run()
+    check_adopted(backend, writer, before)
+
+
+def test_the_old_container_is_no_member_any_more(backend: ContainedBackend) -> None:
+    """It is started beside ours, long after: it finds no cluster, and the run names it."""
+    before = identities(backend)
+    with Writer(backend) as writer:
+        backend.run()
+        host = backend.hosts[1]
+        host.start_container()
+        with pytest.raises(Refused, match=r"the container is no member any more: end it for good \(docker update"):
+            host.member.observe()
+        done = len(writer.acknowledged)
+        until(lambda: len(writer.acknowledged) > done + 5, "writes")
+        assert len(until(lambda: backend.leader, "a leader").member.observe().listed) == 3
+    host.engine.output("stop", host.name)
+    check_adopted(backend, writer, before)
+
+
+def test_a_container_that_is_down_is_neither_replaced_nor_doubled(backend: ContainedBackend) -> None:
+    host = backend.hosts[1]
+    host.engine.output("stop", host.name)
+    with pytest.raises(Refused, match="does not run on central2, and runs on other hosts"):
+        backend.run()
+    assert not any(one.record.exists() for one in backend.hosts)
+    before = identities(backend)
+    host.start_container()
+    until(lambda: host.connected, "connected again", 30)
+    with Writer(backend) as writer:
+        backend.run()
+    check_adopted(backend, writer, before)
+
+
+def test_a_server_that_ends_is_started_again_by_the_engine(backend: ContainedBackend) -> None:
+    """Without this, the tests above would prove nothing about what keeps it from coming back."""
+    host = backend.hosts[1]
+    pid = int(host.inspect()["State"]["Pid"])
+    subprocess.run(["kill", "-KILL", str(pid)], check=True, timeout=10)
+    until(lambda: host.inspect()["RestartCount"] == 1 and host.connected, "connected again", 30)
+
+
+def occupy(host: ContainedHost) -> None:
+    host.file.write_text("theirs")
+
+
+def share(host: ContainedHost) -> None:
+    """A second daemon in the same container."""
+    options = ["--ovnnb-db=unix:/nonexistent", "--ovnsb-db=unix:/nonexistent"]
+    host.engine.output("exec", "--detach", host.name, "/usr/bin/ovn-northd", "--unixctl=/run/northd.ctl", *options)
+    until(lambda: any(one.name == "northd" and one.root for one in find_processes()), "northd")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        pytest.param(occupy, "is there as well", id="a file in our place"),
+        pytest.param(share, r"it runs ovn-northd \(process \d+\) as well", id="two daemons"),
+    ],
+)
+def test_what_is_not_safe_is_refused_while_the_container_runs(
+    backend: ContainedBackend, prepare: t.Callable[[ContainedHost], None], reason: str
+) -> None:
+    host = backend.hosts[1]
+    prepare(host)
+    with pytest.raises(Refused, match=reason):
+        host.member.check_target(host.member.observe().target())
+        host.member.stop()
+    assert (host.is_contained, host.restart_policy, host.masked, host.enabled) == (True, "unless-stopped", set(), set())
+    assert host.connected
+
+
+def test_an_engine_that_does_not_answer_stops_nothing(backend: ContainedBackend) -> None:
+    host = backend.hosts[1]
+    real = host.member.run
+
+    def hang(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        return (124, "", "") if "update" in command else real(command, environment)
+
+    host.member.run = hang
+    with pytest.raises(OvnError, match="docker update --restart=no ovn_nb_db_2 failed on central2: it took too long"):
+        backend.run()
+    assert (host.is_contained, host.masked, OWN in host.enabled) == (True, set(), False)
+    assert host.connected
+
+
+def test_the_module_tells_what_a_container_is(
+    backend: ContainedBackend, run_module: RunModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = backend.hosts[1]
+    for name, value in host.engine.environment.items():
+        monkeypatch.setenv(name, value)
+    ran = run_module("ovn_daemons_info", {})
+    daemon = next(daemon for daemon in ran["daemons"] if daemon["address"] == host.address)
+    assert daemon["supervisor"] == {"kind": "container", "name": host.name, "runtime": "docker", "unit": ""}
+    assert (daemon["container"]["name"], daemon["container"]["policy"]) == (host.name, "unless-stopped")
+    assert daemon["problem"] == ""
+    query = json.dumps(["OVN_Northbound", {"op": "select", "table": "NB_Global", "where": [], "columns": ["_uuid"]}])
+    command = ["ovsdb-client", "--timeout=10", "query", f"unix:{daemon['sockets']['database']}", query]
+    assert subprocess.run(command, check=False, capture_output=True, timeout=30).returncode == 0
