@@ -87,7 +87,7 @@ def parts_of_this_project() -> list[Part]:
     Tests have limits of time, so those with daemons follow one another, but for the machine scenarios, and the gates, which only compute, yield to them.
     """
     parts = [
-        Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind && tests/testbed/kind tools")),
+        Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind docker && tests/testbed/kind tools")),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",), YIELDS),
         Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS, on_request=True),
@@ -96,14 +96,14 @@ def parts_of_this_project() -> list[Part]:
             "loopback",
             "packages",
             "tools",
-            arguments=("-m", "not api_server and not own_machines", "--numprocesses=4"),
+            arguments=("-m", "not api_server and not own_machines and not docker", "--numprocesses=4"),
         ),
         session(
             "integration",
             "on an API server",
             "integration loopback",
             "api-server",
-            arguments=("-m", "api_server", "--numprocesses=4"),
+            arguments=("-m", "api_server or docker", "--numprocesses=4"),
         ),
     ]
     scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")

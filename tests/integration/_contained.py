@@ -25,7 +25,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes impor
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
 
 _TESTBED = Path(__file__).parent.parent / "testbed"
-_IMAGE = "ovn:test"
+IMAGE = "ovn:test"
 _PROGRAMS = ("/usr/sbin/ovsdb-server", "/usr/bin/ovn-northd", "/usr/bin/sleep")
 _LIBRARY = re.compile(r"(/\S+) \(0x")
 _SYS_RESOURCE = 24  # the bit of a capability without which runc has to be told so
@@ -63,9 +63,9 @@ class Engine:
             ]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         until(lambda: self.run("info").returncode == 0, f"dockerd, see {self.root}/log", 60)
-        if not self.run("image", "inspect", _IMAGE).returncode == 0:
+        if self.run("image", "inspect", IMAGE).returncode != 0:
             made = subprocess.run(
-                ["docker", "import", "-", _IMAGE],
+                ["docker", "import", "-", IMAGE],
                 input=_image(),
                 env=os.environ | self.environment,
                 check=False,
@@ -175,7 +175,7 @@ class ContainedHost(ForeignHost):
         name = DATABASE_NAMES[self.database]
         self.engine.output(
             *("run", "--detach", f"--name={self.name}", "--network=host", f"--restart={self.policy}"),
-            *(f"--volume={self.name}:{self.folder}", *self.options, _IMAGE, "/usr/sbin/ovsdb-server"),
+            *(f"--volume={self.name}:{self.folder}", *self.options, IMAGE, "/usr/sbin/ovsdb-server"),
             *("--remote=punix:/var/run/ovn/ovnnb_db.sock", "--unixctl=/var/run/ovn/ovnnb_db.ctl"),
             f"--remote=db:{name},NB_Global,connections",
             f"--remote=ptcp:{CLIENT_PORTS[self.database]}:{self.host}",

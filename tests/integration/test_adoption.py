@@ -180,11 +180,12 @@ def test_a_unit_that_is_stopped_does_not_start_the_server_again(backend: Foreign
     assert running_units(backend) == [OWN] * 3
 
 
-def test_a_container_is_not_stopped(backend: ForeignBackend) -> None:
+def test_a_container_that_has_its_file_in_our_place_is_not_stopped(backend: ForeignBackend) -> None:
     container = backend.hosts[1]
     move(container, "system.slice", f"docker-{'7' * 64}.scope")
-    with pytest.raises(Refused, match=r"container 777777777777, which a run does not stop.*docker stop 777777777777"):
-        backend.run()
+    for act in (container.member.observe, container.member.restart, container.member.start):
+        with pytest.raises(Refused, match=r"which is where ours has its file.*docker stop 777777777777"):
+            act()
     assert running_units(backend)[1] == "7" * 12
     assert (container.masked, container.enabled) == (set(), set())
     assert container.connected

@@ -76,6 +76,8 @@ def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observati
     acted = {name: _acted(step, predicted[name], predicted) for name in step.members}
     predicted = {**predicted, **acted}
     running = [o for o in predicted.values() if o.connected]
+    if step.action == "stop":  # what a server has said of it as of one that it hears does not hold any more
+        predicted = {name: dataclasses.replace(o, answer={}) for name, o in predicted.items()}
     if step.action == "start" and running:
         listed = {k: v for o in running if o.leader for k, v in o.listed.items()}
         listed.update({o.sid[:4]: _address(o) for o in acted.values() if o.sid})
