@@ -20,8 +20,6 @@ from _foreign import ForeignBackend, ForeignHost, Groups
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, LoopbackBackend
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import AdoptedMember
-from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import ControlPlaneProcess, find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
 
 _TESTBED = Path(__file__).parent.parent / "testbed"
@@ -131,16 +129,6 @@ def _image() -> bytes:
     return made.getvalue()
 
 
-class ContainedMember(AdoptedMember):
-    """All hosts of a test are one: its own container is the one whose file has the name of its folder."""
-
-    inside = ""
-
-    def _find_contained(self) -> ControlPlaneProcess | None:
-        found = [one for one in find_processes() if one.supervisor.kind == "container" and one.file == self.inside]
-        return next(iter(found), None)
-
-
 class ContainedHost(ForeignHost):
     """A central host as Kolla sets it up: its server is in a container whose file has another name in a volume."""
 
@@ -148,10 +136,9 @@ class ContainedHost(ForeignHost):
 
     def __init__(self, root: Path, number: int, database: str, host: str, **options: t.Any) -> None:
         super().__init__(root, number, database, host, **options)
-        self.name, self.folder = f"ovn_nb_db_{number}", f"/var/lib/openvswitch/ovn-nb-{number}"
+        self.name, self.folder = f"ovn_nb_db_{number}", f"/var/lib/openvswitch/ovn-nb-{host}"
         self.foreign_unit = ""  # no unit of systemd runs it
-        self.member.__class__ = ContainedMember
-        t.cast(ContainedMember, self.member).inside = f"{self.folder}/ovnnb.db"
+        self.member.inside = f"{self.folder}/ovnnb.db"
         self.policy, self.options = "unless-stopped", list[str]()
         self.unit_words = "/usr/sbin/sshd -D"  # of a unit that has nothing to do with it
         self.fails_after = False  # at the verb `fails_at` of the engine: after it instead of before
@@ -200,7 +187,7 @@ class ContainedHost(ForeignHost):
     def start_container(self) -> None:
         """Somebody, or a tool, starts it again."""
         self.engine.output("start", self.name)
-        until(lambda: t.cast(ContainedMember, self.member)._find_contained(), f"{self.name} runs")
+        until(lambda: self.member._find_contained(), f"{self.name} runs")
 
     def _run(self, command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
         if command[0] == "systemctl" and command[1] in ("list-unit-files", "list-units"):

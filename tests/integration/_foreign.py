@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import subprocess
 import tempfile
 import typing as t
@@ -12,6 +13,7 @@ from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, LoopbackBackend, LoopbackHost, Tls
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import DISTRIBUTION_UNITS, AdoptedMember
+from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import ControlPlaneProcess, find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
@@ -51,6 +53,17 @@ class Groups:
         until(removed, f"{self.root} removed")
 
 
+@dataclasses.dataclass
+class ForeignMember(AdoptedMember):
+    """All hosts of all tests are one machine: the container of this host is the one whose file has the path `inside`."""
+
+    inside: str = ""
+
+    def _find_contained(self) -> ControlPlaneProcess | None:
+        found = [one for one in find_processes() if one.supervisor.kind == "container" and one.file == self.inside]
+        return next(iter(found), None) if self.inside else None
+
+
 class ForeignHost(LoopbackHost):
     """A central host whose server a unit of the distribution runs at first. `masked` and `enabled` are what systemd would know."""
 
@@ -65,7 +78,7 @@ class ForeignHost(LoopbackHost):
         self.masked, self.enabled = set[str](), set[str]()
         self.stopped_units: dict[str, str] = {}  # a unit that starts with its host and does not run, and its command
         self.fails_at = ""  # the run dies at this verb of systemctl
-        self.member = AdoptedMember(
+        self.member: ForeignMember = ForeignMember(
             database=database,
             member=self.id,
             record=str(self.record),
