@@ -140,7 +140,10 @@ def test_the_old_container_is_no_member_any_more(backend: ContainedBackend) -> N
             host.member.observe()
         done = len(writer.acknowledged)
         until(lambda: len(writer.acknowledged) > done + 5, "writes")
-        assert len(until(lambda: backend.leader, "a leader").member.observe().listed) == 3
+        leader = until(lambda: backend.leader, "a leader")
+        status = leader.member.ask().status
+        assert status is not None
+        assert len(status.servers) == 3
     host.engine.output("stop", host.name)
     check_adopted(backend, writer, before)
 
@@ -199,6 +202,7 @@ def test_what_is_not_safe_is_refused_while_the_container_runs(
     with pytest.raises(Refused, match=reason):
         stop(host)
     assert (host.is_contained, host.restart_policy, host.masked, host.enabled) == (True, "unless-stopped", set(), set())
+    host.file.unlink(missing_ok=True)
     assert host.connected
 
 

@@ -43,10 +43,12 @@ class AdoptedMember(HostMember):
         return self.contained.reach(path)
 
     def ask(self, seconds: float = UNIXCTL_SECONDS, *, twice: bool = False) -> Answer:
-        self.contained = self._find_contained()
+        """Ask the server in the container, unless a file in our place says that ours is the member."""
+        self.contained = None if os.path.lexists(self._file()) else self._find_contained()
         return super().ask(seconds, twice=twice)
 
     def observe(self) -> Observation:
+        self._refuse_beside()
         observed = super().observe()
         if not observed.installed:
             observed = self._observe_server(observed)
@@ -57,6 +59,16 @@ class AdoptedMember(HostMember):
             return observed
         self._refuse_same_file(foreign)
         return dataclasses.replace(observed, restart_reason=f"it runs in {foreign.supervisor} and is adopted")
+
+    def _refuse_beside(self) -> None:
+        """Raise `Refused` for a container beside a file in our place."""
+        server = self._find_contained() if os.path.lexists(self._file()) else None
+        if server is not None:
+            command = self._supervision().stop_command(server)
+            raise Refused(
+                f"{self.database} on {self.member} runs in {server.supervisor}, and {self._file()} is there as well. Nothing was changed on this member. If "
+                f"it was taken over before, the container is no member any more: end it for good ({command}). If not, move that file away. Then run again."
+            )
 
     def _observe_server(self, observed: Observation) -> Observation:
         """Return what the server says itself: check mode knows the whole order before anything of ours is installed."""
@@ -75,13 +87,7 @@ class AdoptedMember(HostMember):
         )
 
     def _observe_contained(self, observed: Observation, server: ControlPlaneProcess) -> Observation:
-        """Return the observation with what the server in the container says. Its file is not where ours will be; `Refused` if that place is taken."""
-        if os.path.lexists(self._file()):
-            command = self._supervision().stop_command(server)
-            raise Refused(
-                f"{self.database} on {self.member} runs in {server.supervisor}, and {self._file()} is there as well. Nothing was changed on this member. If "
-                f"it was taken over before, the container is no member any more: end it for good ({command}). If not, move that file away. Then run again."
-            )
+        """Return the observation with what the server in the container says. Its file is not where ours will be."""
         space = Space(_size(server.reach(server.file)), measure_space(self._file()).free)
         observed = dataclasses.replace(
             observed,
