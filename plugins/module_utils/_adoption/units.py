@@ -32,6 +32,8 @@ _STARTED = {
 _LASTING = ("static", "linked", "linked-runtime", "generated", "transient")
 _ENGINES = frozenset(("docker", "podman"))  # either may be another name of the other
 _VERBS = frozenset(("start", "restart", "run", "create"))
+# What comes after them is no verb: it is executed in the container, or is its name.
+_OTHER_VERBS = frozenset(("attach", "cp", "exec", "inspect", "kill", "logs", "pull", "rm", "stop", "wait"))
 _IDENTIFIER = re.compile(r"[0-9a-f]{8,64}")
 _SHOWN = ("Id", "ActiveState", "UnitFileState", "WantedBy", "RequiredBy", "TriggeredBy")
 _COMMANDS = ("ExecStartPre", "ExecStart", "ExecStartPost")
@@ -135,10 +137,14 @@ def find_units_of_container(
 
 
 def _runs_container(words: t.Sequence[str], name: str, identifier: str) -> bool:
-    """Return whether a command starts the container: podman generate systemd names it by its id, which may be cut."""
-    programs = [os.path.basename(word) for word in words]
-    first = next((number for number, program in enumerate(programs) if program in _ENGINES), None)
-    if first is None or not _VERBS.intersection(words[first + 1 :]):
-        return False
-    named = name in words or f"--name={name}" in words
-    return named or any(_IDENTIFIER.fullmatch(word) and identifier.startswith(word) for word in words if identifier)
+    """Return whether a command starts the container: podman generate systemd names it by its id, which may be cut. A shell may run several commands."""
+    engines = [number for number, word in enumerate(words) if os.path.basename(word) in _ENGINES]
+    return any(_starts_container(words[number + 1 :], name, identifier) for number in engines)
+
+
+def _starts_container(words: t.Sequence[str], name: str, identifier: str) -> bool:
+    verb = next((word for word in words if word in _VERBS or word in _OTHER_VERBS), "")
+    if verb in ("run", "create"):  # it may use another container, or an image of that name
+        return f"--name={name}" in words or ("--name", name) in zip(words, words[1:])
+    named = name in words or any(_IDENTIFIER.fullmatch(word) and identifier.startswith(word) for word in words)
+    return verb in _VERBS and named

@@ -15,6 +15,7 @@ import dataclasses
 
 from .._databases import OVSDB_ELECTION_TIMER
 from .._errors import Refused
+from .gates import Name
 from .observation import DISK_MISSING, Observation
 from .record import Record
 from .recorded_cluster import WRITE_FAILED, RecordedCluster, describe_lost, status_of
@@ -328,7 +329,12 @@ class Maintenance:
             "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
         )
         # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
-        for gate, member in (("may_add", None), ("may_stop", target.member), ("may_remove", target.sid)):
+        gates: tuple[tuple[Name, str | None], ...] = (
+            ("may_add", None),
+            ("may_stop", target.member),
+            ("may_remove", target.sid),
+        )
+        for gate, member in gates:
             step = self.steps.gated(gate, member, step)
             if step.action == "wait":
                 return step

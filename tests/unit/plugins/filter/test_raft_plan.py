@@ -223,6 +223,108 @@ def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:
     assert step["reason"].startswith("restart northbound on c2: it runs in ovn-ovsdb-server-nb.service and is adopted")
 
 
+ADOPTION = {**RUN, "adopt": True}
+
+
+def answer(database: str, name: str) -> dict[str, t.Any]:
+    """A member with two answers in a row, and no gate that they close. c1 leads."""
+    leads, sid, name_of = name == "c1", SIDS[name], {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+    role = "Role: leader\nTerm: 2\nLeader: self" if leads else f"Role: follower\nTerm: 2\nLeader: {SIDS['c1'][:4]}"
+    links = " ".join(f"->{other[:4]} <-{other[:4]}" for other in SIDS.values() if other != sid)
+    servers = "".join(
+        f"    {other[:4]} ({other[:4]} at {ADDRESSES[one]}){' (self)' if one == name else ''}"
+        f"{' next_index=100 match_index=99' if leads else ''}{'' if one == name else ' last msg 50 ms ago'}\n"
+        for one, other in SIDS.items()
+    )
+    text = (
+        f"{sid[:4]}\nName: {name_of[database]}\nCluster ID: {CID[:4]} ({CID})\nServer ID: {sid[:4]} ({sid})\n"
+        f"Address: {ADDRESSES[name]}\nStatus: cluster member\n{role}\nVote: unknown\n\n"
+        f"{'Last Election won: 60000 ms ago' if leads else ''}\nElection timer: 1000\nLog: [2, 100]\n"
+        f"Entries not yet committed: 0\nEntries not yet applied: 0\nConnections: {links}\nDisconnections: 0\n"
+        f"Servers:\n{servers}"
+    )
+    view = {"model": "clustered", "connected": True, "leader": leads, "cluster_id": CID, "server_id": sid}
+    facts = {"server": {**view, "log_index": 99, "process": name}, "taken": 1000.0}
+    return {"member": name, "database": name_of[database], "cluster_status": text, "earlier_status": text, **facts}
+
+
+def contained(database: str) -> list[dict[str, t.Any]]:
+    """Every member runs in a container, as `ovn_raft_member` observes it."""
+    observed = serving(database)
+    for one in observed:
+        data = one["observation"]
+        data.update(file_sid=data["sid"], answer=answer(database, data["member"]))
+        data["replace_reason"] = f"it runs in container {database}, and a new member joins in its place"
+    return observed
+
+
+def test_an_adoption_replaces_members_in_containers_one_at_a_time() -> None:
+    plan = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    assert plan["refusals"] == []
+    assert (plan["database"], plan["step"]["state"], plan["step"]["members"]) == ("northbound", "stopped", ["c2"])
+    seen_so = {"running": True, "connected": True, "leader": False, "sid": SIDS["c2"]}
+    assert plan["step"]["expects"] == {"c2": seen_so}
+    states = {name: member["state"] for name, member in plan["record"]["members"].items()}
+    assert states == {"c1": "confirmed", "c2": "replacing", "c3": "confirmed"}
+    assert plan["observe"] == ["northbound"]
+
+
+def test_check_mode_tells_the_whole_order_of_an_adoption_whatever_the_leader_hears_now() -> None:
+    plan = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    expected = [
+        words.format(name)
+        for name in ("c2", "c3", "c1")
+        for words in ("replace northbound on {}: it runs in", "remove the lost member {} (", "join {} to northbound")
+    ]
+    assert len(plan["messages"]) == len(expected)
+    assert [part for message, part in zip(plan["messages"], expected) if not message.startswith(part)] == []
+
+
+def test_an_adoption_of_members_in_containers_is_due() -> None:
+    run = {**ADOPTION, "before_changes": True}
+    plan = raft_plan([*contained("northbound"), *serving("southbound")], run, {})
+    assert (plan["due"], plan["refusals"], plan["step"]) == (True, [], None)
+
+
+def test_a_gate_holds_the_replacement_of_a_member_back() -> None:
+    observed = contained("northbound")
+    view = observed[2]["observation"]["answer"]["server"]
+    view["connected"] = False
+    plan = raft_plan([*observed, *serving("southbound")], {**ADOPTION, "check_mode": False}, {})
+    assert (plan["step"]["state"], plan["step"]["members"], plan["record"]) == ("waited", ["c2"], None)
+    assert plan["step"]["reason"].startswith("replace northbound on c2: it runs in container northbound")
+    assert plan["step"]["reason"].endswith(": not live: c3")
+
+
+def test_after_the_stop_the_old_member_is_removed_and_a_new_one_joins() -> None:
+    stop = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    observed = contained("northbound")
+    gone: dict[str, t.Any] = {
+        "running": False,
+        "connected": False,
+        "leader": False,
+        "sid": None,
+        "cid": None,
+        "listed": {},
+        "answer": {},
+    }
+    observed[1]["observation"].update(gone, file_class="none", file_cid=None, file_sid=None, replace_reason="")
+    for one in observed:
+        one["observation"]["record"] = stop["record"]
+    kick = raft_plan(observed, ADOPTION, stop)
+    assert (kick["refusals"], kick["step"]["state"]) == ([], "waited")
+    assert "the leader has heard it a moment ago" in kick["step"]["reason"]
+    leader = observed[0]["observation"]
+    late = leader["answer"]["cluster_status"].replace(
+        f"at {ADDRESSES['c2']}) next_index=100 match_index=99 last msg 50 ms",
+        f"at {ADDRESSES['c2']}) next_index=100 match_index=99 last msg 60000 ms",
+    )
+    leader["answer"].update(cluster_status=late, earlier_status=late)
+    kick = raft_plan(observed, ADOPTION, stop)
+    assert (kick["step"]["state"], kick["step"]["members"], kick["step"]["sid"]) == ("kicked", ["c1"], SIDS["c2"])
+    assert kick["record"] is None
+
+
 def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> None:
     files = seen("southbound", file_class="standalone", file_reason="southbound on c1: a standalone database")
     plan = raft_plan([*seen("northbound"), *files], RUN, {})

@@ -23,10 +23,13 @@ NORTHBOUND: dict[str, t.Any] = {
     "name": "northbound",
     "pid": 812,
     "supervisor": unit("ovn-ovsdb-server-nb.service"),
+    "container": None,
+    "root": "",
     "own": False,
     "file": FILE,
     "clustered": True,
     "control_socket": "/run/ovn/ovnnb_db.ctl",
+    "sockets": {"control": "/run/ovn/ovnnb_db.ctl", "database": "/run/ovn/ovnnb_db.sock"},
     "remotes": ["punix:/run/ovn/ovnnb_db.sock"],
     "connections": [],
     "address": ADDRESS,
@@ -45,6 +48,7 @@ NORTHD = {
     "supervisor": unit("ovn-northd.service"),
     "file": "",
     "control_socket": "/run/ovn/ovn-northd.813.ctl",
+    "sockets": {"control": "/run/ovn/ovn-northd.813.ctl", "database": ""},
     "state": "standby",
 }
 
@@ -67,7 +71,25 @@ def desired(address: str = ADDRESS, run_directory: str = "/run/ovn", **facts: t.
     return {"databases": {"northbound": {**northbound, **facts}}}
 
 
-CONTAINER = {"kind": "container", "name": "ovn_nb_db", "runtime": "docker"}
+def contained(daemon: dict[str, t.Any], name: str = "ovn_nb_db", unit: str = "", **facts: t.Any) -> dict[str, t.Any]:
+    """The same daemon in a container, with a file and sockets in places of its own."""
+    root = f"/proc/{daemon['pid']}/root"
+    return {
+        **daemon,
+        "supervisor": {"kind": "container", "name": name, "runtime": "docker", "unit": unit},
+        "container": {"name": name, "policy": "always", "units": [], "problem": "", **facts},
+        "root": root,
+        "file": daemon["file"] and "/var/lib/openvswitch/ovn-nb/ovnnb.db",
+        "control_socket": "/run/openvswitch/x.ctl",
+        "sockets": {"control": f"{root}/run/openvswitch/x.ctl", "database": f"{root}/run/openvswitch/x.sock"},
+    }
+
+
+def by_hand(daemon: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {**daemon, "supervisor": {"kind": "none", "name": "", "runtime": ""}}
+
+
+OWNED = "it belongs to the Nomad job ovn, which would start it again. End it there"
 SSL = ADDRESS.replace("tcp", "ssl")
 WITH_TLS = {
     "address": SSL,
@@ -85,19 +107,29 @@ WITH_TLS = {
         pytest.param(
             found({**NORTHBOUND, "own": True, "address": "x", "file": "y"}, missing_files=["z"]), desired(), id="ours"
         ),
-        pytest.param(
-            found({**NORTHBOUND, "supervisor": {"kind": "none", "name": "", "runtime": ""}}), desired(), id="by hand"
-        ),
+        pytest.param(found(by_hand(NORTHBOUND)), desired(), id="by hand"),
         pytest.param(
             found({**NORTHBOUND, **WITH_TLS, "ca_digests": ["a"]}, ca_digests=["a", "b"]),
             desired(SSL),
             id="the same CA",
         ),
         pytest.param(found({**NORTHBOUND, "version": "3.1.0"}, version="3.10.0"), desired(), id="an older version"),
+        pytest.param(found(NORTHBOUND, by_hand(NORTHD)), desired(), id="northd by hand"),
+        pytest.param(found(contained(NORTHBOUND), contained(NORTHD, "ovn_northd")), desired(), id="containers"),
         pytest.param(
-            found(NORTHBOUND, {**NORTHD, "supervisor": {"kind": "none", "name": "", "runtime": ""}}),
+            found(contained(NORTHBOUND, units=["nb.service"]), contained(NORTHD, "ovn_northd", units=["n.service"])),
             desired(),
-            id="northd by hand",
+            id="containers with units of their own",
+        ),
+        pytest.param(
+            found(contained(NORTHBOUND, unit="nb.service", units=["nb.service"])),
+            desired(),
+            id="a container in the unit that starts it",
+        ),
+        pytest.param(
+            found({**contained(NORTHBOUND), **WITH_TLS, "ca_digests": ["a"]}, ca_digests=["a"]),
+            desired(SSL),
+            id="the same CA in a container",
         ),
     ],
 )
@@ -109,29 +141,82 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
     ("result", "declared", "parts"),
     [
         pytest.param(
-            found({**NORTHBOUND, "supervisor": CONTAINER}),
+            found(contained(NORTHBOUND, problem=OWNED)),
             desired(),
             (
-                "in container ovn_nb_db",
-                "docs/adopt.md",
-                "docker update --restart=no ovn_nb_db && docker stop ovn_nb_db",
+                "northbound in container ovn_nb_db",
+                f"cannot be taken over while it runs: {OWNED}",
+                'See "Containers" in docs/adopt.md',
+                "the command that stops it is: docker update --restart=no ovn_nb_db && docker stop ovn_nb_db",
             ),
-            id="a container",
+            id="a container that would come back",
+        ),
+        pytest.param(
+            found(contained(NORTHD, "ovn_northd", problem=OWNED, units=["a.service", "b.service"])),
+            desired(),
+            (
+                f"northd in container ovn_northd (process 813) cannot be taken over while it runs: {OWNED}",
+                "systemctl disable --now a.service b.service && docker update --restart=no ovn_northd && docker stop",
+            ),
+            id="northd in a container that units would start again",
         ),
         pytest.param(
             found({**NORTHBOUND, "supervisor": {"kind": "pod", "name": "", "runtime": ""}}),
             desired(),
-            ("in a pod",),
+            ("in a pod", "where it is declared", 'See "Containers" in docs/adopt.md'),
             id="a pod",
         ),
         pytest.param(
             found(
                 NORTHBOUND,
-                {**NORTHD, "supervisor": {"kind": "none", "name": "", "runtime": ""}, "root": "/proc/813/root"},
+                {
+                    **by_hand(NORTHD),
+                    "root": "/proc/813/root",
+                    "sockets": {"control": "/proc/813/root/run/ovn/ovn-northd.813.ctl", "database": ""},
+                },
             ),
             desired(),
             ("a root directory of its own", "ovs-appctl -t /proc/813/root/run/ovn/ovn-northd.813.ctl exit"),
             id="northd in a root directory of its own",
+        ),
+        pytest.param(
+            found({**contained(NORTHBOUND), "clustered": False, "address": ""}),
+            desired(),
+            ("standalone",),
+            id="a standalone database in a container",
+        ),
+        pytest.param(
+            found({**contained(NORTHBOUND), "problem": "no answer within 5 s."}),
+            desired(),
+            ("container ovn_nb_db", "does not respond: no answer within 5 s. Repair it"),
+            id="no answer from a container",
+        ),
+        pytest.param(
+            found({**contained(NORTHBOUND), **WITH_TLS, "ca_digests": ["a"]}, ca_digests=["b"]),
+            desired(SSL),
+            (
+                "trusts the CA in /etc/ovn/ca.pem",
+                "Use the files that are there (in its container: copy them to the host): ovn_central_private_key=",
+            ),
+            id="another CA in a container",
+        ),
+        pytest.param(
+            found(contained(NORTHBOUND, units=["ovn.service"]), contained(NORTHD, "northd", units=["ovn.service"])),
+            desired(),
+            ("ovn.service runs several daemons",),
+            id="one unit for several containers",
+        ),
+        pytest.param(
+            found(contained(NORTHBOUND, unit="ovn.service"), contained(NORTHD, "northd", units=["ovn.service"])),
+            desired(),
+            ("ovn.service runs several daemons",),
+            id="a container in the unit that starts another one",
+        ),
+        pytest.param(
+            found(contained(NORTHBOUND, units=["ovn-northd.service"]), NORTHD),
+            desired(),
+            ("ovn-northd.service runs several daemons",),
+            id="a unit that runs a daemon and starts a container",
         ),
         pytest.param(
             found(missing_files=["/usr/lib/python3/dist-packages/ovs", "/usr/lib/python3/dist-packages/ovsdbapp"]),
@@ -186,7 +271,10 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
         pytest.param(
             found({**NORTHBOUND, **WITH_TLS, "ca_digests": ["a"]}, ca_digests=["b"]),
             desired(SSL),
-            ("/etc/ovn/ca.pem", "ovn_central_private_key=/etc/ovn/key.pem, ovn_central_certificate=/etc/ovn/cert.pem"),
+            (
+                "trusts the CA in /etc/ovn/ca.pem",
+                "there: ovn_central_private_key=/etc/ovn/key.pem, ovn_central_certificate=/etc/ovn/cert.pem",
+            ),
             id="another CA",
         ),
         pytest.param(
@@ -234,6 +322,13 @@ def test_what_stands_in_the_way_is_named_with_the_next_step(
     assert [part for part in parts if part not in problem] == []
     assert problem.endswith(".")
     assert ".." not in problem
+
+
+def test_a_container_whose_engine_is_unknown_has_no_command() -> None:
+    daemon = contained(NORTHBOUND, "0123456789ab", problem="its engine has no command that is known here")
+    supervisor = {"kind": "container", "name": "0123456789ab", "runtime": "", "unit": ""}
+    (problem,) = adoption_problems(found({**daemon, "supervisor": supervisor}), desired())
+    assert problem.endswith('See "Containers" in docs/adopt.md.')
 
 
 def test_a_rollout_is_told_about_the_adoption() -> None:
