@@ -35,7 +35,7 @@ _ANONYMOUS = re.compile(r"[0-9a-f]{64}")
 class Container(t.NamedTuple):
     """`policy` is the restart policy. `owner` starts it again on its own, `project` is that of compose; each is empty if there is none.
 
-    `kept` are the paths in the container whose content outlives it.
+    `mounts` are paths in the container, and whether their content outlives it.
     """
 
     name: str
@@ -45,7 +45,14 @@ class Container(t.NamedTuple):
     removed_at_end: bool = False
     owner: str = ""
     project: str = ""
-    kept: tuple[str, ...] = ()
+    mounts: tuple[tuple[str, bool], ...] = ()
+
+    def keeps(self, file: str) -> bool:
+        """Return whether a file outlives the container, if that is removed with the volumes that have no name; the innermost mount decides."""
+        inside = [
+            (len(path.rstrip("/")), kept) for path, kept in self.mounts if file.startswith(f"{path.rstrip('/')}/")
+        ]
+        return max(inside, default=(0, False))[1]
 
 
 def parse_inspect(text: str) -> Container:
@@ -65,7 +72,7 @@ def parse_inspect(text: str) -> Container:
             removed_at_end=bool(host.get("AutoRemove")),
             owner=next(iter(owners), ""),
             project=next((labels[label] for label in _PROJECTS if label in labels), ""),
-            kept=tuple(mount["Destination"] for mount in found.get("Mounts") or () if _is_kept(mount)),
+            mounts=tuple((mount["Destination"], _is_kept(mount)) for mount in found.get("Mounts") or ()),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise OvnError("its engine does not describe it") from e
@@ -129,11 +136,7 @@ def _check(output: Output, runtime: str, container: Container, file: str, neighb
         raise OvnError(
             f"its restart policy is {container.policy}, which this version of podman cannot change. Create it again with --restart=no and the same volume"
         )
-    if (
-        file
-        and container.removed_at_end
-        and not any(file.startswith(f"{path.rstrip('/')}/") for path in container.kept)
-    ):
+    if file and container.removed_at_end and not container.keeps(file):
         raise OvnError(
             f"{file} is in no volume, and is deleted when it ends. Create it again without --rm, or with a volume"
         )

@@ -99,7 +99,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         if len(cids) > 1:
             raise Refused(split_message(run, cids))
         refuse_unusable_files(run, observed)
-        silent = [o.member for o in observed if o.file_class == "unknown" and o.running]
+        silent = [o.member for o in observed if o.file_class == "unknown" and o.running and not o.connected]
         if run.adopt and silent:
             raise Unexamined(
                 f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again."

@@ -167,12 +167,15 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
             why = (
                 "it could not be examined" if o is None else o.file_reason or f"its file is of the class {o.file_class}"
             )
+            remedy = run.texts.reach
             # Its host answered, so reaching it is no remedy.
-            remedy = (
-                f"Mount its disk, or accept the loss with {run.texts.accept_lost_disk}."
-                if o is not None and o.file_class == DISK_MISSING
-                else run.texts.reach
-            )
+            if o is not None and o.file_class == DISK_MISSING:
+                remedy = f"Mount its disk, or accept the loss with {run.texts.accept_lost_disk}."
+            elif o is not None and o.replace_reason:
+                why, remedy = (
+                    o.replace_reason.partition(",")[0],
+                    "See the log of its server, repair it, then run again.",
+                )
             missing.append(f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {remedy}")
     return missing
 

@@ -54,7 +54,7 @@ def podman(pod: str = "", **changes: t.Any) -> dict[str, t.Any]:
 
 
 PLAIN = Container("ovn_nb_db", ID, running=True)
-KEPT = PLAIN._replace(kept=("/var/lib/openvswitch/ovn-nb",))
+KEPT = PLAIN._replace(mounts=(("/var/lib/openvswitch/ovn-nb", True), ("/run", False)))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,13 @@ KEPT = PLAIN._replace(kept=("/var/lib/openvswitch/ovn-nb",))
         pytest.param(docker({"maintainer": "somebody"}), KEPT, id="other labels"),
         pytest.param(
             {**docker(), "Mounts": [{"Type": "bind", "Source": "/srv", "Destination": "/data"}]},
-            PLAIN._replace(kept=("/data",)),
+            PLAIN._replace(mounts=(("/data", True),)),
             id="a folder of the host is kept",
         ),
         pytest.param(
-            {**docker(), "Mounts": [{**VOLUME, "Name": "a" * 64}]}, PLAIN, id="a volume without a name is not kept"
+            {**docker(), "Mounts": [{**VOLUME, "Name": "a" * 64}]},
+            PLAIN._replace(mounts=(("/var/lib/openvswitch/ovn-nb", False),)),
+            id="a volume without a name is not kept",
         ),
     ],
 )
@@ -250,6 +252,21 @@ NAMES_OF_OTHERS = ("ovn-northd (process 9)", "ovsdb-server (process 10)")
             (),
             "",
             id="--rm with a volume above it",
+        ),
+        pytest.param(
+            Host(
+                {
+                    **RM,
+                    "Mounts": [
+                        {**VOLUME, "Destination": "/var"},
+                        {"Type": "tmpfs", "Destination": FILE.rpartition("/")[0]},
+                    ],
+                }
+            ),
+            DOCKER,
+            (),
+            "in no volume",
+            id="--rm with memory in a volume",
         ),
         pytest.param(Host({**docker(), "Mounts": []}), DOCKER, (), "", id="no volume, but it stays"),
     ],
