@@ -25,6 +25,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes, plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, parse_record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import incomplete
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import predict_rounds
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run, Unexamined
 
@@ -458,3 +459,11 @@ def test_before_an_adoption_the_stop_of_a_container_is_planned_whatever_the_run_
     members = [contained(n, None, start_problem="the certificate is missing") for n in NAMES]
     decided = check_before_changes(ADOPTION, {o.member: o for o in members})
     assert planned(decided) == ("stop", ("c1",))
+
+
+def test_a_container_that_takes_no_part_is_reported_with_what_to_do() -> None:
+    seen = {o.member: o for o in (up("c1"), up("c2"), contained("c3", connected=False))}
+    (message,) = incomplete(ADOPTION, seen)
+    assert message == (
+        "northbound on c3 takes no part in its cluster: it runs in container ovn_nb_db. See the log of its server, repair it, then run again."
+    )
