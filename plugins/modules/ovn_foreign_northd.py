@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_foreign_northd
-short_description: End an ovn-northd that runs in a container or that no unit runs
+short_description: End an ovn-northd that something else than this collection runs
 version_added: "0.1.0"
 description:
-  - Ends every C(ovn-northd) in the network of the host that a container of Docker or Podman keeps running, or nothing does, and waits for its end.
-  - Before that the engine is told not to start the container again, and the units that would start it are masked, or disabled where they cannot be masked.
-  - One that a unit of systemd runs is left to M(c5c3.ovn.ovn_units).
-  - Refuses a container that would come back all the same, or that runs other daemons as well, before anything is changed.
+  - Ends every C(ovn-northd) in the network of the host that a unit of systemd other than ours, a container of Docker or Podman, or nothing keeps running,
+    and waits for its end.
+  - Before that, what would start it again is told not to. Units are masked, or disabled where they cannot be masked; a container gets the restart policy C(no).
+  - Commands of a unit for its stop are left out. With C(ovn-ctl stop_northd), which Debian's unit has, the databases of the host would end as well.
+  - Refuses a container that would come back all the same, or that runs other daemons as well, before it is changed. A northd in a pod is left alone.
   - It is a step of P(c5c3.ovn.ovn_central#role), while northd of another host is active.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -33,7 +34,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: End the northd that somebody has started by hand, or in a container
+- name: End the northd that somebody has started by hand, in a container or by a unit
   c5c3.ovn.ovn_foreign_northd:
 """
 
@@ -51,19 +52,22 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._adoption.processes import find_processes
+from ..module_utils._adoption.processes import find_processes, own_unit
 from ..module_utils._adoption.supervision import Supervision
 from ..module_utils._commands import Commands
 from ..module_utils._errors import OvnError
+from ..module_utils._processes.supervisor import Supervisor
+
+
+def is_foreign(supervisor: Supervisor) -> bool:
+    return supervisor.kind != "pod" and not (supervisor.kind == "unit" and supervisor.name == own_unit("northd"))
 
 
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec={}, supports_check_mode=True)
     supervision = Supervision(Commands(module).run, socket.gethostname())
     try:
-        found = [
-            one for one in find_processes() if one.name == "northd" and one.supervisor.kind in ("container", "none")
-        ]
+        found = [one for one in find_processes() if one.name == "northd" and is_foreign(one.supervisor)]
         for process in found if not module.check_mode else ():
             supervision.end(process)
         module.exit_json(changed=bool(found), ended=[f"northd in {one.supervisor}" for one in found])

@@ -24,9 +24,8 @@ from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
 from .containers import Output, examine_container
-from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors
+from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors, own_unit
 
-_OWN_UNIT = "c5c3-ovn-{}.service"
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
 _TLS = ("private_key", "certificate", "ca_cert")
 
@@ -48,7 +47,7 @@ def _read_daemon(process: ControlPlaneProcess, seconds: float, output: Output) -
         "supervisor": {"kind": supervisor.kind, "name": name, "runtime": supervisor.runtime, "unit": supervisor.unit},
         "container": container,
         "root": process.root,
-        "own": supervisor.kind == "unit" and supervisor.name == _OWN_UNIT.format(process.name),
+        "own": supervisor.kind == "unit" and supervisor.name == own_unit(process.name),
         "file": process.file,
         "clustered": process.clustered,
         "control_socket": control_socket(process),

@@ -39,10 +39,11 @@ _TIMED_OUT = (124, 137)  # of timeout(1)
 
 @dataclasses.dataclass(frozen=True)
 class Supervision:
-    """`place` is how messages name the host."""
+    """`place` is how messages name the host. `units` has the settings of units until the next boot."""
 
     run: Runner
     place: str
+    units: str = "/run/systemd/system"
 
     def systemctl(self, *arguments: str) -> str:
         code, out, err = self.run(["systemctl", *arguments], {})
@@ -72,14 +73,25 @@ class Supervision:
         return stop_command(supervisor, facts, server.reach(control_socket(server)))
 
     def end(self, process: ControlPlaneProcess) -> None:
-        """End a daemon that no unit runs: with its container, or by itself."""
+        """End a daemon for good: with its unit, with its container, or by itself."""
         if process.supervisor.kind == "container":
             self.end_container(process, still_runs=lambda: is_alive(process.pid))
+        elif process.supervisor.kind == "unit":
+            self._end_unit(process.supervisor.name)
         elif not end_process(process):
             raise OvnError(
                 f"{process.name} on {self.place} (process {process.pid}) still runs {HANDOVER_SECONDS} s after it was asked to end. Stop it "
                 f"({process.supervisor.stop_command(control_socket(process))}, or with a signal), then run again."
             )
+
+    def _end_unit(self, unit: str) -> None:
+        """End a unit without the commands that it has for that: Debian's for northd is `ovn-ctl stop_northd`, which ends the host's databases as well."""
+        changes = pathlib.Path(self.units, f"{unit}.d", "c5c3-ovn.conf")
+        changes.parent.mkdir(parents=True, exist_ok=True)
+        changes.write_text("[Service]\nExecStop=\nExecStopPost=\n", encoding="utf-8")
+        self.systemctl("daemon-reload")
+        self.forbid(unit)
+        self.systemctl("stop", unit)
 
     def end_container(self, server: ControlPlaneProcess, still_runs: t.Callable[[], bool]) -> None:
         """End a daemon with its container, after everything that would start it again was told not to; `Refused` before that if it cannot be told."""
