@@ -113,6 +113,10 @@ def parts_of_this_project() -> list[Part]:
         parts.append(
             session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
         )
+    # One suite of the two: machines of its own, on which nothing of ours has ever run.
+    adoption = ("-m", "own_machines", "-k", "adopted_story and trixie", "-n0")
+    parts.append(session("integration", "adoption", "integration on an API server", arguments=adoption))
+    before += ("integration adoption",)
     for place, seed, seconds in (("hosts", 11, 75), ("pods", 21, 60)):
         chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
         parts.append(Part(f"chaos {place}", chaos, (*before, "api-server") if place == "pods" else before))
@@ -130,7 +134,7 @@ def parts_of_this_project() -> list[Part]:
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
     )
-    # Two tests, each of which boots three machines more, for three to five minutes of both processors.
+    # Three tests, each of which boots three machines more, for three to five minutes of both processors.
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
     return parts + [dataclasses.replace(part, on_request=True) for part in (own, *clusters)]
 
