@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import D
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import ControlPlaneProcess, find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
 
@@ -133,6 +134,8 @@ class ForeignHost(LoopbackHost):
         verb, unit = command[1], command[-1]
         if verb == self.fails_at:
             raise KeyboardInterrupt
+        if verb == "is-enabled":
+            return (0 if unit in self.enabled else 1), "", ""
         if verb in ("mask", "enable"):
             (self.masked if verb == "mask" else self.enabled).add(unit)
         elif verb == "list-unit-files":
@@ -180,6 +183,13 @@ class ForeignBackend(LoopbackBackend):
             host.create(self.hosts[0])
             host.start_foreign()
             until(lambda host=host: host.connected, f"{host.id} connected", 30)
+
+    def run(self, **options: t.Any) -> list[str]:
+        """As the role does it: first what forbids the whole run."""
+        check_before_changes(
+            self._description(**{k: v for k, v in options.items() if k != "dies_before"}), self.observe()
+        )
+        return super().run(**options)
 
     def _description(self, **options: t.Any) -> Run:
         return super()._description(**{"adopt": True, **options})

@@ -48,17 +48,24 @@ class AdoptedMember(HostMember):
         return super().ask(seconds, twice=twice)
 
     def observe(self) -> Observation:
-        self._refuse_beside()
+        foreign = self._foreign()
+        if foreign is not None:
+            self._refuse_same_file(foreign)
+        enabled = self._is_enabled()
+        if not enabled:
+            self._refuse_beside()
         observed = super().observe()
         if not observed.installed:
             observed = self._observe_server(observed)
         if self.contained is not None:
             return self._observe_contained(observed, self.contained)
-        foreign = self._foreign() if observed.running else None
-        if foreign is None:
-            return observed
-        self._refuse_same_file(foreign)
+        if foreign is None or not observed.running:
+            return dataclasses.replace(observed, ours=observed.running or enabled)
         return dataclasses.replace(observed, restart_reason=f"it runs in {foreign.supervisor} and is adopted")
+
+    def _is_enabled(self) -> bool:
+        """Return whether our unit starts with the host: so it is from the step on that ends what ran the member."""
+        return self.run(["systemctl", "is-enabled", "--quiet", self.unit], {})[0] == 0
 
     def _refuse_beside(self) -> None:
         """Raise `Refused` for a container beside a file in our place."""
@@ -66,8 +73,8 @@ class AdoptedMember(HostMember):
         if server is not None:
             command = self._supervision().stop_command(server)
             raise Refused(
-                f"{self.database} on {self.member} runs in {server.supervisor}, and {self._file()} is there as well. Nothing was changed on this member. If "
-                f"it was taken over before, the container is no member any more: end it for good ({command}). If not, move that file away. Then run again."
+                f"{self.database} on {self.member} runs in {server.supervisor}, and {self._file()} is there as well. The member was not changed. If it was "
+                f"taken over before, the container is no member any more: end it for good ({command}). If not, move that file away. Then run again."
             )
 
     def _observe_server(self, observed: Observation) -> Observation:
@@ -107,8 +114,8 @@ class AdoptedMember(HostMember):
     def _refuse_same_file(self, server: ControlPlaneProcess) -> None:
         if server.supervisor.kind in ("container", "pod"):
             raise Refused(
-                f"{self.database} on {self.member} runs in {server.supervisor} from {self._file()}, which is where ours has its file. Nothing was changed "
-                f"on this member. End it for good ({self._supervision().stop_command(server)}), then run again."
+                f"{self.database} on {self.member} runs in {server.supervisor} from {self._file()}, which is where ours has its file. The member was not "
+                f"changed. End it for good ({self._supervision().stop_command(server)}), then run again."
             )
 
     def _file(self) -> str:
@@ -124,14 +131,15 @@ class AdoptedMember(HostMember):
         return None if ours else server
 
     def restart(self) -> None:
-        """Adopt the member if something else runs it."""
-        if self._foreign() is None:
+        """Adopt the member if a unit of others, or nothing, runs it."""
+        if self._foreign() is None and self._find_contained() is None:
             super().restart()
         else:
             self.start()
 
     def start(self) -> None:
         """Start our unit, and make sure before that nothing else runs the member, now or after a reboot."""
+        self._refuse_beside()
         server = self._find_contained()
         if server is not None:
             raise Changed(f"{self.database} on {self.member} runs in {server.supervisor} again.")

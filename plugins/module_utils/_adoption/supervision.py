@@ -99,7 +99,7 @@ class Supervision:
         facts = examine_container(self._output, supervisor, server.file, neighbors(server))
         if facts["problem"]:
             raise Refused(
-                f"{server.name} on {self.place} runs in {supervisor}, which a run does not stop: {facts['problem']}. Nothing was changed on this host. "
+                f"{server.name} on {self.place} runs in {supervisor}, which a run does not stop: {facts['problem']}. The container was not changed. "
                 'See "Containers" in docs/adopt.md.'
             )
         if facts["policy"] not in ("", "no"):

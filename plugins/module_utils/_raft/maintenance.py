@@ -244,6 +244,20 @@ class Maintenance:
         raise Refused(
             f"{self.cluster.database} has no quorum: {len(startable)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
             f"Nothing is created or dropped by itself, and no run rebuilds a cluster from one member or a backup. Bring back a member with its file{accept}."
+            + self._stopped_containers()
+        )
+
+    def _stopped_containers(self) -> str:
+        """Return how a member comes back that an adoption has stopped: its server id has not been removed yet."""
+        stopped = [
+            name
+            for name, o in self.cluster.observations.items()
+            if self.cluster.run.adopt and not o.running and self.cluster.record.members[name].state == "replacing"
+        ]
+        return (
+            f" The container of {', '.join(stopped)} is a member still: start it again (docker start, podman start)."
+            if stopped
+            else ""
         )
 
     def _restart_disconnected(self) -> Step | None:
@@ -306,13 +320,13 @@ class Maintenance:
         return None
 
     def _replace_running(self) -> Step | None:
-        """Return the stop of one member that gives way to a new one on its host: followers first, and only if nobody else is away.
+        """Return the stop of one member that gives way to a new one on its host: one that takes no part first, then followers.
 
         From here on it is `replacing`, as after the loss of a disk (R5): its server id is removed before the new member joins. So whatever starts the old
         one again has an id that the cluster does not list, and its file, however old, is never that of a member (R8).
         """
-        members = self.cluster.record.members
-        due = [o for o in self.cluster.observations.values() if o.replace_reason and o.running and o.connected]
+        members, observations = self.cluster.record.members, self.cluster.observations
+        due = [o for o in observations.values() if o.replace_reason and o.running and not o.starting]
         due = [o for o in due if members[o.member].state == "confirmed"]
         if not due:
             return None
@@ -321,20 +335,26 @@ class Maintenance:
                 f"{self.cluster.database} on {due[0].member}: {due[0].replace_reason}, and it is the only member, so no other one has its data for a new one. "
                 'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'
             )
-        target = min(due, key=lambda o: (o.leader, -self.cluster.lag(o)))
-        if target.leader and any(o.restart_reason for o in self.cluster.observations.values()):
+        target = min(due, key=lambda o: (o.connected, o.leader, -self.cluster.lag(o)))
+        if target.leader and any(o.restart_reason for o in observations.values()):
             return None  # the leader comes last
         self.steps.refuse_start_problem(target)
         step = Step(
             "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
         )
+        others = [
+            o.member
+            for o in observations.values()
+            if o is not target and not (o.connected and members[o.member].state == "confirmed")
+        ]
+        if target.connected and others:
+            return dataclasses.replace(
+                step, action="wait", reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster"
+            )
         # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
-        gates: tuple[tuple[Name, str | None], ...] = (
-            ("may_add", None),
-            ("may_stop", target.member),
-            ("may_remove", target.sid),
-        )
-        for gate, member in gates:
+        old_sid = self.cluster.old_sid(target, members[target.member])
+        gates: list[tuple[Name, str | None]] = [("may_stop", target.member), ("may_remove", old_sid)]
+        for gate, member in [("may_add", None), *gates] if target.connected else gates:
             step = self.steps.gated(gate, member, step)
             if step.action == "wait":
                 return step

@@ -34,6 +34,7 @@ class Observation:
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
     had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has recorded of it.
     `replace_reason` says why a member that runs has to give way to a new one on its host: another program has its file, and would start it again.
+    `ours`: False for one that is down where no unit of this collection was ever enabled for it, so that something else may start it again.
     `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
     """
 
@@ -52,6 +53,7 @@ class Observation:
     listed: dict[str, str] = dataclasses.field(default_factory=dict)
     restart_reason: str = ""
     replace_reason: str = ""
+    ours: bool = True
     starting: bool = False
     last_term: int | None = None
     last_index: int | None = None

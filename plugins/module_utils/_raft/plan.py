@@ -76,7 +76,11 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
-    _refuse_absent(run, record, observed)
+    away = _find_away(run, record, observed)
+    if away and record is not None:
+        reason = f"wait until {run.database} runs again on {', '.join(away)}: start what ran it, or accept its loss with {run.texts.accept_lost_disk}"
+        return Round(step=Step("wait", tuple(away), reason), recorded=record)
+    _refuse_away(run, record, observed, away)
     if record is None:
         return _found(run, observed, gate, history)
     if record.cid is None:
@@ -93,7 +97,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
-    _refuse_absent(run, record, observed)
+    _refuse_away(run, record, observed, _find_away(run, record, observed))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
         if len(cids) > 1:
@@ -112,28 +116,47 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     return decided
 
 
-def _refuse_absent(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> None:
-    """Raise `Refused` if an adoption would let a member join, or start from a file, that may only be down.
+def _find_away(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
+    """Return the members of which an adoption must not take what lies in our place for what they are: they may only be down.
 
-    The file of a container is where nobody finds it then, and what lies in our place may be older (R8). Only the record tells that this run or one before
-    has stopped the member.
+    The file of a container is where nobody finds it then, and what lies in our place may be older (R8). That a member was stopped by this run or one before
+    is known from the record, or from our unit.
     """
     if not run.adopt or not any(o.running for o in observed):
-        return
+        return []
     states = {name: member.state for name, member in record.members.items()} if record is not None else {}
-    away = [
+    return [
         o.member
         for o in observed
-        if not o.running
+        if not (o.running or o.ours)
         and o.file_class != "unknown"
-        and (o.member not in states or (o.file_class == "none" and states[o.member] == "confirmed"))
+        and states.get(o.member) not in ("replacing", "expected")
+        and not (run.accept_lost_disk and o.file_class in ("none", DISK_MISSING))
     ]
-    if away:
-        raise Refused(
-            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one "
-            "that is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
-            "c5c3.ovn.site adds hosts afterwards."
+
+
+def _refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observation], away: t.Sequence[str]) -> None:
+    if not away:
+        return
+    listed = {address for o in observed for address in o.listed.values()}
+    strangers = [
+        name for name in away if run.declared[name] not in listed and (record is None or name not in record.members)
+    ]
+    members = [name for name in away if name not in strangers]
+    advice = []
+    if members:
+        advice.append(
+            f"Start what ran it on {', '.join(members)}, then run again; if that is gone for good and has no file, {run.texts.accept_lost_disk} replaces the "
+            "member."
         )
+    if strangers:
+        advice.append(
+            f"{', '.join(strangers)} is no member of the cluster: take it out of ovn_central, and c5c3.ovn.site adds it afterwards."
+        )
+    raise Refused(
+        f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one that "
+        f"is down, in a container for example, would come back beside ours. {' '.join(advice)}"
+    )
 
 
 def _check_declared(run: Run) -> None:

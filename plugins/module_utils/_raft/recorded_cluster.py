@@ -29,7 +29,7 @@ class RecordedCluster:
         self.run, self.record, self.database = run, record, run.database
         self.leader = newest_leader(observed)
         self.listed = self.leader.listed if self.leader is not None else {}
-        self.failed = {o.member for o in observed if o.write_failed and not o.is_lost}
+        self.failed = {o.member for o in observed if o.write_failed and not o.is_lost and not o.replace_reason}
         self.as_observed = {o.member: o for o in observed}
         self.observations = {o.member: self._with_file_class(o) for o in observed}
         self.missing = find_unexamined(run, observed)
