@@ -46,6 +46,7 @@ class SimulatedBackend:
         self._faults = 0
         self._caught_up: set[str] = set()
         self._size = 0  # of the leader's list
+        self._given_up: set[str | None] = set()  # server ids that some copy of the record gives up
         self._outdated = False  # the lock is newer than what was observed
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
@@ -58,6 +59,8 @@ class SimulatedBackend:
         self._size = max((len(_data(slot).servers) for _host, slot in self.raft.leaders()), default=0)
         logs = {id(_data(slot).log) for _host, slot in self.raft.leaders()}
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
+        records = [slot.record for _host, slot in self.world.slots(self.database) if slot.record is not None]
+        self._given_up = {m.sid for record in records for m in record.members.values() if m.state != "confirmed"}
         self._outdated = False
         self._version = self.world.map_version[self.database]
         return self.observe_members()
@@ -232,14 +235,22 @@ class SimulatedBackend:
             return
         if step.action == "restart" and len(step.members) == 1:
             self._check_restart(host, slot, step)
-        if step.action == "stop" and self.raft.connected(host) and slot.file and self._good(host, slot, slot.file):
+        if slot.contained and step.action == "restart":
+            raise Refused(
+                f"{self.database} on {host.name} runs in a container, which no run starts again. Restart it, then run again."
+            )
+        good = slot.file is not None and not slot.contained and self._good(host, slot, slot.file)
+        if step.action == "stop" and self.raft.connected(host) and good:
             raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")
         if step.action == "start":
             self._check_join(host, step.reason)
         if step.action in ("stop", "restart"):
-            slot.server = None
             if slot.witness is not None and slot.file is not None and slot.witness.sid == slot.file.sid:
                 slot.witness = slot.witness._replace(position=slot.file.position)
+            was_contained = slot.contained
+            slot.end()
+            if was_contained:
+                slot.container = "stopped"
             self._check_file(host, slot, step)
             self._check_quorum(before, step)
         if not self.world.pods and step.action in ("start", "restart"):
@@ -253,6 +264,8 @@ class SimulatedBackend:
         acknowledged = self.world.acknowledged[self.database]
         holders = [s for h, s in self.world.slots(self.database) if s.file and acknowledged <= s.file.writes]
         holders += [s for h, s in self.world.slots(self.database) if s.server and acknowledged <= s.server.data.writes]
+        downs = [s for h, s in self.world.slots(self.database) if s.container == "down"]
+        holders += [s for s in downs if s.volume and acknowledged <= s.volume.writes]
         if acknowledged and not holders:
             raise Violation(f"{host.name} was stopped, and nobody else has the acknowledged writes: {step.reason}")
 
@@ -291,6 +304,8 @@ class SimulatedBackend:
         for other, slot in self.world.slots(self.database):
             if slot.file is not None and slot.file.sid == sid and self._good(other, slot, slot.file):
                 raise Violation(f"a member whose good file lies on {other.name} is kicked: {step.reason}")
+            if slot.container == "down" and slot.volume is not None and slot.volume.sid == sid not in self._given_up:
+                raise Violation(f"a member whose container on {other.name} is only down is kicked: {step.reason}")
 
     def _check_adoption(self, record: Record) -> None:
         """Recorded without some of its members, a cluster would look like a smaller one: it would be without a quorum when that one is."""
@@ -354,7 +369,7 @@ class SimulatedBackend:
         others = [
             s.server
             for h, s in self.world.slots(self.database)
-            if h is not host and s.server and self.raft.connected(h)
+            if h is not host and s.server and not s.contained and self.raft.connected(h)
         ]
         if slot.server.leader and any(other.settings != self.world.settings for other in others):
             raise Violation(f"the leader is restarted before its followers: {step.reason}")

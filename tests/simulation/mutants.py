@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "R5",
         "a lost member is stopped although the others are no quorum",
         "replacement.Replacement.replace",
-        'stop = self.steps.gated("may_stop", o.member, step) if listed else step',
+        'stop = self.steps.gated("may_stop", o.member, step) if costs else step',
         "stop = step",
         "three machines",
         (("unlink", "m1"), ("cut", "m3"), RUN),

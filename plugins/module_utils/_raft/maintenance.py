@@ -226,9 +226,8 @@ class Maintenance:
                 return Step("restart", outdated, reason)
             doubtful = [o.member for o in self.cluster.observations.values() if self.cluster.has_foreign_sid(o)]
             why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
-            return Step(
-                "wait", tuple(o.member for o in running), f"wait for {self.cluster.database} to elect a leader{why}"
-            )
+            reason = f"wait for {self.cluster.database} to elect a leader{why}{self._advise_start()}"
+            return Step("wait", tuple(o.member for o in running), reason)
         if len(startable) + len([name for name in self.cluster.missing if name in voters]) >= quorum:
             return None  # the members that were not examined may well lead
         lost = "; ".join(describe_lost(o) for o in self.cluster.observations.values() if not o.running) or "none"
@@ -240,10 +239,18 @@ class Maintenance:
             accept = (
                 f", or start the files on the other disks as they are with {self.cluster.run.texts.accept_rollback}"
             )
+        accept += self._advise_start()
         raise Refused(
             f"{self.cluster.database} has no quorum: {len(startable)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
             f"Nothing is created or dropped by itself, and no run rebuilds a cluster from one member or a backup. Bring back a member with its file{accept}."
         )
+
+    def _advise_start(self) -> str:
+        """Return what to start if no leader is found: members that an adoption has stopped and not removed yet have their files, where no run looks."""
+        members = self.cluster.record.members
+        stopped = [o.member for o in self.cluster.observations.values() if not o.running and o.file_class == "none"]
+        stopped = [name for name in stopped if self.cluster.run.adopt and members[name].state == "replacing"]
+        return f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else ""
 
     def _restart_disconnected(self) -> Step | None:
         """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""

@@ -101,7 +101,9 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         refuse_unusable_files(run, observed)
         silent = [o.member for o in observed if o.file_class == "unknown" and o.running]
         if run.adopt and silent:
-            raise Unexamined(f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.")
+            raise Unexamined(
+                f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again."
+            )
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
     decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
@@ -127,9 +129,15 @@ def _refuse_absent(run: Run, record: Record | None, observed: t.Sequence[Observa
         and (o.member not in states or (o.file_class == "none" and states[o.member] == "confirmed"))
     ]
     if away:
+        if newest_leader(observed) is None:  # then one that a run has stopped, and not replaced, may be needed as well
+            away += [
+                o.member
+                for o in observed
+                if not o.running and o.file_class == "none" and states.get(o.member) == "replacing"
+            ]
         raise Refused(
-            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one that "
-            "is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
+            f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one "
+            "that is down, in a container for example, would come back beside ours. Start what ran it, or take the host out of ovn_central, then run again. "
             "c5c3.ovn.site adds hosts afterwards."
         )
 
