@@ -236,9 +236,7 @@ class SimulatedBackend:
         if step.action == "restart" and len(step.members) == 1:
             self._check_restart(host, slot, step)
         if slot.contained and step.action == "restart":
-            raise Refused(
-                f"{self.database} on {host.name} runs in a container, which no run starts again. Restart it, then run again."
-            )
+            raise Refused(f"{self.database} on {host.name} runs in a container, which no run starts again. Restart it.")
         good = slot.file is not None and not slot.contained and self._good(host, slot, slot.file)
         if step.action == "stop" and self.raft.connected(host) and good:
             raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")

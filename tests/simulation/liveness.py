@@ -71,11 +71,9 @@ def _start_containers(world: World, names: t.Iterable[str]) -> bool:
 
 def _start_what_ran(world: World, match: re.Match[str]) -> bool:
     """Whoever starts containers looks at the others as well: at those that gave up when their disk was full."""
-    every = [pair for database in world.databases for pair in world.slots(database)]
-    failed = [host.name for host, slot in every if slot.contained and slot.server and slot.server.failed]
     named = [name for name in match["members"].split(", ") if name in world.hosts]
-    restarted = [_restart_containers(world, [name]) for name in failed]
-    return _start_containers(world, named) or any(restarted) or _end_adoption(world)
+    restarted = _restart_failed(world, match)
+    return _start_containers(world, named) or restarted or _end_adoption(world)
 
 
 def _stop_container(world: World, match: re.Match[str]) -> bool:
@@ -108,8 +106,12 @@ def _repair_container(world: World, match: re.Match[str]) -> bool:
     return _restart_containers(world, gone)
 
 
-def _restart_container(world: World, match: re.Match[str]) -> bool:
-    return _restart_containers(world, [match["member"]])
+def _restart_failed(world: World, match: re.Match[str]) -> bool:
+    """Containers whose servers gave up when their disks were full; no launcher does that for them."""
+    every = [pair for database in world.databases for pair in world.slots(database)]
+    return _restart_containers(
+        world, [host.name for host, slot in every if slot.contained and slot.server and slot.server.failed]
+    )
 
 
 def _restart_containers(world: World, names: t.Iterable[str]) -> bool:
@@ -117,7 +119,22 @@ def _restart_containers(world: World, names: t.Iterable[str]) -> bool:
         for slot in world.hosts[name].slots.values():
             if slot.contained:
                 slot.end()
+    events.settle(world)
     return _start_containers(world, names)
+
+
+def _restart_units(world: World, match: re.Match[str]) -> bool:
+    """No adoption restarts all members at once: whoever corrected the settings restarts the units that have old ones."""
+    changed = False
+    for name, host in world.hosts.items():
+        for slot in host.slots.values():
+            due = slot.server is not None and not slot.contained and slot.server.settings != world.settings
+            if world.adopts and due:
+                slot.end()
+                slot.settings, changed = world.settings, True
+        if changed:
+            events.apply(world, ("start", name))
+    return changed
 
 
 def _end_adoption(world: World) -> bool:
@@ -157,10 +174,7 @@ def _declare(world: World, names: t.Collection[str]) -> bool:
 
 
 def _all_members(world: World, match: re.Match[str]) -> bool:
-    """Members that run and are not declared, or whose container was stopped: they are the ones to bring back."""
-    waiting = {host.name for d in world.databases for host, slot in world.slots(d) if slot.volume and not slot.server}
-    if waiting and _start_containers(world, sorted(waiting)):
-        return True
+    """Members that run and are not declared: they are the ones to bring back."""
     running = {host.name for database in world.databases for host, slot in world.slots(database) if slot.server}
     return _declare(world, {*world.declared, *running})
 
@@ -218,9 +232,10 @@ def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"does not run on (?P<members>[\w, -]+), and runs on other hosts", _start_what_ran),
     Remedy(r"start what ran (?P<members>[\w, -]+), which a run has stopped", _start_stopped),
+    Remedy(r"wait for \S+ to elect a leader", _restart_units),
     Remedy(r"could not be examined", _repair_container),
     Remedy(r"runs in a container of (?P<member>[\w-]+), and a file lies in our place", _stop_container),
-    Remedy(r" on (?P<member>[\w-]+) runs in a container, which no run starts again", _restart_container),
+    Remedy(r" runs in a container, which no run starts again", _restart_failed),
     Remedy(r"disk-missing|Mount its disk", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),

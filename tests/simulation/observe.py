@@ -150,7 +150,7 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         file_class, file = "unknown", None
     if slot.full and server is not None:
         problem = f"the disk of {host.name} is full"
-    elif server is not None and server.ahead and not server.failed:
+    elif server is not None and server.ahead and not server.failed and not slot.contained:
         problem = f"the file of {host.name} is incomplete"
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"

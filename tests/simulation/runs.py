@@ -114,7 +114,7 @@ class SimulatedRun:
                 running = Raft(self.world, database).running()
                 # Of members that are not declared a run knows nothing.
                 if f"{database} has no quorum" in message and any(
-                    Raft(self.world, database).has_majority(host)
+                    Raft(self.world, database).could_lead(host)
                     for host, _slot in running
                     if {other.name for other, _slot in running} <= set(self.world.declared)
                 ):

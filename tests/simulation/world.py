@@ -296,6 +296,12 @@ class Raft:
     def has_majority(self, host: Host) -> bool:
         return 2 * len(self.peers(host)) > len(_data(host.slots[self.database]).servers)
 
+    def could_lead(self, host: Host) -> bool:
+        """Whether a majority of its list reaches it and lists it, too: not one whose id was removed, which a container starts again."""
+        peers = self.peers(host).values()
+        listing = [slot for _host, slot in peers if _data(host.slots[self.database]).sid in _data(slot).servers]
+        return self.has_majority(host) and 2 * len(listing) > len(_data(host.slots[self.database]).servers)
+
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""
         slots = [
@@ -376,7 +382,7 @@ class Raft:
         """The launcher has the server write its file from memory as soon as there is room (R20)."""
         for _host, slot in self.running():
             server = t.cast(Server, slot.server)
-            if server.ahead and not slot.full and not server.failed:
+            if server.ahead and not slot.full and not server.failed and not slot.contained:
                 slot.server = server._replace(linked=True, ahead=False)
                 slot.write(server.data)
 
