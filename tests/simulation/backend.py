@@ -240,6 +240,8 @@ class SimulatedBackend:
         good = slot.file is not None and not slot.contained and self._good(host, slot, slot.file)
         if step.action == "stop" and self.raft.connected(host) and good:
             raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")
+        if step.action == "stop" and slot.contained:
+            self._check_takeover(host, slot, step)
         if step.action == "start":
             self._check_join(host, step.reason)
         if step.action in ("stop", "restart"):
@@ -357,6 +359,16 @@ class SimulatedBackend:
             return
         if len(self.raft.peers(leaders[0][0])) < len(_data(leaders[0][1]).servers):
             raise Violation(f"{host.name} joins while a member is away: {reason}")
+
+    def _check_takeover(self, host: Host, slot: Slot, step: Step) -> None:
+        """A container that leads is replaced last, and none that would leave its host without a member."""
+        if self._faults != self.world.faults or not self.raft.connected(host):
+            return
+        if not self.world.settings.loads:
+            raise Violation(f"{host.name} is stopped, although it could not join again: {step.reason}")
+        others = [h for h, s in self.world.slots(self.database) if h is not host and s.contained]
+        if slot.server is not None and slot.server.leader and any(self.raft.connected(other) for other in others):
+            raise Violation(f"the leader is replaced before its followers: {step.reason}")
 
     def _check_restart(self, host: Host, slot: Slot, step: Step) -> None:
         """R13 and R33: the leader last, and nobody who would not come back."""
