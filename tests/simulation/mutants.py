@@ -419,6 +419,15 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "R5",
+        "a container that leads is stopped although its followers do not reach each other",
+        "maintenance.Maintenance._replace_running",
+        '("may_stop", target.member), ',
+        "",
+        "three containers",
+        (("half", "m3", "m2"), RUN),
+    ),
+    Mutant(
+        "R5",
         "a container is stopped before the record says that it is replaced",
         "maintenance.Maintenance._replace_running",
         'self.cluster.record = self.cluster.record.with_member(target.member, state="replacing")',
