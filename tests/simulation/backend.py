@@ -247,11 +247,12 @@ class SimulatedBackend:
         if step.action in ("stop", "restart"):
             if slot.witness is not None and slot.file is not None and slot.witness.sid == slot.file.sid:
                 slot.witness = slot.witness._replace(position=slot.file.position)
-            was_contained = slot.contained
+            ended, was_contained = slot.server, slot.contained
             slot.end()
             if was_contained:
                 slot.container = "stopped"
-            self._check_file(host, slot, step)
+            if ended is not None and self.world.acknowledged[self.database] <= ended.data.writes:
+                self._check_file(host, step)
             self._check_quorum(before, step)
         if not self.world.pods and step.action in ("start", "restart"):
             slot.settings = self.world.settings
@@ -259,7 +260,7 @@ class SimulatedBackend:
             if slot.server is None:
                 raise Refused(f"The unit on {host.name} does not run: {decision.reason}.")
 
-    def _check_file(self, host: Host, slot: Slot, step: Step) -> None:
+    def _check_file(self, host: Host, step: Step) -> None:
         """Stopping the only holder of acknowledged writes loses them."""
         acknowledged = self.world.acknowledged[self.database]
         holders = [s for h, s in self.world.slots(self.database) if s.file and acknowledged <= s.file.writes]
