@@ -46,6 +46,7 @@ class SimulatedBackend:
         self._faults = 0
         self._caught_up: set[str] = set()
         self._size = 0  # of the leader's list
+        self._given_up: set[str | None] = set()  # server ids that some copy of the record gives up
         self._outdated = False  # the lock is newer than what was observed
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
@@ -58,6 +59,8 @@ class SimulatedBackend:
         self._size = max((len(_data(slot).servers) for _host, slot in self.raft.leaders()), default=0)
         logs = {id(_data(slot).log) for _host, slot in self.raft.leaders()}
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
+        records = [slot.record for _host, slot in self.world.slots(self.database) if slot.record is not None]
+        self._given_up = {m.sid for record in records for m in record.members.values() if m.state != "confirmed"}
         self._outdated = False
         self._version = self.world.map_version[self.database]
         return self.observe_members()
@@ -232,27 +235,38 @@ class SimulatedBackend:
             return
         if step.action == "restart" and len(step.members) == 1:
             self._check_restart(host, slot, step)
-        if step.action == "stop" and self.raft.connected(host) and slot.file and self._good(host, slot, slot.file):
+        if slot.contained and step.action == "restart":
+            raise Refused(f"{self.database} on {host.name} runs in a container, which no run starts again. Restart it.")
+        good = slot.file is not None and not slot.contained and self._good(host, slot, slot.file)
+        if step.action == "stop" and self.raft.connected(host) and good:
             raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")
+        if step.action == "stop" and slot.contained:
+            self._check_takeover(host, slot, step)
         if step.action == "start":
             self._check_join(host, step.reason)
         if step.action in ("stop", "restart"):
-            slot.server = None
             if slot.witness is not None and slot.file is not None and slot.witness.sid == slot.file.sid:
                 slot.witness = slot.witness._replace(position=slot.file.position)
-            self._check_file(host, slot, step)
+            ended, was_contained = slot.server, slot.contained
+            slot.end()
+            if was_contained:
+                slot.container = "stopped"
+            if ended is not None and self.world.acknowledged[self.database] <= ended.data.writes:
+                self._check_file(host, step)
             self._check_quorum(before, step)
         if not self.world.pods and step.action in ("start", "restart"):
-            slot.settings = self.world.settings
+            slot.settings, slot.enabled = self.world.settings, True
             decision = launcher.launch(self.world, self.database, host)
             if slot.server is None:
                 raise Refused(f"The unit on {host.name} does not run: {decision.reason}.")
 
-    def _check_file(self, host: Host, slot: Slot, step: Step) -> None:
+    def _check_file(self, host: Host, step: Step) -> None:
         """Stopping the only holder of acknowledged writes loses them."""
         acknowledged = self.world.acknowledged[self.database]
         holders = [s for h, s in self.world.slots(self.database) if s.file and acknowledged <= s.file.writes]
         holders += [s for h, s in self.world.slots(self.database) if s.server and acknowledged <= s.server.data.writes]
+        downs = [s for h, s in self.world.slots(self.database) if s.container == "down"]
+        holders += [s for s in downs if s.volume and acknowledged <= s.volume.writes]
         if acknowledged and not holders:
             raise Violation(f"{host.name} was stopped, and nobody else has the acknowledged writes: {step.reason}")
 
@@ -291,6 +305,8 @@ class SimulatedBackend:
         for other, slot in self.world.slots(self.database):
             if slot.file is not None and slot.file.sid == sid and self._good(other, slot, slot.file):
                 raise Violation(f"a member whose good file lies on {other.name} is kicked: {step.reason}")
+            if slot.container == "down" and slot.volume is not None and slot.volume.sid == sid not in self._given_up:
+                raise Violation(f"a member whose container on {other.name} is only down is kicked: {step.reason}")
 
     def _check_adoption(self, record: Record) -> None:
         """Recorded without some of its members, a cluster would look like a smaller one: it would be without a quorum when that one is."""
@@ -345,6 +361,16 @@ class SimulatedBackend:
         if len(self.raft.peers(leaders[0][0])) < len(_data(leaders[0][1]).servers):
             raise Violation(f"{host.name} joins while a member is away: {reason}")
 
+    def _check_takeover(self, host: Host, slot: Slot, step: Step) -> None:
+        """A container that leads is replaced last, and none that would leave its host without a member."""
+        if self._faults != self.world.faults or not self.raft.connected(host):
+            return
+        if not self.world.settings.loads:
+            raise Violation(f"{host.name} is stopped, although it could not join again: {step.reason}")
+        others = [h for h, s in self.world.slots(self.database) if h is not host and s.contained]
+        if slot.server is not None and slot.server.leader and any(self.raft.connected(other) for other in others):
+            raise Violation(f"the leader is replaced before its followers: {step.reason}")
+
     def _check_restart(self, host: Host, slot: Slot, step: Step) -> None:
         """R13 and R33: the leader last, and nobody who would not come back."""
         if self._faults != self.world.faults or slot.server is None:
@@ -354,7 +380,7 @@ class SimulatedBackend:
         others = [
             s.server
             for h, s in self.world.slots(self.database)
-            if h is not host and s.server and self.raft.connected(h)
+            if h is not host and s.server and not s.contained and self.raft.connected(h)
         ]
         if slot.server.leader and any(other.settings != self.world.settings for other in others):
             raise Violation(f"the leader is restarted before its followers: {step.reason}")

@@ -8,18 +8,18 @@ import typing as t
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from .log import EMPTY, Entry, File, Log
-from .world import Settings, Slot, World
+from .world import OF_CONTAINERS, Settings, Slot, World
 
 
 def canonical(world: World) -> None:
     """Rename within the world. It behaves as before: nobody looks at an id, a term or a length but to compare it."""
     ids = _Ids()
     every = {database: _Logs(world, database) for database in world.databases}
-    revisions = sorted({s.revision for s in _settings(world)})
+    revisions = sorted({OF_CONTAINERS.revision, *(s.revision for s in _settings(world))})
     disks: dict[int, int] = {}
 
     def settings(value: Settings | None) -> Settings | None:
-        return value and value._replace(revision=revisions.index(value.revision) + 1)
+        return value and value._replace(revision=revisions.index(value.revision))
 
     def file(value: File | None, logs: _Logs) -> File | None:
         if value is None:
@@ -35,7 +35,7 @@ def canonical(world: World) -> None:
         record = functools.partial(_interned, ids=ids, newest=newest, records=records)
 
         for _host, slot in world.slots(database):
-            slot.file = file(slot.file, logs)
+            slot.file, slot.volume = file(slot.file, logs), file(slot.volume, logs)
             if slot.server is not None:
                 data = t.cast(File, file(slot.server.data, logs))
                 slot.server = slot.server._replace(data=data, settings=t.cast(Settings, settings(slot.server.settings)))
@@ -151,7 +151,8 @@ class _Logs:
 
 
 def _files(slot: Slot) -> list[File]:
-    files = [slot.file, slot.server.data if slot.server else None, slot.snapshot[0] if slot.snapshot else None]
+    copy = slot.snapshot[0] if slot.snapshot else None
+    files = [slot.file, slot.server.data if slot.server else None, copy, slot.volume]
     return [file for file in files if file is not None]
 
 

@@ -6,7 +6,7 @@ import typing as t
 
 from . import launcher
 from .log import EMPTY, File
-from .world import Host, Raft, Server, Settings, Slot, Violation, World
+from .world import OF_CONTAINERS, Host, Raft, Server, Settings, Slot, Violation, World
 
 Event = tuple[t.Any, ...]
 """Name of the event and its arguments, mostly a host; only plain data, so that a story can be printed and replayed."""
@@ -60,6 +60,8 @@ SENTENCES: dict[str, str] = {
     "clock": "The clock of the machines jumps {0} s ahead.",
     "time": "Some time passes.",
     "confirm": "The operator sets {0}.",
+    "containers": "Containers run every member; nothing of ours was ever installed, and runs adopt from now on.",
+    "container": "The engine starts the container of {0} again.",
 }
 
 
@@ -87,7 +89,7 @@ def launch_pods(world: World) -> bool:
             slot.claim = slot.claim or number < replicas
             exists = host.on and number < replicas
             if not exists:
-                slot.server = None
+                slot.end()
             elif slot.server is None:
                 decision = launcher.launch(world, database, host)
                 slot.waits = "" if slot.server else decision.reason
@@ -105,14 +107,17 @@ def _each(change: t.Callable[[World, Host, Slot], None]) -> t.Callable[[World, s
 
 
 def _stop(world: World, host: Host, slot: Slot) -> None:
-    slot.server = None
+    slot.end()
 
 
 def _lose(world: World, host: Host, slot: Slot) -> None:
-    slot.server, slot.file = None, None
+    """A container loses its volume, a member of ours what lies in our place."""
+    slot.file = None
+    slot.end()
 
 
 def _unmount(world: World, host: Host, slot: Slot) -> None:
+    slot.end()
     slot.snapshot = (slot.file, slot.disk)
     _lose(world, host, slot)
     world.disks += 1
@@ -122,7 +127,7 @@ def _unmount(world: World, host: Host, slot: Slot) -> None:
 def _mount(world: World, name: str) -> None:
     for slot in world.hosts[name].slots.values():
         if slot.snapshot is not None:
-            slot.server = None
+            slot.end()
             slot.file, slot.disk = slot.snapshot
     _boot(world, name)
 
@@ -134,13 +139,13 @@ def _unlink(world: World, host: Host, slot: Slot) -> None:
 
 
 def _snapshot(world: World, host: Host, slot: Slot) -> None:
-    slot.snapshot = (slot.file, slot.disk)
+    slot.snapshot = (slot.ours, slot.disk)
 
 
 def _restore(world: World, name: str) -> None:
     host = world.hosts[name]
     for slot in host.slots.values():
-        slot.server = None
+        slot.end()
         if slot.snapshot is not None:
             slot.file = slot.snapshot[0]
     _boot(world, name)
@@ -152,7 +157,7 @@ def _boot(world: World, name: str) -> None:
     if world.pods:
         return
     for database, slot in host.slots.items():
-        if slot.settings is not None:
+        if slot.settings is not None and slot.enabled:
             launcher.launch(world, database, host)
 
 
@@ -160,28 +165,29 @@ def _down(world: World, name: str) -> None:
     host = world.hosts[name]
     host.on = False
     for slot in host.slots.values():
-        slot.server = None
+        slot.end()
 
 
 def _clone(world: World, source: str, target: str) -> None:
     for database, slot in world.hosts[target].slots.items():
-        slot.server = None
-        slot.file = world.hosts[source].slots[database].file
+        slot.end()
+        slot.file = world.hosts[source].slots[database].ours
 
 
 def _move(world: World, source: str, target: str) -> None:
     for database, slot in world.hosts[target].slots.items():
         other = world.hosts[source].slots[database]
-        slot.server = other.server = None
+        slot.end()
+        other.end()
         slot.file, other.file = other.file, None
         slot.disk, other.disk = other.disk, slot.disk
 
 
 def _damage(kind: str) -> t.Callable[[World, Host, Slot], None]:
     def act(world: World, host: Host, slot: Slot) -> None:
-        slot.server = None
         if slot.file is not None:
             slot.file = slot.file._replace(kind=kind)
+        slot.end()
 
     return act
 
@@ -320,6 +326,34 @@ def _confirm(world: World, option: str) -> None:
     world.confirmed |= {option}
 
 
+def _containers(world: World) -> None:
+    """As somebody else has rolled out this cluster."""
+    world.adopts = True
+    for database in world.databases:
+        world.config_map[database] = None
+        for _host, slot in world.slots(database):
+            slot.container, slot.volume, slot.enabled = "runs", None, False
+            slot.record = slot.older_record = slot.settings = slot.witness = None
+            slot.witnesses = ()
+            if slot.server is not None:
+                slot.server = slot.server._replace(settings=OF_CONTAINERS)
+
+
+def _container(world: World, name: str) -> None:
+    """With an empty volume it joins by itself, under a new id, as images do."""
+    host = world.hosts[name]
+    for database, slot in host.slots.items():
+        if not host.on or slot.server is not None or slot.container not in ("down", "stopped"):
+            continue
+        if slot.volume is None:
+            for _leader, other in Raft(world, database).leaders()[:1]:
+                data = t.cast(Server, other.server).data
+                remotes = tuple(data.servers.values())
+                slot.volume = File("joining", data.cid, world.fresh_id(), host.address, 0, EMPTY, remotes)
+        if slot.volume is not None and slot.volume.kind in ("member", "joining"):
+            slot.start_container()
+
+
 _ACTIONS: dict[str, t.Callable[..., None]] = {
     "write": _write,
     "burst": _burst,
@@ -369,6 +403,8 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "clock": _clock,
     "time": _nothing,
     "confirm": _confirm,
+    "containers": _containers,
+    "container": _container,
 }
 
 
@@ -384,6 +420,9 @@ def check(world: World) -> None:
         twice = sorted({sid for sid in sids if sid and sids.count(sid) > 1})
         if twice:
             raise Violation(f"two servers of {database} run as {twice[0][:4]}")
+        for host, slot in world.slots(database):
+            if slot.file is not None and slot.volume is not None and slot.file.sid == slot.volume.sid:
+                raise Violation(f"the file of a container lies in our place on {host.name}, too")
         leaders = raft.leaders()
         if leaders and "accept_rollback" not in world.confirmed:
             data = t.cast(t.Any, leaders[0][1].server).data

@@ -15,7 +15,7 @@ from .stories import RUN
 from .world import Violation, World
 
 # What is no fault: it may happen in a story as often as its depth allows. Neither is the death of a run.
-_FREE = frozenset({"run", "write", "boot", "start", "heal", "good_settings"})
+_FREE = frozenset({"run", "write", "boot", "start", "heal", "good_settings", "container"})
 
 
 class _State(t.NamedTuple):
@@ -36,6 +36,8 @@ def enabled(world: World, faults_left: int) -> list[Event]:
             found.append(("boot", name))
         elif any(slot.server is None and slot.settings is not None for slot in host.slots.values()):
             found.append(("start", name))
+        if host.on and any(slot.server is None and slot.container for slot in host.slots.values()):
+            found.append(("container", name))
     if not world.settings.good:
         found.append(("good_settings",))
     if faults_left <= 0:

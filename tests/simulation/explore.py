@@ -63,6 +63,7 @@ STARTS: dict[str, Start] = {
         Start("five new machines", size=5),
         Start("three machines", events=(RUN, ("write",))),
         Start("two databases", databases=(NORTHBOUND, SOUTHBOUND), events=(RUN, ("write",))),
+        Start("three containers", events=(RUN, ("write",), ("containers",))),
         Start("five machines", size=5, events=(RUN, ("write",))),
         Start("growing machines", size=5, events=(("scale", 1), RUN, ("write",))),
         Start("other hosts", size=3, spare=3, events=(RUN, ("write",))),
@@ -173,6 +174,8 @@ def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:
 def random_event(world: World, random_: random.Random, *, inside: bool = False) -> Event:
     hosts = [name for name in world.hosts if name in world.declared or random_.random() < 0.2]
     name = random_.choice(hosts or list(world.hosts))
+    if world.adopts and random_.random() < (0.25 if inside else 0.12):
+        return ("container", name)
     roll = random_.random()
     if roll < 0.35 and not inside:
         return _random_run(world, random_)

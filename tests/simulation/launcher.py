@@ -157,7 +157,7 @@ def decide_for(world: World, database: str, host: Host) -> Decision:
     local = world.pods or world.address_of(host.name) == host.address
     # A pod remembers nothing of the pod before it: this is what Kubernetes keeps, by observer and runs.
     known = slot.witness
-    return decide(slot.file, record, host.name, world.address_of(host.name), known, slot.disk, local=local)
+    return decide(slot.ours, record, host.name, world.address_of(host.name), known, slot.disk, local=local)
 
 
 def _record(world: World, database: str, slot: Slot) -> Record | None:

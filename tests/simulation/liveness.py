@@ -30,6 +30,9 @@ def stop_faults(world: World) -> None:
     for name, host in world.hosts.items():
         if not host.on:
             events.apply(world, ("boot", name))
+    for name, host in world.hosts.items():  # those that a run has stopped stay down
+        if any(slot.container == "down" for slot in host.slots.values()):
+            events.apply(world, ("container", name))
     events.settle(world)
     events.settle(world)
 
@@ -50,6 +53,95 @@ def _remove_file(world: World, match: re.Match[str]) -> bool:
     for slot in world.hosts[name].slots.values():
         if slot.server is None and slot.file is not None:
             slot.file, changed = None, True
+    return changed
+
+
+def _start_containers(world: World, names: t.Iterable[str]) -> bool:
+    """What ran these members runs them again; one whose volume holds nothing useful gets an empty one."""
+    changed = False
+    for name in names:
+        for slot in world.hosts[name].slots.values():
+            if slot.server is None and slot.container and slot.volume is not None and slot.volume.kind != "member":
+                slot.volume = None
+            before = slot.server
+            events.apply(world, ("container", name))
+            changed = changed or slot.server is not before
+    return changed
+
+
+def _start_what_ran(world: World, match: re.Match[str]) -> bool:
+    """Whoever starts containers looks at the others as well: at those that gave up when their disk was full."""
+    named = [name for name in match["members"].split(", ") if name in world.hosts]
+    restarted = _restart_failed(world, match)
+    return _start_containers(world, named) or restarted or _end_adoption(world)
+
+
+def _stop_container(world: World, match: re.Match[str]) -> bool:
+    """A member of ours is the one that counts: the container ends, and our unit starts. What is no member's is moved aside."""
+    host = world.hosts[match["member"]]
+    for slot in host.slots.values():
+        file = slot.ours
+        if (
+            slot.contained
+            and file is not None
+            and (file.kind not in ("member", "joining") or file.address != host.address)
+        ):
+            slot.volume = None
+        elif slot.contained:
+            slot.end()
+            slot.container = "stopped"
+    events.apply(world, ("start", match["member"]))
+    return True
+
+
+def _start_stopped(world: World, match: re.Match[str]) -> bool:
+    """What a run has stopped and not replaced yet takes part again."""
+    return _start_containers(world, [name for name in match["members"].split(", ") if name in world.hosts])
+
+
+def _repair_container(world: World, match: re.Match[str]) -> bool:
+    """A container whose server was removed is made again, with an empty volume."""
+    every = [pair for database in world.databases for pair in world.slots(database)]
+    gone = [host.name for host, slot in every if slot.contained and slot.server and slot.server.data.kind == "left"]
+    return _restart_containers(world, gone)
+
+
+def _restart_failed(world: World, match: re.Match[str]) -> bool:
+    """Containers whose servers gave up when their disks were full; no launcher does that for them."""
+    every = [pair for database in world.databases for pair in world.slots(database)]
+    return _restart_containers(
+        world, [host.name for host, slot in every if slot.contained and slot.server and slot.server.failed]
+    )
+
+
+def _restart_containers(world: World, names: t.Iterable[str]) -> bool:
+    for name in names:
+        for slot in world.hosts[name].slots.values():
+            if slot.contained:
+                slot.end()
+    events.settle(world)
+    return _start_containers(world, names)
+
+
+def _restart_units(world: World, match: re.Match[str]) -> bool:
+    """No adoption restarts all members at once: whoever corrected the settings restarts the units that have old ones."""
+    changed = False
+    for name, host in world.hosts.items():
+        for slot in host.slots.values():
+            due = slot.server is not None and not slot.contained and slot.server.settings != world.settings
+            if world.adopts and due:
+                slot.end()
+                slot.settings, changed = world.settings, True
+        if changed:
+            events.apply(world, ("start", name))
+    return changed
+
+
+def _end_adoption(world: World) -> bool:
+    """Every member was taken over: c5c3.ovn.site goes on from there."""
+    slots = [slot for database in world.databases for _host, slot in world.slots(database)]
+    changed = world.adopts and not any(slot.contained or slot.container == "down" for slot in slots)
+    world.adopts = world.adopts and not changed
     return changed
 
 
@@ -101,7 +193,8 @@ def _smaller_side(world: World, match: re.Match[str]) -> bool:
             keep = {record.cid}
         for _host, slot in world.slots(database):
             if keep and slot.file is not None and slot.file.cid not in keep:
-                slot.server, slot.file, slot.record, changed = None, None, None, True
+                slot.end()
+                slot.file, slot.record, changed = None, None, True
     return changed
 
 
@@ -137,6 +230,13 @@ def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
 
 
 REMEDIES: tuple[Remedy, ...] = (
+    Remedy(r"does not run on (?P<members>[\w, -]+), and runs on other hosts", _start_what_ran),
+    Remedy(r"runs again on (?P<members>[\w, -]+): start what ran it", _start_what_ran),
+    Remedy(r"start what ran (?P<members>[\w, -]+), which a run has stopped", _start_stopped),
+    Remedy(r"wait for \S+ to elect a leader", _restart_units),
+    Remedy(r"could not be examined", _repair_container),
+    Remedy(r"runs in a container of (?P<member>[\w-]+), and a file lies in our place", _stop_container),
+    Remedy(r" runs in a container, which no run starts again", _restart_failed),
     Remedy(r"disk-missing|Mount its disk", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
@@ -161,6 +261,11 @@ def recoverable(world: World) -> bool:
                 slot.witness is None or slot.witness.sid != slot.file.sid or slot.file.position >= slot.witness.position
             )
             and (slot.witness is None or slot.witness.sid != slot.file.sid or slot.witness.disk == slot.disk)
+        ]
+        files += [
+            slot.volume
+            for _host, slot in world.slots(database)
+            if slot.volume is not None and slot.volume.kind == "member" and not slot.contained
         ]
         ever = bool(world.clients[database] or world.acknowledged[database])
         if not files:
@@ -223,4 +328,4 @@ def _remedy(world: World, message: str) -> bool:
         if match and remedy.apply(world, match):
             events.settle(world)
             return True
-    return False
+    return _end_adoption(world)

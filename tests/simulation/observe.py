@@ -150,17 +150,20 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         file_class, file = "unknown", None
     if slot.full and server is not None:
         problem = f"the disk of {host.name} is full"
-    elif server is not None and server.ahead and not server.failed:
+    elif server is not None and server.ahead and not server.failed and not slot.contained:
         problem = f"the file of {host.name} is incomplete"
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"
     if not world.settings.loads:
         problem = "key and certificate do not fit"
+    if slot.contained:  # only its server tells of its file, and one that was removed has no database any more
+        left = server is not None and server.data.kind == "left"
+        file_class, file = ("unknown", None) if left else ("member", slot.file)
     known: dict[str, t.Any] = {
         "file_class": file_class,
         "file_cid": file.cid if file else None,
         "file_sid": file.sid if file else None,
-        "file_reason": decision.reason,
+        "file_reason": "" if slot.contained else decision.reason,
         "record": record,
         "last_term": file.log.term if file and file.log.length else None,
         "last_index": index_of(file),
@@ -169,6 +172,8 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         "start_problem": problem,
         "file_bytes": 1000,
         "free_bytes": 0 if slot.full else 1000000,
+        "ours": slot.enabled,
+        "replace_reason": "its container would start it again" if slot.contained else "",
     }
     if server is None:
         return Observation(host.name, **known)
@@ -187,7 +192,7 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         cid=data.cid,
         sid=data.sid,
         listed={sid[:4]: address for sid, address in data.servers.items()} if data.kind == "member" else {},
-        restart_reason="its settings have changed" if server.settings != world.settings else "",
+        restart_reason="its settings have changed" if not slot.contained and server.settings != world.settings else "",
         answer=answer_of(world, database, host, raft, connected).as_dict(),
         **known,
     )

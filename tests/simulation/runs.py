@@ -7,6 +7,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members import first_replicas
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
     RoundProgress,
@@ -114,7 +115,7 @@ class SimulatedRun:
                 running = Raft(self.world, database).running()
                 # Of members that are not declared a run knows nothing.
                 if f"{database} has no quorum" in message and any(
-                    Raft(self.world, database).has_majority(host)
+                    Raft(self.world, database).could_lead(host)
                     for host, _slot in running
                     if {other.name for other, _slot in running} <= set(self.world.declared)
                 ):
@@ -135,11 +136,24 @@ class SimulatedRun:
                     found.add((database, host.name, known.sid))
         return found if "accept_lost_disk" not in self.world.confirmed else set()
 
+    def _refuse_containers(self) -> None:
+        """The check of the hosts before an adoption: of two servers that would be started only one may be there."""
+        for database in self.world.databases:
+            for host, slot in self.world.slots(database):
+                if slot.contained and slot.ours is not None and host.name in self.hosts:
+                    raise Refused(
+                        f"{database} runs in a container of {host.name}, and a file lies in our place there. Nothing was changed. Stop the container."
+                    )
+
     def _run(self) -> None:
+        self._refuse_containers()
         plans = {database: self.plan_of(database) for database in self.world.databases}
         if not self.world.pods:
             for database, backend in self.backends.items():  # R27: refuse before anything is written
-                next_round(plans[database], backend.observe(), RoundProgress(), self.world.now)
+                observed = backend.observe()
+                next_round(plans[database], observed, RoundProgress(), self.world.now)
+                if self.world.adopts:  # the rounds wait for a member that is down for a moment
+                    check_before_changes(plans[database], observed)
             for backend in self.backends.values():
                 backend.acquire()
             for name in self.hosts:
@@ -172,6 +186,7 @@ class SimulatedRun:
             new_cluster="new_cluster" in world.confirmed,
             accept_rollback="accept_rollback" in world.confirmed,
             accept_lost_disk="accept_lost_disk" in world.confirmed,
+            adopt=world.adopts,
         )
 
     def _apply_objects(self, plans: t.Mapping[str, Run]) -> None:
@@ -259,6 +274,8 @@ def healthy(world: World) -> str:
             its = world.hosts[name].slots[database]
             if its.server is None or not raft.connected(world.hosts[name]):
                 return f"{database} on {name} does not take part"
+            if its.contained:
+                return f"{database} on {name} still runs in a container"
             if its.server.settings != world.settings:
                 return f"{database} on {name} runs with old settings"
             if its.file is None or not its.server.linked:

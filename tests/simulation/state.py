@@ -133,7 +133,8 @@ class _Logs:
 
 
 def _files(slot: Slot) -> list[File]:
-    files = [slot.file, slot.server.data if slot.server else None, slot.snapshot[0] if slot.snapshot else None]
+    copy = slot.snapshot[0] if slot.snapshot else None
+    files = [slot.file, slot.server.data if slot.server else None, copy, slot.volume]
     return [file for file in files if file is not None]
 
 
@@ -161,6 +162,9 @@ def _host(world: World, host: Host, logs: _Logs) -> str:
                 slot.full,
                 slot.tool_fails,
                 slot.claim,
+                slot.container,
+                slot.enabled,
+                logs.of(slot.volume),
             )
         )
     lock = host.lock is not None and host.lock[1] > world.now

@@ -15,7 +15,9 @@ def complain(report: Report) -> str:
     return "\n\n".join("\n".join(story.sentences()) for story in report.found)
 
 
-@pytest.mark.parametrize(("start", "depth", "faults"), [("new machines", 4, 1), ("three machines", 3, 2)])
+@pytest.mark.parametrize(
+    ("start", "depth", "faults"), [("new machines", 4, 1), ("three machines", 3, 2), ("three containers", 3, 1)]
+)
 def test_no_short_sequence_of_events_breaks_a_rule(start: str, depth: int, faults: int) -> None:
     report = exhaustive(start, depth, LONG, faults)
     assert not report.found, complain(report)

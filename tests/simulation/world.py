@@ -27,6 +27,10 @@ class Settings(t.NamedTuple):
     loads: bool = True  # else no server starts with them (key and certificate do not fit, for example)
 
 
+# What containers were made with: no run writes that.
+OF_CONTAINERS = Settings(0)
+
+
 class Server(t.NamedTuple):
     """A running ovsdb-server. `linked`: its data is what lies on the disk; not if the file was deleted or replaced under it."""
 
@@ -54,7 +58,9 @@ class Slot:
     __slots__ = (
         "aside",
         "claim",
+        "container",
         "disk",
+        "enabled",
         "file",
         "full",
         "older_record",
@@ -64,6 +70,7 @@ class Slot:
         "slow",
         "snapshot",
         "tool_fails",
+        "volume",
         "waits",
         "witness",
         "witnesses",
@@ -87,6 +94,37 @@ class Slot:
         self.aside = 0
         self.claim = False  # pods: there is a claim with a volume
         self.waits = ""  # pods: why the launcher waits
+        # A container of this member: runs, down, stopped (by a run, so that its engine leaves it alone), started (by somebody all the same); or none.
+        self.container = ""
+        self.enabled = True  # our unit, from the first start by a run on
+        self.volume: File | None = (
+            None  # the container's file; while it runs, that is `file`, and what lies in our place is here
+        )
+
+    @property
+    def contained(self) -> bool:
+        """Whether the server that runs is the container's."""
+        return self.container in ("runs", "started")
+
+    @property
+    def ours(self) -> File | None:
+        """What lies where our launcher looks for a file."""
+        return self.volume if self.contained else self.file
+
+    def end(self) -> None:
+        """The server ends, whosever it is."""
+        self.server = None
+        if self.contained:
+            self.container = "down" if self.container == "runs" else "stopped"
+            self.file, self.volume = self.volume, self.file
+
+    def start_container(self) -> None:
+        """Its server runs with the file of the container, whatever the cluster thinks of it."""
+        if self.server is not None or self.container not in ("down", "stopped") or self.volume is None:
+            raise AssertionError("only a container that is down starts, where no server runs")
+        self.container = "runs" if self.container == "down" else "started"
+        self.file, self.volume = self.volume, self.file
+        self.server = Server(t.cast(File, self.file), OF_CONTAINERS)
 
     def copy(self) -> Slot:
         other = Slot.__new__(Slot)
@@ -153,6 +191,7 @@ class World:
         self.declared: tuple[str, ...] = tuple(names[:size])
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
+        self.adopts = False  # runs take over members that containers run
         self.cut: frozenset[tuple[str, str]] = frozenset()  # sender and receiver: messages that do not arrive
         self.clients: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # cids ever handed to clients
         self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
@@ -259,10 +298,16 @@ class Raft:
     def has_majority(self, host: Host) -> bool:
         return 2 * len(self.peers(host)) > len(_data(host.slots[self.database]).servers)
 
+    def could_lead(self, host: Host) -> bool:
+        """Whether a majority of its list reaches it and lists it, too: not one whose id was removed, which a container starts again."""
+        peers = self.peers(host).values()
+        listing = [slot for _host, slot in peers if _data(host.slots[self.database]).sid in _data(slot).servers]
+        return self.has_majority(host) and 2 * len(listing) > len(_data(host.slots[self.database]).servers)
+
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""
         slots = [
-            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk)
+            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk, s.container, s.volume, s.enabled)
             for _h, s in self.world.slots(self.database)
         ]
         return (self.database, self.world.cut, tuple(self.world.hosts), tuple(slots))
@@ -339,7 +384,7 @@ class Raft:
         """The launcher has the server write its file from memory as soon as there is room (R20)."""
         for _host, slot in self.running():
             server = t.cast(Server, slot.server)
-            if server.ahead and not slot.full and not server.failed:
+            if server.ahead and not slot.full and not server.failed and not slot.contained:
                 slot.server = server._replace(linked=True, ahead=False)
                 slot.write(server.data)
 
@@ -356,12 +401,12 @@ class Raft:
                         slot.server = slot.server._replace(data=server.data._replace(kind="left"), leader=False)
 
     def _remember(self) -> None:
-        """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears."""
+        """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears. Containers have none."""
         committed = {leader.name: self._committed(leader) for leader, _slot in self._leaders()}
         for host, slot in self.running():
             server = _data(slot)
             leader = self.leader_of(host)
-            if leader is None or not t.cast(Server, slot.server).linked or server.kind != "member":
+            if leader is None or not t.cast(Server, slot.server).linked or server.kind != "member" or slot.contained:
                 continue
             sid, known_log = t.cast(str, server.sid), committed[leader[0].name]
             own = known_log.first(server.log.common(known_log))

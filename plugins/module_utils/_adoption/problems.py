@@ -67,8 +67,15 @@ def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.An
         return []
     problems = [*_missing_problems(found["missing_files"])]
     problems += _shared_problems(found["daemons"])
+    own = {daemon["name"] for daemon in found["daemons"] if daemon["own"]}
     for daemon in foreign:
         problems += _supervisor_problem(daemon)
+        if daemon["name"] in own:
+            command = stop_command(supervisor_of(daemon), daemon["container"] or {}, daemon["sockets"]["control"])
+            problems.append(
+                f"{describe(daemon)} runs beside ours and is no member any more. End it for good, then run again: {command}"
+            )
+            continue
         if daemon["name"] in DATABASES and not daemon["problem"]:
             problems += _database_problems(daemon, desired["databases"][daemon["name"]], found)
         elif daemon["problem"]:

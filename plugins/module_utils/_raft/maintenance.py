@@ -227,9 +227,8 @@ class Maintenance:
                 return Step("restart", outdated, reason)
             doubtful = [o.member for o in self.cluster.observations.values() if self.cluster.has_foreign_sid(o)]
             why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
-            return Step(
-                "wait", tuple(o.member for o in running), f"wait for {self.cluster.database} to elect a leader{why}"
-            )
+            reason = f"wait for {self.cluster.database} to elect a leader{why}{self._advise_start()}"
+            return Step("wait", tuple(o.member for o in running), reason)
         if len(startable) + len([name for name in self.cluster.missing if name in voters]) >= quorum:
             return None  # the members that were not examined may well lead
         lost = "; ".join(describe_lost(o) for o in self.cluster.observations.values() if not o.running) or "none"
@@ -241,24 +240,18 @@ class Maintenance:
             accept = (
                 f", or start the files on the other disks as they are with {self.cluster.run.texts.accept_rollback}"
             )
+        accept += self._advise_start()
         raise Refused(
             f"{self.cluster.database} has no quorum: {len(startable)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
             f"Nothing is created or dropped by itself, and no run rebuilds a cluster from one member or a backup. Bring back a member with its file{accept}."
-            + self._stopped_containers()
         )
 
-    def _stopped_containers(self) -> str:
-        """Return how a member comes back that an adoption has stopped: its server id has not been removed yet."""
-        stopped = [
-            name
-            for name, o in self.cluster.observations.items()
-            if self.cluster.run.adopt and not o.running and self.cluster.record.members[name].state == "replacing"
-        ]
-        return (
-            f" The container of {', '.join(stopped)} is a member still: start it again (docker start, podman start)."
-            if stopped
-            else ""
-        )
+    def _advise_start(self) -> str:
+        """Return what to start if no leader is found: members that an adoption has stopped and not removed yet have their files, where no run looks."""
+        members = self.cluster.record.members
+        stopped = [o.member for o in self.cluster.observations.values() if not o.running and o.file_class == "none"]
+        stopped = [name for name in stopped if self.cluster.run.adopt and members[name].state == "replacing"]
+        return f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else ""
 
     def _restart_disconnected(self) -> Step | None:
         """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""
@@ -320,17 +313,21 @@ class Maintenance:
         return None
 
     def _replace_running(self) -> Step | None:
-        """Return the stop of one member that gives way to a new one on its host: one that takes no part first, then followers.
+        """Return the stop of one member that gives way to a new one on its host: one that will not write again first, then followers.
 
         From here on it is `replacing`, as after the loss of a disk (R5): its server id is removed before the new member joins. So whatever starts the old
         one again has an id that the cluster does not list, and its file, however old, is never that of a member (R8).
         """
         members, observations = self.cluster.record.members, self.cluster.observations
-        due = [o for o in observations.values() if o.replace_reason and o.running and not o.starting]
-        due = [o for o in due if members[o.member].state == "confirmed"]
+        due = [
+            o
+            for o in observations.values()
+            if o.replace_reason and o.running and members[o.member].state == "confirmed"
+        ]
+        due = [o for o in due if o.connected or o.write_failed]  # any other one may take part again
         if not due:
             return None
-        if len(members) == 1 or len(self.cluster.listed) == 1:
+        if len(members) == 1 or (len(self.cluster.listed) == 1 and not self.cluster.missing):
             raise Refused(
                 f"{self.cluster.database} on {due[0].member}: {due[0].replace_reason}, and it is the only member, so no other one has its data for a new one. "
                 'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'
@@ -349,7 +346,9 @@ class Maintenance:
         ]
         if target.connected and others:
             return dataclasses.replace(
-                step, action="wait", reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster"
+                step,
+                action="wait",
+                reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster{self.steps.disks_missing()}",
             )
         # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
         old_sid = self.cluster.old_sid(target, members[target.member])

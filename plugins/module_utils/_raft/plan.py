@@ -105,8 +105,14 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         refuse_unusable_files(run, observed)
         silent = [o.member for o in observed if o.file_class == "unknown" and o.running and not o.connected]
         if run.adopt and silent:
+            stopped = _find_stopped(record, observed)
+            needed = (
+                f" Nobody leads: start what ran {', '.join(stopped)}, which a run has stopped, as well."
+                if stopped
+                else ""
+            )
             raise Unexamined(
-                f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again."
+                f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.{needed}"
             )
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
@@ -125,7 +131,7 @@ def _find_away(run: Run, record: Record | None, observed: t.Sequence[Observation
     if not run.adopt or not any(o.running for o in observed):
         return []
     states = {name: member.state for name, member in record.members.items()} if record is not None else {}
-    return [
+    away = [
         o.member
         for o in observed
         if not (o.running or o.ours)
@@ -133,6 +139,15 @@ def _find_away(run: Run, record: Record | None, observed: t.Sequence[Observation
         and states.get(o.member) not in ("replacing", "expected")
         and not (run.accept_lost_disk and o.file_class in ("none", DISK_MISSING))
     ]
+    return [*away, *_find_stopped(record, observed)] if away else []
+
+
+def _find_stopped(record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
+    """Return the members that an adoption has stopped and not replaced yet, if nobody leads: they may be needed for that."""
+    if record is None or newest_leader(observed) is not None:
+        return []
+    down = [o.member for o in observed if not o.running and o.file_class == "none" and o.member in record.members]
+    return [name for name in down if record.members[name].state == "replacing"]
 
 
 def _refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observation], away: t.Sequence[str]) -> None:

@@ -56,7 +56,10 @@ class Replacement:
                     return step
             member = self._note_outcast(o, member)
             zombie = (
-                member.state == "confirmed" and o.running and not o.connected and self.cluster.is_unlisted(member.sid)
+                member.state == "confirmed"
+                and o.running
+                and not o.connected
+                and (self.cluster.is_unlisted(member.sid) or self._is_replaced(o, member))
             )
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.is_lost or zombie))):
                 continue
@@ -81,7 +84,8 @@ class Replacement:
             old_sid = self.cluster.old_sid(o, member)
             listed = not self.cluster.is_unlisted(old_sid)
             if o.running:
-                stop = self.steps.gated("may_stop", o.member, step) if listed else step
+                costs = listed and not self._is_replaced(o, member)
+                stop = self.steps.gated("may_stop", o.member, step) if costs else step
                 if stop.action == "stop":
                     return stop
                 self.pending_stop = self.pending_stop or stop
@@ -98,6 +102,10 @@ class Replacement:
             given_up = (o.file_sid or member.sid or NO_SID) if o.file_class in NEVER_STARTS else member.sid
             self.cluster.record = self.cluster.record.with_member(o.member, state="expected", sid=given_up)
         return None
+
+    def _is_replaced(self, o: Observation, member: Member) -> bool:
+        """Return whether another program has started the server that the recorded one replaced: its id is out of the list, while ours is down."""
+        return bool(o.replace_reason) and o.sid not in (None, member.sid) and self.cluster.is_unlisted(o.sid)
 
     def _note_outcast(self, o: Observation, member: Member) -> Member:
         """Return the member, as `replacing` if it is expected and runs, but was a member once and is none any more (R26).

@@ -30,9 +30,9 @@ class StepGates:
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
         if gate in OF_STOPS and not reason:
             reason = self._disks_full(member)
-        return Step("wait", step.members, f"{step.reason}: {reason}{self._disks_missing()}") if reason else step
+        return Step("wait", step.members, f"{step.reason}: {reason}{self.disks_missing()}") if reason else step
 
-    def _disks_missing(self) -> str:
+    def disks_missing(self) -> str:
         """Return what to do about members whose disk is not mounted: closed gates may wait for them, and they do not come back by themselves."""
         missing = [o for o in self.cluster.observations.values() if o.file_class == DISK_MISSING and not o.running]
         # An adopted record does not know the id, but the leader's list has the address.
