@@ -203,15 +203,16 @@ def test_an_adoption_does_not_end_what_a_first_run_has_begun() -> None:
 
 def test_an_adoption_lets_no_member_join_that_may_only_be_down() -> None:
     """The file of a container is in a volume: while it is down, its member looks like a lost disk."""
-    down = {"running": False, "connected": False, "file_class": "none", "sid": None, "cid": None}
+    down = {"running": False, "connected": False, "file_class": "none", "sid": None, "cid": None, "ours": False}
     observed = serving("northbound")
     observed[2]["observation"].update(down, file_cid=None)
     assert raft_plan([*observed, *serving("southbound")], RUN, {})["refusals"] == []
-    for before_changes in (True, False):
-        run = {**RUN, "adopt": True, "before_changes": before_changes}
-        (refusal,) = raft_plan([*observed, *serving("southbound")], run, {})["refusals"]
-        assert "northbound does not run on c3, and runs on other hosts" in refusal
-        assert "Start what ran it" in refusal
+    run = {**RUN, "adopt": True}
+    (refusal,) = raft_plan([*observed, *serving("southbound")], {**run, "before_changes": True}, {})["refusals"]
+    assert "northbound does not run on c3, and runs on other hosts" in refusal
+    assert "Start what ran it" in refusal
+    plan = raft_plan([*observed, *serving("southbound")], run, {})
+    assert (plan["step"]["state"], plan["record"]) == ("waited", None)
 
 
 def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:

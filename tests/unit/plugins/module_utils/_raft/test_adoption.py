@@ -372,12 +372,47 @@ ONLY_TWO = RECORD.replace(members={n: RECORD.members[n] for n in ("c1", "c2")})
     ],
 )
 def test_an_adoption_takes_nobody_in_that_may_only_be_down(observations: list[Observation]) -> None:
-    seen = {o.member: o for o in observations}
+    """Before the first change it refuses; in its rounds it waits, for what runs a member may start it again."""
+    seen = {o.member: theirs(o) for o in observations}
     away = ", ".join(o.member for o in observations if not o.running)
-    with pytest.raises(Refused, match=f"northbound does not run on {away}, and runs on other hosts"):
-        decide(observations)
-    with pytest.raises(Refused, match=f"northbound does not run on {away}, and runs on other hosts"):
+    with pytest.raises(
+        Refused, match=rf"northbound does not run on {away}, and runs on other hosts\. Nothing was changed"
+    ):
         check_before_changes(ADOPTION, seen)
+    if any(o.record for o in observations):
+        result = decide(seen.values())
+        assert planned(result) == ("wait", tuple(away.split(", ")))
+        assert result.record is None
+        assert result.step is not None
+        assert result.step.reason.startswith(f"wait until northbound runs again on {away}: start what ran it")
+    else:
+        with pytest.raises(Refused, match=f"northbound does not run on {away}"):
+            decide(seen.values())
+
+
+def theirs(o: Observation) -> Observation:
+    """No unit of ours was ever enabled there, unless it runs."""
+    return dataclasses.replace(o, ours=o.running)
+
+
+def test_what_is_away_is_told_apart_from_what_is_no_member() -> None:
+    stranger = [up(n, ONLY_TWO, listed=WITHOUT_C3) for n in ("c1", "c2")] + [theirs(Observation("c3"))]
+    with pytest.raises(
+        Refused, match=r"c3 is no member of the cluster: take it out of ovn_central, and c5c3\.ovn\.site"
+    ):
+        check_before_changes(ADOPTION, {o.member: o for o in stranger})
+    member = [up("c1"), up("c2"), theirs(lost("c3"))]
+    with pytest.raises(Refused, match=r"Start what ran it on c3, .* ovn_central_accept_lost_disk=true replaces the"):
+        check_before_changes(ADOPTION, {o.member: o for o in member})
+
+
+def test_without_a_leader_those_are_named_that_a_run_has_stopped() -> None:
+    nobody = {"leader": False, "connected": False}
+    members = {**REPLACING_C3.members}
+    record = REPLACING_C3.replace(members=members)
+    seen = [up("c1", record, **nobody), theirs(lost("c2", record)), lost("c3", record)]
+    result = decide(seen)
+    assert planned(result) == ("wait", ("c2", "c3"))
 
 
 @pytest.mark.parametrize(
@@ -414,10 +449,31 @@ def test_an_adoption_goes_on_with_what_is_known(
     assert planned(decide(observations)) == step
 
 
-def test_an_adoption_does_not_replace_a_disk_that_is_given_up() -> None:
+@pytest.mark.parametrize("file_class", ["none", "disk-missing"])
+def test_what_is_gone_for_good_is_replaced_once_the_operator_says_so(file_class: str) -> None:
+    seen = [up("c1"), up("c2"), theirs(lost("c3", file_class=file_class))]
+    assert planned(decide(seen)) == ("wait", ("c3",))
     accepted = dataclasses.replace(ADOPTION, accept_lost_disk=True)
-    with pytest.raises(Refused, match="does not run on c3"):
-        decide([up("c1"), up("c2"), lost("c3", file_class="disk-missing")], accepted)
+    assert planned(decide(seen, accepted)) == ("kick", ("c2",))
+    assert planned(check_before_changes(accepted, {o.member: o for o in seen})) == ("kick", ("c2",))
+
+
+def test_a_file_in_the_place_of_what_is_down_is_never_started_by_that_option() -> None:
+    """It may be older than the one in the container, which comes back."""
+    accepted = dataclasses.replace(ADOPTION, accept_lost_disk=True)
+    assert planned(decide([up("c1"), up("c2"), theirs(down("c3"))], accepted)) == ("wait", ("c3",))
+
+
+def test_our_member_that_lost_its_file_is_replaced_by_an_adoption_as_well() -> None:
+    assert planned(decide([up("c1"), contained("c2"), lost("c3")])) == ("kick", ("c2",))
+
+
+def test_nobody_is_stopped_while_another_takes_no_part() -> None:
+    result = decide([contained("c1"), up("c2"), up("c3", connected=False)])
+    assert planned(result) == ("wait", ("c1",))
+    assert result.step is not None
+    assert result.step.reason.endswith("c3 takes no part in the cluster")
+    assert result.record is None
 
 
 def test_any_other_run_takes_in_who_is_down() -> None:

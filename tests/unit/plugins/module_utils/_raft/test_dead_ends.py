@@ -155,6 +155,16 @@ def test_not_every_server_without_the_database_could_not_write(failed: t.Any, ch
     assert not failed("c1", **{"closed": True, **changes}).write_failed
 
 
+def test_a_container_that_could_not_write_is_replaced_first(failed: t.Any) -> None:
+    """Its server never tries again, and no run restarts what it did not start."""
+    why = {"replace_reason": "it runs in container ovn_nb_db"}
+    run = dataclasses.replace(RUN, adopt=True)
+    seen = [up("c1", **why), up("c2", **why), failed("c3", **why)]
+    assert step(decide(seen, run))[:2] == ("stop", ("c3",))
+    without_leader = [failed("c1", **why), failed("c2", **why), up("c3", connected=False, leader=False, **why)]
+    assert step(decide(without_leader, run))[0] == "wait"
+
+
 JOINED_AGAIN = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
 
 
