@@ -14,7 +14,8 @@ description:
     and waits for its end.
   - Before that, what would start it again is told not to. Units are masked, or disabled where they cannot be masked; a container gets the restart policy C(no).
   - Commands of a unit for its stop are left out. With C(ovn-ctl stop_northd), which Debian's unit has, the databases of the host would end as well.
-  - Refuses a container that would come back all the same, or that runs other daemons as well, before it is changed. A northd in a pod is left alone.
+  - Refuses a container that would come back all the same, or that runs other daemons as well, before any northd is ended, and in check mode.
+    A northd in a pod is left alone.
   - It is a step of P(c5c3.ovn.ovn_central#role), while northd of another host is active.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -68,6 +69,8 @@ def main() -> t.NoReturn:
     supervision = Supervision(Commands(module).run, socket.gethostname())
     try:
         found = [one for one in find_processes() if one.name == "northd" and is_foreign(one.supervisor)]
+        for process in found:
+            supervision.check(process)
         for process in found if not module.check_mode else ():
             supervision.end(process)
         module.exit_json(changed=bool(found), ended=[f"northd in {one.supervisor}" for one in found])

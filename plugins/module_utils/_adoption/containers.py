@@ -19,7 +19,7 @@ from .units import units_of_container
 Output = t.Callable[..., str]
 """`output(command, argument...)` returns what the command prints, nothing if it fails or is not installed."""
 
-_SECONDS = "60"  # an engine that hangs must not stop the run for good
+_SECONDS = "30"  # an engine that hangs must not stop the run for good
 _UPDATE_IN_PODMAN = (5, 1)  # `podman update --restart` exists from here on
 # Labels of what starts a container again on its own, wherever it was stopped.
 _OWNERS = {
@@ -149,8 +149,10 @@ def _podman(output: Output) -> tuple[int, ...]:
 
 def stop_command(supervisor: Supervisor, facts: t.Mapping[str, t.Any], control_socket: str = "") -> str:
     """Return the command with which a person ends a daemon, and everything that would start it again. `facts` are those of its container."""
-    name, units = facts.get("name", supervisor.name), facts.get("units", ())
-    if not supervisor.runtime or not units:
+    name, policy, units = facts.get("name", supervisor.name), facts.get("policy", ""), facts.get("units", ())
+    if not supervisor.runtime or not (policy or units):
         return Supervisor(supervisor.kind, name, supervisor.runtime, supervisor.unit).stop_command(control_socket)
-    forbid = [shown_command(forbid_command(supervisor.runtime, name))] if facts["policy"] not in ("", "no") else []
-    return " && ".join([f"systemctl disable --now {' '.join(units)}", *forbid, f"{supervisor.runtime} stop {name}"])
+    units = units or list(filter(None, [supervisor.unit]))  # the others may not be known
+    disable = [f"systemctl disable --now {' '.join(units)}"] if units else []
+    forbid = [shown_command(forbid_command(supervisor.runtime, name))] if policy not in ("", "no") else []
+    return " && ".join([*disable, *forbid, f"{supervisor.runtime} stop {name}"])

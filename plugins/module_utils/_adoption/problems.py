@@ -79,7 +79,7 @@ def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.An
         if daemon["name"] in DATABASES and not daemon["problem"]:
             problems += _database_problems(daemon, desired["databases"][daemon["name"]], found)
         elif daemon["problem"]:
-            problems.append(f"{describe(daemon)} does not respond: {daemon['problem'].rstrip('.')}. Repair it first")
+            problems.append(_answer_problem(daemon))
     return [f"{problem}." for problem in dict.fromkeys(problems)]
 
 
@@ -132,6 +132,25 @@ def _supervisor_problem(daemon: Daemon) -> t.Iterator[str]:
             f"{describe(daemon)} has a root directory of its own and is in no container that is known here, so its files and sockets cannot be taken "
             f"over. Stop it where it was started; the command is: {supervisor.stop_command(socket)}"
         )
+
+
+def _answer_problem(daemon: Daemon) -> str:
+    """A container has to have both sockets of a database where they are seen from here."""
+    problem, sockets = daemon["problem"].rstrip("."), daemon["sockets"]
+    if supervisor_of(daemon).kind == "container" and daemon["name"] in DATABASES:
+        stem = f"/var/run/ovn/{STEMS[daemon['name']]}"
+        remedy = f"start it with --remote=punix:{stem}.sock and --unixctl={stem}.ctl"
+        if not sockets["database"]:
+            return (
+                f"{describe(daemon)} has no Unix socket for clients, so its listeners cannot be read. Create its container again, with the same volume, "
+                f"and {remedy}"
+            )
+        if not daemon["version"]:
+            return (
+                f"{describe(daemon)} does not respond at its control socket {daemon['control_socket']}: {problem}. Repair it, or create its container "
+                f"again, with the same volume, and {remedy}"
+            )
+    return f"{describe(daemon)} does not respond: {problem}. Repair it first"
 
 
 def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.Mapping[str, t.Any]) -> t.Iterator[str]:

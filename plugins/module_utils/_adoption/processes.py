@@ -20,8 +20,8 @@ from .._processes.proc import PROC, RunningProgram, examining_process, running_p
 from .._processes.supervisor import Supervisor
 from .command_line import CommandLine, parse_command_line
 
-_NORTHD = "ovn-northd"
-_PROGRAMS = ("ovsdb-server", _NORTHD)
+_SERVER, _NORTHD = "ovsdb-server", "ovn-northd"
+_PROGRAMS = (_SERVER, _NORTHD)
 # The first line of a member's file and the schema of a standalone one name the database.
 _NAME = re.compile(rb'"name":\s*"(OVN_(?:North|South)bound)"')
 _CLUSTER = re.compile(rb"OVSDB CLUSTER (\d+) [0-9a-f]+\n")
@@ -131,10 +131,14 @@ def resolve_below(root: str, path: str) -> str:
 
 
 def control_socket(process: ControlPlaneProcess) -> str:
-    """Return the path of the control socket, as the process sees it; of a daemon without the option it has the process id in its name."""
+    """Return the path of the control socket, as the process sees it; without the option it has the program and the process id in its name.
+
+    ovsdb-server is a program of Open vSwitch, and has its run directory.
+    """
     given = process.command.value("--unixctl")
-    directory = os.path.dirname(given) or "/run/ovn"
-    name = os.path.basename(given) or f"ovn-northd.{_own_pid(process.pid)}.ctl"
+    program, run_directory = (_NORTHD, "/run/ovn") if process.name == "northd" else (_SERVER, "/run/openvswitch")
+    directory = os.path.dirname(given) or run_directory
+    name = os.path.basename(given) or f"{program}.{_own_pid(process.pid)}.ctl"
     # /var/run is a link to /run.
     return os.path.join(directory if process.root else os.path.realpath(directory), name)
 

@@ -72,6 +72,11 @@ class Supervision:
         facts = examine_container(self._output, supervisor) if supervisor.kind == "container" else {}
         return stop_command(supervisor, facts, server.reach(control_socket(server)))
 
+    def check(self, process: ControlPlaneProcess) -> None:
+        """Raise `Refused` for a daemon in a container that cannot be ended for good. Nothing is changed."""
+        if process.supervisor.kind == "container":
+            self._examine_container(process)
+
     def end(self, process: ControlPlaneProcess) -> None:
         """End a daemon for good: with its unit, with its container, or by itself."""
         if process.supervisor.kind == "container":
@@ -95,13 +100,7 @@ class Supervision:
 
     def end_container(self, server: ControlPlaneProcess, still_runs: t.Callable[[], bool]) -> None:
         """End a daemon with its container, after everything that would start it again was told not to; `Refused` before that if it cannot be told."""
-        supervisor = server.supervisor
-        facts = examine_container(self._output, supervisor, server.file, neighbors(server))
-        if facts["problem"]:
-            raise Refused(
-                f"{server.name} on {self.place} runs in {supervisor}, which a run does not stop: {facts['problem']}. The container was not changed. "
-                'See "Containers" in docs/adopt.md.'
-            )
+        supervisor, facts = server.supervisor, self._examine_container(server)
         if facts["policy"] not in ("", "no"):
             self._execute(forbid_command(supervisor.runtime, facts["name"]))
         for unit in facts["units"]:
@@ -116,6 +115,15 @@ class Supervision:
                 f"{server.name} on {self.place} was not ended: container {facts['name']} still runs. Stop it ({stop_command(supervisor, facts)}), then run "
                 "again; the next run goes on from there."
             )
+
+    def _examine_container(self, server: ControlPlaneProcess) -> dict[str, t.Any]:
+        facts = examine_container(self._output, server.supervisor, server.file, neighbors(server))
+        if facts["problem"]:
+            raise Refused(
+                f"{server.name} on {self.place} runs in {server.supervisor}, which a run does not stop: {facts['problem']}. The container was "
+                'not changed. See "Containers" in docs/adopt.md.'
+            )
+        return facts
 
     def _runs_container(self, supervisor: Supervisor, name: str) -> bool:
         code, out, _err = self.run(inspect_command(supervisor.runtime, name), {})

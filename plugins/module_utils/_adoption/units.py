@@ -8,6 +8,7 @@ Units that do not run now and would start daemons of the control plane with the 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import typing as t
@@ -28,14 +29,27 @@ _STARTED = {
     "start_ovsdb": ("northbound", "southbound"),
     "start_northd": ("northd", "northbound", "southbound"),
 }
-# States of unit files that keep a unit from being masked or disabled for good.
-_LASTING = ("static", "linked", "linked-runtime", "generated", "transient")
+# States of unit files that keep a unit from being masked or disabled for good; the others only where the file has the place of a mask.
+_LASTING = ("linked", "linked-runtime", "transient")
+_LASTING_IN_ETC = ("static", "generated")
+_MASKS = "/etc/systemd/system/"
 _ENGINES = frozenset(("docker", "podman"))  # either may be another name of the other
 _VERBS = frozenset(("start", "restart", "run", "create"))
 # What comes after them is no verb: it is executed in the container, or is its name.
 _OTHER_VERBS = frozenset(("attach", "cp", "exec", "inspect", "kill", "logs", "pull", "rm", "stop", "wait"))
+# Between engine and verb they say that it starts no container by its own name.
+_OTHER_OBJECTS = frozenset(("compose", "machine", "pod"))
+# Options of start and restart that take their value from the next word.
+_WITH_VALUE = frozenset(
+    {
+        *("-t", "--time", "--timeout", "-s", "--signal", "-f", "--filter", "--cidfile"),
+        *("--detach-keys", "--checkpoint", "--checkpoint-dir"),
+    }
+)
+_QUOTES = re.compile("[\"']")
+_SEPARATORS = re.compile("[;&|()]+")  # of the commands of a shell
 _IDENTIFIER = re.compile(r"[0-9a-f]{8,64}")
-_SHOWN = ("Id", "ActiveState", "UnitFileState", "WantedBy", "RequiredBy", "TriggeredBy")
+_SHOWN = ("Id", "ActiveState", "UnitFileState", "FragmentPath", "WantedBy", "RequiredBy", "TriggeredBy")
 _COMMANDS = ("ExecStartPre", "ExecStart", "ExecStartPost")
 _FILES = {"northbound": "--db-nb-file", "southbound": "--db-sb-file"}
 
@@ -83,10 +97,15 @@ def parse_units(text: str) -> list[StoppedUnit]:
     units = []
     for block in text.strip().split("\n\n"):
         values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        commands = tuple(tuple(arguments.split()) for arguments in _ARGUMENTS.findall(block))
+        commands = tuple(tuple(words) for words in _read_commands(block))
         if values.get("Id") and values.get("MainPID") == "0":
             units.append(StoppedUnit(values["Id"], commands))
     return units
+
+
+def _read_commands(block: str) -> list[list[str]]:
+    """Return the words of each command in what `systemctl show` prints of a unit. A shell's have no quotes, and `;` for whatever separates its commands."""
+    return [_SEPARATORS.sub(" ; ", _QUOTES.sub("", arguments)).split() for arguments in _ARGUMENTS.findall(block)]
 
 
 def units_of_container(
@@ -120,15 +139,17 @@ def find_units_of_container(
         rests = values.get("ActiveState") in ("inactive", "failed") and state in ("disabled", "masked") and not pulled
         if not unit or rests:
             continue
-        if state in _LASTING:
+        in_etc = values.get("FragmentPath", "").startswith(_MASKS)
+        if state in _LASTING or (state in _LASTING_IN_ETC and in_etc):
             lasting[unit] = state
-        commands = [arguments.split() for arguments in _ARGUMENTS.findall(block)]
+        commands = _read_commands(block)
         if project and any("compose" in os.path.basename(word) for words in commands for word in words):
             raise OvnError(
                 f"it belongs to the compose project {project}, and {unit} starts such projects. Disable that unit first"
             )
         if any(_runs_container(words, name, identifier) for words in commands):
             found.add(unit)
+        _check_others(unit, commands, name, identifier, is_found=unit in found)
     for unit in sorted(found & lasting.keys()):
         raise OvnError(
             f"{unit}, which starts it, is {lasting[unit]}, so it can neither be masked nor disabled for good. Remove that unit where it was made first"
@@ -136,15 +157,66 @@ def find_units_of_container(
     return sorted(found)
 
 
+def _check_others(unit: str, commands: t.Sequence[t.Sequence[str]], name: str, identifier: str, is_found: bool) -> None:
+    """Raise `OvnError` if a unit starts other containers in one command with this one, or if it cannot be known whether it starts this one."""
+    for names in (_names_to_start(words) for command in commands for words in _commands_of_engines(command)):
+        others = [one for one in names if not _is_name(one, name, identifier)]
+        if others and len(others) < len(names):
+            raise OvnError(
+                f"{unit} starts it together with {', '.join(others)}, which would be stopped with it. Give each container a unit of its own first"
+            )
+        variables = [one for one in others if "$" in one]
+        if variables and not is_found:
+            raise OvnError(
+                f"{unit} starts containers whose names are variables ({', '.join(variables)}), so it cannot be known whether it starts it. "
+                "Stop that unit and disable or mask it, or write the names into it, first"
+            )
+
+
 def _runs_container(words: t.Sequence[str], name: str, identifier: str) -> bool:
-    """Return whether a command starts the container: podman generate systemd names it by its id, which may be cut. A shell may run several commands."""
-    engines = [number for number, word in enumerate(words) if os.path.basename(word) in _ENGINES]
-    return any(_starts_container(words[number + 1 :], name, identifier) for number in engines)
+    """Return whether a command starts the container. A shell may run several commands."""
+    return any(_starts_container(command, name, identifier) for command in _commands_of_engines(words))
+
+
+def _commands_of_engines(words: t.Sequence[str]) -> list[t.Sequence[str]]:
+    """Return the words after each engine. Those of other commands may follow: what separates them may be in a value as well."""
+    return [words[number + 1 :] for number, word in enumerate(words) if os.path.basename(word) in _ENGINES]
 
 
 def _starts_container(words: t.Sequence[str], name: str, identifier: str) -> bool:
-    verb = next((word for word in words if word in _VERBS or word in _OTHER_VERBS), "")
+    own = _until_separator(words)
+    verb = _find_verb(own)
     if verb in ("run", "create"):  # it may use another container, or an image of that name
         return f"--name={name}" in words or ("--name", name) in zip(words, words[1:])
-    named = name in words or any(_IDENTIFIER.fullmatch(word) and identifier.startswith(word) for word in words)
-    return verb in _VERBS and named
+    return verb in _VERBS and any(_is_name(word, name, identifier) for word in own)
+
+
+def _is_name(word: str, name: str, identifier: str) -> bool:
+    """Return whether a word names the container: podman generate systemd names it by its id, which may be cut."""
+    return word == name or (_IDENTIFIER.fullmatch(word) is not None and identifier.startswith(word))
+
+
+def _find_verb(words: t.Sequence[str]) -> str:
+    return next((word for word in words if word in _VERBS or word in _OTHER_VERBS), "")
+
+
+def _until_separator(words: t.Sequence[str]) -> list[str]:
+    return list(itertools.takewhile(lambda word: word != ";", words))
+
+
+def _names_to_start(words: t.Sequence[str]) -> list[str]:
+    """Return the names of containers in a `start` or `restart` of an engine, none in anything else."""
+    own = _until_separator(words)
+    verb = _find_verb(own)
+    if verb not in ("start", "restart"):
+        return []
+    place, names = own.index(verb), list[str]()
+    rest = iter(own[place + 1 :])
+    for word in rest if _OTHER_OBJECTS.isdisjoint(own[:place]) else ():
+        if word in _WITH_VALUE:
+            next(rest, "")
+        elif "<" in word or ">" in word:  # of a shell: where its output goes
+            break
+        elif not word.startswith("-"):
+            names.append(word)
+    return names

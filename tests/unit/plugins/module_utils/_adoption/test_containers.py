@@ -318,13 +318,26 @@ def test_units_that_cannot_be_read_are_a_problem() -> None:
             "systemctl disable --now a.service && podman stop x",
             id="podman in its unit",
         ),
+        pytest.param("podman", "", [], "no", "podman stop x", id="podman without units"),
+        pytest.param("docker", "", [], "no", "docker stop x", id="docker without units and policy"),
+        pytest.param(
+            "podman", "", [], "always", "podman update --restart=no x && podman stop x", id="podman with a policy"
+        ),
+        pytest.param(
+            "podman",
+            "a.service",
+            [],
+            "no",
+            "systemctl disable --now a.service && podman stop x",
+            id="a unit around it, and others that cannot be known",
+        ),
         pytest.param(
             "podman",
             "",
             [],
-            "no",
+            "",
             "podman stop x, and keep its unit, if it has one, from starting it again",
-            id="podman without units",
+            id="podman does not describe it",
         ),
         pytest.param("docker", "a.service", [], "", "systemctl disable --now a.service", id="a unit around it"),
         pytest.param("", "", [], "", "", id="unknown engine"),
@@ -342,6 +355,6 @@ def test_the_command_without_facts_has_the_name_that_is_known() -> None:
 
 def test_an_engine_that_hangs_is_not_waited_for() -> None:
     assert forbid_command("docker", "x") == [
-        *("timeout", "--kill-after=5", "60"),
+        *("timeout", "--kill-after=5", "30"),
         *("docker", "update", "--restart=no", "x"),
     ]

@@ -85,6 +85,10 @@ def contained(daemon: dict[str, t.Any], name: str = "ovn_nb_db", unit: str = "",
     }
 
 
+def without_database_socket(daemon: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {**daemon, "sockets": {**daemon["sockets"], "database": ""}, "problem": "no such socket."}
+
+
 def by_hand(daemon: dict[str, t.Any]) -> dict[str, t.Any]:
     return {**daemon, "supervisor": {"kind": "none", "name": "", "runtime": ""}}
 
@@ -190,6 +194,44 @@ def test_nothing_stands_in_the_way(result: dict[str, t.Any], declared: dict[str,
             desired(),
             ("container ovn_nb_db", "does not respond: no answer within 5 s. Repair it"),
             id="no answer from a container",
+        ),
+        pytest.param(
+            found(without_database_socket(contained(NORTHBOUND))),
+            desired(),
+            (
+                "northbound in container ovn_nb_db",
+                "has no Unix socket for clients",
+                "start it with --remote=punix:/var/run/ovn/ovnnb_db.sock and --unixctl=/var/run/ovn/ovnnb_db.ctl",
+            ),
+            id="no socket for clients in a container",
+        ),
+        pytest.param(
+            found({**contained(NORTHBOUND), "version": "", "problem": "no such socket."}),
+            desired(),
+            (
+                "northbound in container ovn_nb_db",
+                "does not respond at its control socket /run/openvswitch/x.ctl: no such socket. ",
+                "start it with --remote=punix:/var/run/ovn/ovnnb_db.sock and --unixctl=/var/run/ovn/ovnnb_db.ctl",
+            ),
+            id="no answer of a control socket in a container",
+        ),
+        pytest.param(
+            found({**contained({**NORTHBOUND, "name": "southbound"}), "version": "", "problem": "no such socket."}),
+            desired(),
+            ("--remote=punix:/var/run/ovn/ovnsb_db.sock and --unixctl=/var/run/ovn/ovnsb_db.ctl",),
+            id="no answer of the other database",
+        ),
+        pytest.param(
+            found({**NORTHBOUND, "version": "", "problem": "no such socket."}),
+            desired(),
+            ("does not respond: no such socket. Repair it first",),
+            id="no answer of a control socket outside",
+        ),
+        pytest.param(
+            found({**contained(NORTHD, "ovn_northd"), "version": "", "problem": "no such socket."}),
+            desired(),
+            ("northd in container ovn_northd (process 813) does not respond: no such socket. Repair it first",),
+            id="no answer of northd in a container",
         ),
         pytest.param(
             found({**contained(NORTHBOUND), **WITH_TLS, "ca_digests": ["a"]}, ca_digests=["b"]),

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.command_line import parse_command_line
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import (
     _NAME,
+    ControlPlaneProcess,
     _read_first_record,
+    control_socket,
     resolve_below,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
 
 FILE = "/var/lib/openvswitch/ovnnb.db"
 
@@ -86,6 +90,22 @@ def test_forty_links_are_followed_as_by_the_kernel(root: Path) -> None:
 @pytest.mark.parametrize("path", [FILE, "/var/run/../x", "relative", ""])
 def test_a_process_with_our_root_directory_has_our_paths(path: str) -> None:
     assert resolve_below("", path) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "path"),
+    [
+        pytest.param("northd", (), "/run/ovn/ovn-northd.PID.ctl", id="northd"),
+        pytest.param("northbound", (), "/run/openvswitch/ovsdb-server.PID.ctl", id="a database"),
+        pytest.param("southbound", (), "/run/openvswitch/ovsdb-server.PID.ctl", id="the other database"),
+        pytest.param("northbound", ("--unixctl=/run/ovn/x.ctl",), "/run/ovn/x.ctl", id="a path"),
+        pytest.param("northbound", ("--unixctl=x.ctl",), "/run/openvswitch/x.ctl", id="a name of a database's socket"),
+        pytest.param("northd", ("--unixctl", "x.ctl"), "/run/ovn/x.ctl", id="a name of northd's socket"),
+    ],
+)
+def test_where_a_control_socket_is(name: str, options: tuple[str, ...], path: str) -> None:
+    process = ControlPlaneProcess(name, os.getpid(), Supervisor("none"), parse_command_line(options), "/proc/1/root")
+    assert control_socket(process) == path.replace("PID", str(os.getpid()))
 
 
 NAME = b'"name":"OVN_Northbound"'

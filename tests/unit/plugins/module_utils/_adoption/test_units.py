@@ -60,6 +60,8 @@ def test_a_host_without_enabled_units() -> None:
         pytest.param("/usr/sbin/ovsdb-server /etc/openvswitch/conf.db", set(), id="Open vSwitch"),
         pytest.param(f"/bin/sh -c exec ovsdb-server {FILE}", {"northbound"}, id="by a shell"),
         pytest.param("/usr/bin/ovn-northd --ovnnb-db=x", {"northd"}, id="northd"),
+        pytest.param(f"/bin/sh -c 'exec ovsdb-server {FILE}; true'", {"northbound"}, id="in quotes of a shell"),
+        pytest.param('/bin/sh -c "(ovn-ctl run_nb_ovsdb)"', {"northbound"}, id="in parentheses of a shell"),
         pytest.param("/usr/share/ovn/scripts/ovn-ctl run_nb_ovsdb $OVN_CTL_OPTS", {"northbound"}, id="ovn-ctl"),
         pytest.param(f"/usr/share/ovn/scripts/ovn-ctl run_nb_ovsdb --db-nb-file={FILE}", {"northbound"}, id="its file"),
         pytest.param("/usr/share/ovn/scripts/ovn-ctl run_nb_ovsdb --db-nb-file=/x.db", set(), id="another file"),
@@ -75,7 +77,7 @@ def test_a_host_without_enabled_units() -> None:
     ],
 )
 def test_what_a_command_starts(command: str, daemons: set[str]) -> None:
-    unit = StoppedUnit("x.service", (("/bin/true",), tuple(command.split())))
+    (unit,) = parse_units(shown("/bin/true", command, MainPID="0"))
     files = {"northbound": FILE, "southbound": "/var/lib/ovn/ovnsb_db.db", "northd": ""}
     assert {name for name, file in files.items() if unit.starts(name, file)} == daemons
 
@@ -110,6 +112,20 @@ def shown(*executed: str, unit: str = "one.service", key: str = "ExecStart", **s
         pytest.param(f"/usr/bin/podman start {ID[:12]}", id="its id, cut"),
         pytest.param("/bin/sh -c exec docker start -a ovn_nb_db", id="a shell"),
         pytest.param("/bin/sh -c docker rm -f ovn_nb_db; docker run --name ovn_nb_db image", id="after its removal"),
+        pytest.param('/bin/sh -c "docker start ovn_nb_db; docker start ovn_sb_db"', id="the first command of a shell"),
+        pytest.param("/bin/sh -c 'sleep 5&&docker start ovn_nb_db'", id="without spaces"),
+        pytest.param("/bin/sh -c 'docker start \"ovn_nb_db\"||true'", id="a name in quotes"),
+        pytest.param("/bin/sh -c 'docker run --name=\"ovn_nb_db\" image'", id="run with a name in quotes"),
+        pytest.param("/bin/sh -c (docker start ovn_nb_db)", id="parentheses"),
+        pytest.param("/bin/sh -c docker start ovn_nb_db > /dev/null 2>&1", id="its output goes elsewhere"),
+        pytest.param("/usr/bin/docker run -e URL=http://x?a=1&b=2 --name ovn_nb_db image", id="a separator in a value"),
+        pytest.param("/usr/bin/docker restart -t 10 ovn_nb_db", id="a timeout"),
+        pytest.param("/usr/bin/docker restart --time 10 --signal TERM ovn_nb_db", id="a timeout and a signal"),
+        pytest.param("/usr/bin/docker restart --timeout=10 ovn_nb_db", id="a timeout with an equals sign"),
+        pytest.param("/usr/bin/docker start --detach-keys ctrl-x -ai ovn_nb_db", id="keys"),
+        pytest.param("/usr/bin/docker start --detach-keys $KEYS ovn_nb_db", id="an option with a variable"),
+        pytest.param(f"/usr/bin/docker start ovn_nb_db {ID[:12]}", id="by its name and its id"),
+        pytest.param("/usr/bin/podman $LOGGING start ovn_nb_db", id="a variable before the verb"),
     ],
 )
 @pytest.mark.parametrize("key", ["ExecStart", "ExecStartPre", "ExecStartPost"])
@@ -133,6 +149,13 @@ def test_a_unit_that_starts_a_container_is_found(command: str, key: str) -> None
         pytest.param("/usr/bin/docker wait ovn_nb_db", id="wait"),
         pytest.param("/usr/bin/systemctl start ovn_nb_db", id="no engine"),
         pytest.param("/usr/bin/mydocker start ovn_nb_db", id="no engine of that name"),
+        pytest.param("/bin/sh -c 'docker start other; systemctl restart ovn_nb_db'", id="another command of a shell"),
+        pytest.param("/bin/sh -c 'docker start other && docker logs ovn_nb_db'", id="start of another one, then logs"),
+        pytest.param("/usr/bin/podman $LOGGING start --all --filter restart-policy=always", id="podman-restart"),
+        pytest.param("/usr/bin/docker start --detach-keys $KEYS other", id="a variable that is no name"),
+        pytest.param("/usr/bin/docker exec other restart $SERVICE", id="exec with a variable"),
+        pytest.param("/usr/bin/docker compose start $SERVICE", id="a service of compose"),
+        pytest.param("/usr/bin/podman pod start ${POD}", id="a pod"),
     ],
 )
 def test_a_unit_that_does_not_start_it_is_nobody_s_business(command: str) -> None:
@@ -179,14 +202,77 @@ def test_the_id_of_a_container_without_one_is_not_guessed() -> None:
     assert find_units_of_container(shown(f"/usr/bin/docker start {ID}"), DOCKER, "ovn_nb_db") == []
 
 
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        pytest.param("/usr/bin/docker start -a $NAME", r"\$NAME", id="a variable"),
+        pytest.param("/usr/bin/docker restart -t 10 ${NAME}", r"\$\{NAME\}", id="in braces"),
+        pytest.param("/usr/bin/podman container start ovn_${NAME} $OTHER", r"ovn_\$\{NAME\}, \$OTHER", id="several"),
+        pytest.param("/bin/sh -c 'docker start \"$$NAME\"; true'", r"\$\$NAME", id="a variable of a shell"),
+        pytest.param("/bin/sh -c docker start $(cat /etc/name)", r"\$", id="what another command prints"),
+    ],
+)
+def test_a_unit_that_may_start_it_is_refused(command: str, names: str) -> None:
+    cause = rf"^one\.service starts containers whose names are variables \({names}\), so it cannot be known whether it starts it\."
+    with pytest.raises(OvnError, match=f"{cause} Stop that unit and disable or mask it, or "):
+        find_units_of_container(shown(command), DOCKER, "ovn_nb_db", ID)
+    resting = shown(command, ActiveState="inactive", UnitFileState="disabled")
+    assert find_units_of_container(resting, DOCKER, "ovn_nb_db", ID) == []
+
+
+def test_a_unit_that_starts_it_may_start_others_under_variables() -> None:
+    variable = "/usr/bin/podman start $NAME"
+    assert find_units_of_container(shown(START, variable), DOCKER, "ovn_nb_db", ID) == ["one.service"]
+    around = Supervisor("container", ID[:12], "podman", "one.service")
+    assert find_units_of_container(shown(variable), around, "ovn_nb_db", ID) == ["one.service"]
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        pytest.param("/usr/bin/docker start ovn_nb_db ovn_sb_db", "ovn_sb_db", id="behind it"),
+        pytest.param(
+            "/usr/bin/docker start -a ovn_northd ovn_nb_db ovn_sb_db", "ovn_northd, ovn_sb_db", id="around it"
+        ),
+        pytest.param(f"/usr/bin/podman restart --time 10 x {ID[:12]}", "x", id="by its id"),
+        pytest.param("/bin/sh -c 'docker start ovn_nb_db ovn_sb_db; docker ps'", "ovn_sb_db", id="a shell"),
+        pytest.param("/usr/bin/docker start $OTHER ovn_nb_db", r"\$OTHER", id="a variable"),
+    ],
+)
+def test_a_unit_that_starts_other_containers_with_it_is_refused(command: str, names: str) -> None:
+    with pytest.raises(OvnError, match=rf"^one\.service starts it together with {names}, which .*\. Give "):
+        find_units_of_container(shown("/bin/true", command), DOCKER, "ovn_nb_db", ID)
+    resting = shown(command, ActiveState="inactive", UnitFileState="disabled")
+    assert find_units_of_container(resting, DOCKER, "ovn_nb_db", ID) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "file"),
+    [
+        ("static", "/usr/lib/systemd/system/one.service"),
+        ("generated", "/run/systemd/generator/one.service"),
+        ("static", "/etc/systemd/systems/one.service"),
+    ],
+)
+def test_a_unit_that_can_be_masked_is_found(state: str, file: str) -> None:
+    text = shown(START, UnitFileState=state, FragmentPath=file)
+    assert find_units_of_container(text, DOCKER, "ovn_nb_db") == ["one.service"]
+
+
+@pytest.mark.parametrize("state", ["linked", "linked-runtime", "transient"])
+def test_a_unit_whose_file_is_elsewhere_is_refused(state: str) -> None:
+    with pytest.raises(OvnError, match=f"is {state}"):
+        find_units_of_container(shown(START, UnitFileState=state, FragmentPath="/srv/one.service"), DOCKER, "ovn_nb_db")
+
+
 @pytest.mark.parametrize("state", ["static", "generated", "linked", "linked-runtime", "transient"])
 def test_a_unit_that_cannot_be_disabled_is_refused(state: str) -> None:
-    text = shown(START, UnitFileState=state)
+    text = shown(START, UnitFileState=state, FragmentPath="/etc/systemd/system/one.service")
     with pytest.raises(OvnError, match=f"^one.service, which starts it, is {state}, .* Remove that unit"):
         find_units_of_container(text, DOCKER, "ovn_nb_db")
     around = Supervisor("container", ID[:12], "podman", "one.service")
     with pytest.raises(OvnError, match=f"is {state}"):
-        find_units_of_container(shown("/usr/bin/conmon x", UnitFileState=state), around, "ovn_nb_db")
+        find_units_of_container(text.replace(START, "/usr/bin/conmon x"), around, "ovn_nb_db")
     assert find_units_of_container(shown("/bin/true", UnitFileState=state), DOCKER, "ovn_nb_db") == []
 
 
@@ -208,10 +294,11 @@ class Systemd:
     def __init__(self, files: str = "", loaded: str = "", text: str = "") -> None:
         self.files, self.loaded, self.text = files, loaded, text
         self.shown: tuple[str, ...] = ()
+        self.properties = list[str]()
 
     def __call__(self, *command: str) -> str:
         if "show" in command:
-            self.shown = command[command.index("--") + 1 :]
+            self.properties, self.shown = command[2].partition("=")[2].split(","), command[command.index("--") + 1 :]
             return self.text
         return self.files if "list-unit-files" in command else self.loaded
 
@@ -227,6 +314,7 @@ def test_ours_and_templates_are_not_asked_for_a_container() -> None:
     loaded = "getty@tty1.service loaded active running Getty\none.service loaded\ntwo.service loaded\n"
     systemd = Systemd(files, loaded, shown(START))
     assert units(systemd) == ["one.service"]
+    assert "FragmentPath" in systemd.properties
     assert systemd.shown == ("getty@tty1.service", "one.service", "two.service", "unloaded.service")
 
 
