@@ -18,9 +18,11 @@ from pathlib import Path
 
 from _foreign import ForeignBackend, ForeignHost, Groups
 from _launcher_lib import SCHEMA, tool, until
-from _loopback import CLIENT_PORTS, LoopbackBackend
+from _loopback import CLIENT_PORTS, LoopbackBackend, RunKilled
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Step
 
 _TESTBED = Path(__file__).parent.parent / "testbed"
 IMAGE = "ovn:test"
@@ -213,6 +215,7 @@ class ContainedBackend(ForeignBackend):
 
     def __init__(self, engine: Engine) -> None:
         ForeignHost.groups, ContainedHost.engine = Groups(), engine
+        self._dies_after = ""
         LoopbackBackend.__init__(self, host_class=ContainedHost)
 
     def close(self, *, keep_files: bool = False) -> None:
@@ -220,3 +223,19 @@ class ContainedBackend(ForeignBackend):
             host.engine.run("rm", "--force", host.name)
             host.engine.run("volume", "rm", "--force", host.name)
         super().close(keep_files=keep_files)
+
+    def run_until(self, moment: str) -> None:
+        """A run that dies right after its first step of this kind, or with `expected` after it has recorded that a new member may join."""
+        self._dies_after = moment
+        self.run()
+        self._dies_after = ""
+
+    def write_record(self, record: Record, step: Step | None) -> None:
+        super().write_record(record, step)
+        if self._dies_after == "expected" and any(member.state == "expected" for member in record.members.values()):
+            raise RunKilled
+
+    def execute(self, step: Step, record: Record) -> None:
+        super().execute(step, record)
+        if step.action == self._dies_after:
+            raise RunKilled

@@ -115,16 +115,43 @@ def test_a_run_that_is_killed_is_finished_by_the_next(backend: ContainedBackend,
     check_adopted(backend, writer, before)
 
 
-@pytest.mark.parametrize("acts", range(4, 8))
-def test_a_container_that_is_started_again_never_harms_the_cluster(backend: ContainedBackend, acts: int) -> None:
-    """By somebody, after the run died before its so many-th act: from the stop to the join, waits included"""
+@pytest.mark.parametrize("moment", ["stop", "kick", "expected", "start"])
+def test_a_container_that_is_started_again_never_harms_the_cluster(backend: ContainedBackend, moment: str) -> None:
+    """By somebody, right after the run died: its id is listed, is removed, has given way to another one, or stands beside it."""
     before = identities(backend)
-    backend.run(dies_before=acts)
-    stopped = [host for host in backend.hosts if not host.is_contained]
-    for host in stopped:
-        host.start_container()
+    backend.run_until(moment)
+    (host,) = [one for one in backend.hosts if not one.is_contained]
+    host.start_container()
     with Writer(backend) as writer:
         until(lambda: len(writer.acknowledged) > 3, "writes")
+        backend.run()
+    if moment == "start":  # ours is the member; every run before its first change says how to end what is none any more
+        assert (host.is_contained, host.connected) == (True, True)
+        host.engine.output("stop", host.name)
+    check_adopted(backend, writer, before)
+
+
+def test_a_container_that_is_gone_for_good_is_replaced_once_the_operator_says_so(backend: ContainedBackend) -> None:
+    before = identities(backend)
+    backend.run_until("start")
+    gone = next(one for one in backend.hosts if one.is_contained and not one.leads)
+    gone.engine.output("update", "--restart=no", gone.name)
+    gone.engine.output("stop", gone.name)
+    with pytest.raises(Refused, match=rf"Start what ran it on {gone.id}, .* ovn_central_accept_lost_disk=true"):
+        backend.run()
+    with Writer(backend) as writer:
+        backend.run(accept_lost_disk=True)
+    check_adopted(backend, writer, before)
+
+
+def test_a_member_of_ours_that_loses_its_disk_meanwhile_is_replaced_as_well(backend: ContainedBackend) -> None:
+    before = identities(backend)
+    backend.run_until("start")
+    (host,) = [one for one in backend.hosts if not one.is_contained]
+    host.power_off()
+    host.lose_disk()
+    host.power_on()
+    with Writer(backend) as writer:
         backend.run()
     check_adopted(backend, writer, before)
 
@@ -136,8 +163,11 @@ def test_the_old_container_is_no_member_any_more(backend: ContainedBackend) -> N
         backend.run()
         host = backend.hosts[1]
         host.start_container()
-        with pytest.raises(Refused, match=r"the container is no member any more: end it for good \(docker update"):
-            host.member.observe()
+        observed = host.member.observe()
+        assert (observed.sid, observed.replace_reason) == (tool("db-sid", host.file), "")
+        for act in (host.member.start, host.member.restart):
+            with pytest.raises(Refused, match=r"the container is no member any more: end it for good \(docker stop"):
+                act()
         done = len(writer.acknowledged)
         until(lambda: len(writer.acknowledged) > done + 5, "writes")
         leader = until(lambda: backend.leader, "a leader")
