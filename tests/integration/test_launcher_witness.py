@@ -22,6 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness imp
     reported_by_leader,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
 
 
@@ -366,6 +367,24 @@ def test_a_member_that_was_given_up_joins_on_the_disk_that_is_there(cluster: Clu
     until(lambda: known(first), "sampled")
     first.kill()
     assert first.examined()["decision"] == "start"
+
+
+def test_a_member_that_has_joined_again_and_is_not_confirmed_yet_waits_for_its_disk(
+    cluster: Cluster, disks: Disks
+) -> None:
+    """Only the id that was given up is done with; that of the file on the disk that is away is a member's."""
+    first = cluster.found()
+    sid = first.sid
+    until(lambda: known(first), "sampled")
+    first.terminate()
+    disks.unmount()
+    disks.mount("two")
+    cluster.declare(first, "expected", "7" * 8 + "-0000-4000-8000-000000000000")
+    facts = first.examined()
+    assert (facts["class"], facts["decision"]) == ("disk-missing", "ask")
+    for given_up in (sid, NO_SID):
+        cluster.declare(first, "expected", given_up)
+        assert first.examined()["class"] == "none"
 
 
 # What a run writes for the next pod --------------------------------------------------------------------------------

@@ -422,10 +422,6 @@ STORIES: tuple[Named, ...] = (
         "three containers",
         (during((13, ("container", "m2"))), ("kick", "m1")),
     ),
-)
-
-# Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.
-OPEN: tuple[Named, ...] = (
     Named(
         "a disk that is not mounted, before the join on it is recorded",
         "a member that has joined again and comes up without its disk before a run has confirmed it is not removed",
@@ -433,3 +429,6 @@ OPEN: tuple[Named, ...] = (
         (("lose", "m2"), during((21, ("kill",))), ("unmount", "m2")),
     ),
 )
+
+# Found, and not corrected yet: each fails until it is, and then belongs above. The explorers go on past violations of these kinds.
+OPEN: tuple[Named, ...] = ()

@@ -84,13 +84,16 @@ judge_age() {
 }
 
 # No file, in a directory on another file system than the file of the last server: the disk is not mounted, or it was exchanged. Only what is
-# written on this machine counts. A member whose file has been given up joins on the disk that is there.
+# written on this machine counts. A member whose file has been given up joins on the disk that is there, but not if it has joined since under another id.
 judge_disk() {
-    case $my_state in leaving | absent) return 0 ;; expected) [ "$my_sid" = - ] || return 0 ;; esac
+    case $my_state in leaving | absent) return 0 ;; esac
     [ -r "$witness" ] || return 0
-    held_by=-
-    while read -r kind _ _ three _; do [ "$kind" != server ] || held_by=${three:--}; done <"$witness"
+    held_by=- holder=-
+    while read -r kind one _ three _; do [ "$kind" != server ] || holder=$one held_by=${three:--}; done <"$witness"
     [ "$held_by" != - ] || return 0
+    if [ "$my_state" = expected ]; then
+        case $my_sid in "$holder" | 00000000-0000-0000-0000-000000000000) return 0 ;; esac
+    fi
     here=$(disk_identity)
     [ "$here" = - ] || [ "$here" = "$held_by" ] || class=disk-missing detail="the file lay on file system $held_by, $directory is on $here"
 }

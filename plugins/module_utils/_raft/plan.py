@@ -58,7 +58,7 @@ def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
         return decided
     given_up = record
     for name, member in record.members.items():
-        if name in lost and member.state == "expected" and member.sid is None:
+        if name in lost and member.state == "expected":
             given_up = given_up.with_member(name, sid=NO_SID)
     if given_up == record:
         return decided

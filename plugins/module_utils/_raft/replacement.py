@@ -148,9 +148,10 @@ class Replacement:
             return None
         owned = {sid[:4] for o in self.cluster.observations.values() for sid in (o.sid, o.file_sid) if sid}
         owned |= {m.sid[:4] for m in self.cluster.record.members.values() if m.sid}
+        # Its file may have an id that no run has seen: of a first join, or of another one since its old id was given up.
+        unseen = {n for n, m in self.cluster.record.members.items() if m.sid is None or m.state == "expected"}
         anonymous = any(
-            o.sid is None
-            and (o.running or (o.file_class == DISK_MISSING and self.cluster.record.members[o.member].sid is None))
+            o.sid is None and (o.running or (o.file_class == DISK_MISSING and o.member in unseen))
             for o in self.cluster.observations.values()
         )
         heard = self.cluster.heard_sids()
