@@ -87,7 +87,10 @@ def parts_of_this_project() -> list[Part]:
     Tests have limits of time, so those with daemons follow one another, but for the machine scenarios, and the gates, which only compute, yield to them.
     """
     parts = [
-        Part("packages", ("bash", "-c", "tests/testbed/packages daemons machines kind docker && tests/testbed/kind tools")),
+        Part(
+            "packages",
+            ("bash", "-c", "tests/testbed/packages daemons machines kind docker && tests/testbed/kind tools"),
+        ),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",), YIELDS),
         Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS, on_request=True),
