@@ -16,9 +16,9 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-from _foreign import ForeignBackend, ForeignHost, Groups
+from _foreign import ForeignBackend, ForeignHost
 from _launcher_lib import SCHEMA, tool, until
-from _loopback import CLIENT_PORTS, LoopbackBackend, RunKilled
+from _loopback import CLIENT_PORTS, RunKilled
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
@@ -189,7 +189,7 @@ class ContainedHost(ForeignHost):
     def start_container(self) -> None:
         """Somebody, or a tool, starts it again."""
         self.engine.output("start", self.name)
-        until(lambda: self.member._find_contained(), f"{self.name} runs")
+        until(self.member._find_contained, f"{self.name} runs")
 
     def _run(self, command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
         if command[0] == "systemctl" and command[1] in ("list-unit-files", "list-units"):
@@ -214,9 +214,8 @@ class ContainedBackend(ForeignBackend):
     hosts: list[ContainedHost]
 
     def __init__(self, engine: Engine) -> None:
-        ForeignHost.groups, ContainedHost.engine = Groups(), engine
-        self._dies_after = ""
-        LoopbackBackend.__init__(self, host_class=ContainedHost)
+        ContainedHost.engine, self._dies_after = engine, ""
+        super().__init__(host_class=ContainedHost)
 
     def close(self, *, keep_files: bool = False) -> None:
         for host in self.hosts:

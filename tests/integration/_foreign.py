@@ -165,9 +165,9 @@ class ForeignBackend(LoopbackBackend):
 
     hosts: list[ForeignHost]  # type of the class that is given below
 
-    def __init__(self, tls: t.Callable[[str], Tls] | None = None) -> None:
+    def __init__(self, tls: t.Callable[[str], Tls] | None = None, host_class: type[ForeignHost] | None = None) -> None:
         ForeignHost.groups = Groups()
-        super().__init__(host_class=ForeignHost, tls=tls)
+        super().__init__(host_class=host_class or ForeignHost, tls=tls)
 
     def close(self, *, keep_files: bool = False) -> None:
         for host in self.hosts:

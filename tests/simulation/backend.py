@@ -305,7 +305,12 @@ class SimulatedBackend:
         for other, slot in self.world.slots(self.database):
             if slot.file is not None and slot.file.sid == sid and self._good(other, slot, slot.file):
                 raise Violation(f"a member whose good file lies on {other.name} is kicked: {step.reason}")
-            if slot.container == "down" and slot.volume is not None and slot.volume.sid == sid not in self._given_up:
+            if (
+                slot.container == "down"
+                and slot.volume is not None
+                and slot.volume.sid == sid
+                and sid not in self._given_up
+            ):
                 raise Violation(f"a member whose container on {other.name} is only down is kicked: {step.reason}")
 
     def _check_adoption(self, record: Record) -> None:
