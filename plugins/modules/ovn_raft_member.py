@@ -168,6 +168,10 @@ observation:
       description: Why the running member has to give way to a new one on its host; empty if it has not.
       type: str
       returned: always
+    ours:
+      description: Whether it runs, or a run has begun to take it over. V(true) without O(adopt).
+      type: bool
+      returned: always
     record:
       description: This host's copy of the state record.
       type: dict

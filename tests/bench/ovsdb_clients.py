@@ -140,7 +140,7 @@ def measured(inventory: Path) -> list[Figure]:
 def ovsdb_clients(machines: Machines) -> list[Figure]:
     machines.up()
     print(f"OVSDB clients: {HOSTS} hosts, {ROUNDS} rounds in turns", flush=True)
-    return measured(machines.inventory("ovsdb-clients", {"chassis": {"hosts": hosts_of(all_addresses())}}))
+    return measured(machines.inventory("ovsdb-hosts", {"chassis": {"hosts": hosts_of(all_addresses())}}))
 
 
 def _on_this_machine() -> None:

@@ -128,6 +128,24 @@ def test_a_run_that_is_killed_within_a_step_is_finished_by_the_next(backend: For
     until(lambda: all(set(writer.acknowledged) <= names(host) for host in backend.hosts), "every acknowledged write")
 
 
+def test_a_member_whose_units_are_masked_and_that_ends_is_started_by_the_next_run(backend: ForeignBackend) -> None:
+    """The run was killed before our unit was enabled, and the host rebooted: nobody but a run starts it any more."""
+    before, host = ids(backend), backend.hosts[1]
+    host.fails_at = "enable"
+    with pytest.raises(KeyboardInterrupt):
+        backend.run()
+    host.fails_at = ""
+    assert (host.masked, host.enabled) == ({UNIT}, set())
+    assert host.foreign is not None
+    host.foreign.kill()
+    host.foreign.wait()
+    host.foreign = None
+    backend.run()
+    assert running_units(backend) == [OWN] * 3
+    assert ids(backend) == before
+    assert not list(host.record.parent.glob("*.taking-over"))
+
+
 def test_a_member_is_not_adopted_while_another_one_is_away(backend: ForeignBackend) -> None:
     away = backend.hosts[2]
     away.is_on = False  # nobody can look there

@@ -140,7 +140,7 @@ def _restart_units(world: World, match: re.Match[str]) -> bool:
 def _end_adoption(world: World) -> bool:
     """Every member was taken over: c5c3.ovn.site goes on from there."""
     slots = [slot for database in world.databases for _host, slot in world.slots(database)]
-    changed = world.adopts and not any(slot.contained or slot.container == "down" for slot in slots)
+    changed = world.adopts and all(slot.enabled and not slot.contained for slot in slots)
     world.adopts = world.adopts and not changed
     return changed
 
@@ -231,6 +231,7 @@ def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
 
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"does not run on (?P<members>[\w, -]+), and runs on other hosts", _start_what_ran),
+    Remedy(r"lies in our place on (?P<member>[\w-]+)[,\w -]* and no run has put it there", _remove_file),
     Remedy(r"runs again on (?P<members>[\w, -]+): start what ran it", _start_what_ran),
     Remedy(r"start what ran (?P<members>[\w, -]+), which a run has stopped", _start_stopped),
     Remedy(r"wait for \S+ to elect a leader", _restart_units),

@@ -474,8 +474,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R29",
         "nobody says which stopped container the others need",
-        "plan._find_stopped",
-        "if record is None or newest_leader(observed) is not None:",
+        "step.find_stopped",
+        "if not run.adopt or record is None or newest_leader(observed) is not None:",
         "if True:",
         "three containers",
         (during((9, ("kick", "m3"))),),

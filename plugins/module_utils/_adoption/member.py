@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pathlib
 
 from .._databases import STEMS
 from .._errors import Changed, OvnError, Refused
@@ -51,8 +52,8 @@ class AdoptedMember(HostMember):
         foreign = self._foreign()
         if foreign is not None:
             self._refuse_same_file(foreign)
-        enabled = self._is_enabled()
-        if not enabled:
+        ours = self._is_ours()
+        if not ours:
             self._refuse_beside()
         observed = super().observe()
         if not observed.installed:
@@ -60,12 +61,16 @@ class AdoptedMember(HostMember):
         if self.contained is not None:
             return self._observe_contained(observed, self.contained)
         if foreign is None or not observed.running:
-            return dataclasses.replace(observed, ours=observed.running or enabled)
+            return dataclasses.replace(observed, ours=observed.running or ours)
         return dataclasses.replace(observed, restart_reason=f"it runs in {foreign.supervisor} and is adopted")
 
-    def _is_enabled(self) -> bool:
-        """Return whether our unit starts with the host: so it is from the step on that ends what ran the member."""
-        return self.run(["systemctl", "is-enabled", "--quiet", self.unit], {})[0] == 0
+    def _is_ours(self) -> bool:
+        """Return whether a run has begun to take the member over, or has done so: then our unit starts with the host."""
+        return self._mark().exists() or self.run(["systemctl", "is-enabled", "--quiet", self.unit], {})[0] == 0
+
+    def _mark(self) -> pathlib.Path:
+        """Return the file that is there between the first change of the units of others and the start of ours with the host."""
+        return pathlib.Path(f"{self.record.rstrip('/')}.taking-over")
 
     def _refuse_beside(self) -> None:
         """Raise `Refused` for a container beside a file in our place."""
@@ -161,10 +166,13 @@ class AdoptedMember(HostMember):
         units = {DISTRIBUTION_UNITS[self.database], *self._stopped_units(supervision)}
         if server is not None and server.supervisor.kind == "unit":
             units.add(server.supervisor.name)
+        self._mark().parent.mkdir(parents=True, exist_ok=True)
+        self._mark().touch()
         # Never both enabled: after a power loss in between, two servers would want one file, and one set of sockets.
         for unit in sorted(units):
             supervision.forbid(unit)
         supervision.systemctl("enable", self.unit)
+        self._mark().unlink()
         if server is not None:
             end_process(server)
         for unit in sorted(units):

@@ -70,7 +70,7 @@ def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.An
     own = {daemon["name"] for daemon in found["daemons"] if daemon["own"]}
     for daemon in foreign:
         problems += _supervisor_problem(daemon)
-        if daemon["name"] in own:
+        if daemon["name"] in own and daemon["name"] in DATABASES:
             command = stop_command(supervisor_of(daemon), daemon["container"] or {}, daemon["sockets"]["control"])
             problems.append(
                 f"{describe(daemon)} runs beside ours and is no member any more. End it for good, then run again: {command}"

@@ -21,7 +21,7 @@ from .record import Record
 from .recorded_cluster import WRITE_FAILED, RecordedCluster, describe_lost, status_of
 from .recorded_members import refuse_strangers, refuse_undeclared, update_record
 from .replacement import Replacement
-from .step import Gate, History, Round, Run, Step, Unexamined, next_revision
+from .step import Gate, History, Round, Run, Step, Unexamined, find_stopped, next_revision
 from .step_gates import StepGates
 from .view import majority
 
@@ -247,11 +247,12 @@ class Maintenance:
         )
 
     def _advise_start(self) -> str:
-        """Return what to start if no leader is found: members that an adoption has stopped and not removed yet have their files, where no run looks."""
-        members = self.cluster.record.members
-        stopped = [o.member for o in self.cluster.observations.values() if not o.running and o.file_class == "none"]
-        stopped = [name for name in stopped if self.cluster.run.adopt and members[name].state == "replacing"]
-        return f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else ""
+        """Return what a person has to start if no leader is found, because no run does."""
+        stopped = find_stopped(self.cluster.run, self.cluster.record, list(self.cluster.observations.values()))
+        failed = [o.member for o in self.cluster.observations.values() if o.write_failed and o.replace_reason]
+        return (f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else "") + (
+            f"; what runs {', '.join(failed)} could not write: free space there, and restart it" if failed else ""
+        )
 
     def _restart_disconnected(self) -> Step | None:
         """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""

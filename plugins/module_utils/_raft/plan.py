@@ -30,6 +30,7 @@ from .step import (
     Unexamined,
     changed_address_message,
     find_cluster_ids,
+    find_stopped,
     find_unexamined,
     next_revision,
     refuse_missing_disks,
@@ -37,6 +38,9 @@ from .step import (
     split_message,
     undeclared_member_message,
 )
+
+# Nothing lies in our place that could be started.
+_WITHOUT_FILE = ("none", "empty", DISK_MISSING)
 
 
 def plan_round(
@@ -56,9 +60,10 @@ def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
     record = decided.record or decided.recorded
     if record is None:
         return decided
-    given_up = record
+    given_up, before = record, decided.recorded.members if decided.recorded is not None else {}
     for name, member in record.members.items():
-        if name in lost and member.state == "expected":
+        was_expected = name in before and before[name].state == "expected"
+        if name in lost and member.state == "expected" and (member.sid is None or was_expected):
             given_up = given_up.with_member(name, sid=NO_SID)
     if given_up == record:
         return decided
@@ -78,7 +83,10 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
     refuse_by_record(run, record)
     away = _find_away(run, record, observed)
     if away and record is not None:
-        reason = f"wait until {run.database} runs again on {', '.join(away)}: start what ran it, or accept its loss with {run.texts.accept_lost_disk}"
+        reason = (
+            f"wait until {run.database} runs again on {', '.join(away)}: start what ran it, or move a file in our place away and accept its loss with "
+            f"{run.texts.accept_lost_disk}"
+        )
         return Round(step=Step("wait", tuple(away), reason), recorded=record)
     _refuse_away(run, record, observed, away)
     if record is None:
@@ -105,7 +113,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         refuse_unusable_files(run, observed)
         silent = [o.member for o in observed if o.file_class == "unknown" and o.running and not o.connected]
         if run.adopt and silent:
-            stopped = _find_stopped(record, observed)
+            stopped = find_stopped(run, record, observed)
             needed = (
                 f" Nobody leads: start what ran {', '.join(stopped)}, which a run has stopped, as well."
                 if stopped
@@ -131,23 +139,27 @@ def _find_away(run: Run, record: Record | None, observed: t.Sequence[Observation
     if not run.adopt or not any(o.running for o in observed):
         return []
     states = {name: member.state for name, member in record.members.items()} if record is not None else {}
+    put = [
+        o.member
+        for o in observed
+        if not (o.running or o.ours)
+        and o.file_class not in (*_WITHOUT_FILE, "unknown")
+        and states.get(o.member) in ("replacing", "expected")
+    ]
+    if put:
+        raise Refused(
+            f"A file of {run.database} lies in our place on {', '.join(put)}, and no run has put it there: a run has stopped the member, whose file is in its "
+            "container, so this one may be a copy of it that is older. Nothing more was changed. Move the file away, then run again."
+        )
     away = [
         o.member
         for o in observed
         if not (o.running or o.ours)
         and o.file_class != "unknown"
         and states.get(o.member) not in ("replacing", "expected")
-        and not (run.accept_lost_disk and o.file_class in ("none", DISK_MISSING))
+        and not (run.accept_lost_disk and o.file_class in _WITHOUT_FILE)
     ]
-    return [*away, *_find_stopped(record, observed)] if away else []
-
-
-def _find_stopped(record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
-    """Return the members that an adoption has stopped and not replaced yet, if nobody leads: they may be needed for that."""
-    if record is None or newest_leader(observed) is not None:
-        return []
-    down = [o.member for o in observed if not o.running and o.file_class == "none" and o.member in record.members]
-    return [name for name in down if record.members[name].state == "replacing"]
+    return [*away, *find_stopped(run, record, observed)] if away else []
 
 
 def _refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observation], away: t.Sequence[str]) -> None:
@@ -161,8 +173,8 @@ def _refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observati
     advice = []
     if members:
         advice.append(
-            f"Start what ran it on {', '.join(members)}, then run again; if that is gone for good and has no file, {run.texts.accept_lost_disk} replaces the "
-            "member."
+            f"Start what ran it on {', '.join(members)}, then run again; if that is gone for good, move a file in our place away, if there is one, and "
+            f"{run.texts.accept_lost_disk} replaces the member."
         )
     if strangers:
         advice.append(

@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import Refused
 from .gates import Name
-from .observation import DISK_MISSING, Observation
+from .observation import DISK_MISSING, Observation, newest_leader
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
@@ -152,6 +152,19 @@ def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:
     """Return the declared members that could not be examined: they were not reached, or a tool failed (R28)."""
     known = {o.member for o in observed if o.file_class != "unknown" or o.connected}
     return [name for name in run.declared if name not in known]
+
+
+def find_stopped(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
+    """Return the members that an adoption has stopped and not removed yet, if nobody leads: they have their files where no run looks, and may be needed."""
+    if not run.adopt or record is None or newest_leader(observed) is not None:
+        return []
+    listed = {short for o in observed if o.running for short in o.listed}
+    members = {o.member: record.members.get(o.member) for o in observed if not o.running and o.file_class == "none"}
+    return [
+        name
+        for name, member in members.items()
+        if member is not None and member.state == "replacing" and member.sid and member.sid[:4] in listed
+    ]
 
 
 def next_revision(record: Record) -> Record:

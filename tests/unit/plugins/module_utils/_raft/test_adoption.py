@@ -9,6 +9,7 @@ import pytest
 from raft_observations import (
     ADDRESSES,
     CID,
+    LISTED,
     NAMES,
     RECORD,
     RUN,
@@ -393,6 +394,27 @@ def test_an_adoption_takes_nobody_in_that_may_only_be_down(observations: list[Ob
 def theirs(o: Observation) -> Observation:
     """No unit of ours was ever enabled there, unless it runs."""
     return dataclasses.replace(o, ours=o.running)
+
+
+@pytest.mark.parametrize("record", [REPLACING_C3, EXPECTED_C3], ids=["not removed yet", "removed"])
+@pytest.mark.parametrize("file_class", ["member", "unexamined", "broken"])
+def test_a_file_that_no_run_has_put_there_is_not_started(record: Record, file_class: str) -> None:
+    """Somebody has copied it out of the container, which may come back."""
+    seen = [up("c1", record), up("c2", record), theirs(down("c3", record, file_class=file_class))]
+    for plan in (lambda: decide(seen), lambda: check_before_changes(ADOPTION, {o.member: o for o in seen})):
+        with pytest.raises(Refused, match=r"lies in our place on c3, and no run has put it there.* Move the file away"):
+            plan()
+
+
+@pytest.mark.parametrize(
+    ("listed", "named"), [(LISTED, True), (WITHOUT_C3, False)], ids=["still a member", "removed already"]
+)
+def test_only_a_member_is_worth_starting_again_when_nobody_leads(listed: dict[str, str], named: bool) -> None:
+    nobody = {"leader": False, "connected": False, "listed": listed}
+    seen = [up("c1", REPLACING_C3, **nobody), up("c2", REPLACING_C3, **nobody), lost("c3", REPLACING_C3)]
+    result = decide(seen)
+    assert result.step is not None
+    assert ("start what ran c3, which a run has stopped" in result.step.reason) is named
 
 
 def test_what_is_away_is_told_apart_from_what_is_no_member() -> None:

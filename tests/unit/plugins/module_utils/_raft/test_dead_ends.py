@@ -162,7 +162,9 @@ def test_a_container_that_could_not_write_is_replaced_first(failed: t.Any) -> No
     seen = [up("c1", **why), up("c2", **why), failed("c3", **why)]
     assert step(decide(seen, run))[:2] == ("stop", ("c3",))
     without_leader = [failed("c1", **why), failed("c2", **why), up("c3", connected=False, leader=False, **why)]
-    assert step(decide(without_leader, run))[0] == "wait"
+    action, _members, reason = step(decide(without_leader, run))
+    assert action == "wait"
+    assert reason.endswith("what runs c1, c2 could not write: free space there, and restart it")
 
 
 JOINED_AGAIN = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
