@@ -411,7 +411,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R5",
         "a container is stopped although too few are left",
-        "maintenance.Maintenance._replace_running",
+        "replacement.Replacement.replace_running",
         'for gate, member in [("may_add", None), *gates] if target.connected else gates:',
         "for gate, member in ():",
         "three containers",
@@ -420,7 +420,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R5",
         "a container that leads is stopped although its followers do not reach each other",
-        "maintenance.Maintenance._replace_running",
+        "replacement.Replacement.replace_running",
         '("may_stop", target.member), ',
         "",
         "three containers",
@@ -429,7 +429,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R5",
         "a container is stopped before the record says that it is replaced",
-        "maintenance.Maintenance._replace_running",
+        "replacement.Replacement.replace_running",
         'self.cluster.record = self.cluster.record.with_member(target.member, state="replacing")',
         "pass",
         "three containers",
@@ -438,7 +438,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R13",
         "the container that leads is replaced first",
-        "maintenance.Maintenance._replace_running",
+        "replacement.Replacement.replace_running",
         "(o.connected, o.leader, -self.cluster.lag(o))",
         "(o.connected, not o.leader, -self.cluster.lag(o))",
         "three containers",
@@ -447,7 +447,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R33",
         "a container is stopped although ours could not start",
-        "maintenance.Maintenance._replace_running",
+        "replacement.Replacement.replace_running",
         "self.steps.refuse_start_problem(target)",
         "pass",
         "three containers",
@@ -456,7 +456,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R26",
         "a container that is only down is replaced",
-        "plan._find_away",
+        "away.find_away",
         "if not run.adopt or not any(o.running for o in observed):",
         "if True:",
         "three containers",

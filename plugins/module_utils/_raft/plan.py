@@ -17,6 +17,7 @@ import typing as t
 
 from .._errors import Refused
 from .._ovsdb.endpoint import parse_endpoint
+from .away import find_away, refuse_away, refuse_silent, wait_for
 from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import NO_SID, Member, Permit, Record, latest
@@ -30,7 +31,6 @@ from .step import (
     Unexamined,
     changed_address_message,
     find_cluster_ids,
-    find_stopped,
     find_unexamined,
     next_revision,
     refuse_missing_disks,
@@ -38,9 +38,6 @@ from .step import (
     split_message,
     undeclared_member_message,
 )
-
-# Nothing lies in our place that could be started.
-_WITHOUT_FILE = ("none", "empty", DISK_MISSING)
 
 
 def plan_round(
@@ -81,14 +78,10 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
-    away = _find_away(run, record, observed)
+    away = find_away(run, record, observed)
     if away and record is not None:
-        reason = (
-            f"wait until {run.database} runs again on {', '.join(away)}: start what ran it, or move a file in our place away and accept its loss with "
-            f"{run.texts.accept_lost_disk}"
-        )
-        return Round(step=Step("wait", tuple(away), reason), recorded=record)
-    _refuse_away(run, record, observed, away)
+        return Round(step=wait_for(run, away), recorded=record)
+    refuse_away(run, record, observed, away)
     if record is None:
         return _found(run, observed, gate, history)
     if record.cid is None:
@@ -105,85 +98,19 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
     refuse_by_record(run, record)
-    _refuse_away(run, record, observed, _find_away(run, record, observed))
+    refuse_away(run, record, observed, find_away(run, record, observed))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
         if len(cids) > 1:
             raise Refused(split_message(run, cids))
         refuse_unusable_files(run, observed)
-        silent = [o.member for o in observed if o.file_class == "unknown" and o.running and not o.connected]
-        if run.adopt and silent:
-            stopped = find_stopped(run, record, observed)
-            needed = (
-                f" Nobody leads: start what ran {', '.join(stopped)}, which a run has stopped, as well."
-                if stopped
-                else ""
-            )
-            raise Unexamined(
-                f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.{needed}"
-            )
+        refuse_silent(run, record, observed)
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
     decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
     if decided.refusal is not None:
         raise decided.refusal
     return decided
-
-
-def _find_away(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
-    """Return the members of which an adoption must not take what lies in our place for what they are: they may only be down.
-
-    The file of a container is where nobody finds it then, and what lies in our place may be older (R8). That a member was stopped by this run or one before
-    is known from the record, or from our unit.
-    """
-    if not run.adopt or not any(o.running for o in observed):
-        return []
-    states = {name: member.state for name, member in record.members.items()} if record is not None else {}
-    put = [
-        o.member
-        for o in observed
-        if not (o.running or o.ours)
-        and o.file_class not in (*_WITHOUT_FILE, "unknown")
-        and states.get(o.member) in ("replacing", "expected")
-    ]
-    if put:
-        raise Refused(
-            f"A file of {run.database} lies in our place on {', '.join(put)}, and no run has put it there: a run has stopped the member, whose file is in its "
-            "container, so this one may be a copy of it that is older. Nothing more was changed. Move the file away, then run again."
-        )
-    away = [
-        o.member
-        for o in observed
-        if not (o.running or o.ours)
-        and o.file_class != "unknown"
-        and states.get(o.member) not in ("replacing", "expected")
-        and not (run.accept_lost_disk and o.file_class in _WITHOUT_FILE)
-    ]
-    return [*away, *find_stopped(run, record, observed)] if away else []
-
-
-def _refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observation], away: t.Sequence[str]) -> None:
-    if not away:
-        return
-    listed = {address for o in observed for address in o.listed.values()}
-    strangers = [
-        name for name in away if run.declared[name] not in listed and (record is None or name not in record.members)
-    ]
-    members = [name for name in away if name not in strangers]
-    advice = []
-    if members:
-        advice.append(
-            f"Start what ran it on {', '.join(members)}, then run again; if that is gone for good, move a file in our place away, if there is one, and "
-            f"{run.texts.accept_lost_disk} replaces the member."
-        )
-    if strangers:
-        advice.append(
-            f"{', '.join(strangers)} is no member of the cluster: take it out of ovn_central, and c5c3.ovn.site adds it afterwards."
-        )
-    raise Refused(
-        f"{run.database} does not run on {', '.join(away)}, and runs on other hosts. Nothing was changed. An adoption takes over members that run: one that "
-        f"is down, in a container for example, would come back beside ours. {' '.join(advice)}"
-    )
 
 
 def _check_declared(run: Run) -> None:

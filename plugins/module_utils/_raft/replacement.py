@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Members that have to join again, and server ids without a member (ghosts): stop, remove from the list, join. Pure.
+Members that have to join again, or that give way to a new one, and server ids without a member (ghosts): stop, remove from the list, join. Pure.
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 from .._errors import Refused
+from .gates import Name
 from .observation import DISK_MISSING, Observation
 from .record import NO_SID, Member
 from .recorded_cluster import NEVER_STARTS, RecordedCluster
@@ -102,6 +105,54 @@ class Replacement:
             given_up = (o.file_sid or member.sid or NO_SID) if o.file_class in NEVER_STARTS else member.sid
             self.cluster.record = self.cluster.record.with_member(o.member, state="expected", sid=given_up)
         return None
+
+    def replace_running(self) -> Step | None:
+        """Return the stop of one member that gives way to a new one on its host: one that will not write again first, then followers.
+
+        From here on it is `replacing`, as after the loss of a disk (R5): its server id is removed before the new member joins. So whatever starts the old
+        one again has an id that the cluster does not list, and its file, however old, is never that of a member (R8).
+        """
+        members, observations = self.cluster.record.members, self.cluster.observations
+        due = [
+            o
+            for o in observations.values()
+            if o.replace_reason and o.running and members[o.member].state == "confirmed"
+        ]
+        due = [o for o in due if o.connected or o.write_failed]  # any other one may take part again
+        if not due:
+            return None
+        if len(members) == 1 or (len(self.cluster.listed) == 1 and not self.cluster.missing):
+            raise Refused(
+                f"{self.cluster.database} on {due[0].member}: {due[0].replace_reason}, and it is the only member, so no other one has its data for a new one. "
+                'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'
+            )
+        target = min(due, key=lambda o: (o.connected, o.leader, -self.cluster.lag(o)))
+        if target.leader and any(o.restart_reason for o in observations.values()):
+            return None  # the leader comes last
+        self.steps.refuse_start_problem(target)
+        step = Step(
+            "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
+        )
+        others = [
+            o.member
+            for o in observations.values()
+            if o is not target and not (o.connected and members[o.member].state == "confirmed")
+        ]
+        if target.connected and others:
+            return dataclasses.replace(
+                step,
+                action="wait",
+                reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster{self.steps.disks_missing()}",
+            )
+        # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
+        old_sid = self.cluster.old_sid(target, members[target.member])
+        gates: list[tuple[Name, str | None]] = [("may_stop", target.member), ("may_remove", old_sid)]
+        for gate, member in [("may_add", None), *gates] if target.connected else gates:
+            step = self.steps.gated(gate, member, step)
+            if step.action == "wait":
+                return step
+        self.cluster.record = self.cluster.record.with_member(target.member, state="replacing")
+        return step
 
     def _is_replaced(self, o: Observation, member: Member) -> bool:
         """Return whether another program has started the server that the recorded one replaced: its id is out of the list, while ours is down."""
