@@ -12,6 +12,8 @@ import typing as t
 
 Answer = tuple[int, str, str]
 """Exit code, standard output, standard error."""
+Runner = t.Callable[[list[str], dict[str, str]], Answer]
+"""`runner(command, environment)` returns the answer of a command."""
 
 
 class Module(t.Protocol):

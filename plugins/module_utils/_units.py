@@ -14,7 +14,8 @@ import shlex
 import typing as t
 
 PROPERTIES = ("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment")
-_MASKS = "/etc/systemd/system"
+MASKS = "/etc/systemd/system"
+OURS = "c5c3-ovn-"
 _ENABLED = ("enabled", "enabled-runtime")
 
 
@@ -59,11 +60,21 @@ class DesiredUnit:
     masked: bool = False
 
 
+def own_unit(name: str) -> str:
+    """Return the unit of this collection for `northbound`, `southbound` or `northd`."""
+    return f"{OURS}{name}.service"
+
+
+def read_blocks(text: str) -> t.Iterator[tuple[dict[str, str], str]]:
+    """Yield the properties of each unit in the output of `systemctl show`, and all its lines: a property like ExecStart may stand there several times."""
+    for block in text.strip().split("\n\n"):
+        yield dict(line.split("=", 1) for line in block.splitlines() if "=" in line), block
+
+
 def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> list[Unit]:
     """Parse the output of `systemctl show --property=...`: one block of KEY=VALUE lines for each unit. `exists` says whether a path is there."""
     units = []
-    for block in text.strip().split("\n\n"):
-        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    for values, _block in read_blocks(text):
         if "Id" not in values:
             continue
         units.append(
@@ -75,7 +86,7 @@ def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> 
                 needs_reload=values.get("NeedDaemonReload") == "yes",
                 main_pid=int(values.get("MainPID") or 0),
                 environment=tuple(shlex.split(values.get("Environment", ""))),
-                in_etc=exists(f"{_MASKS}/{values['Id']}"),
+                in_etc=exists(f"{MASKS}/{values['Id']}"),
             )
         )
     return units

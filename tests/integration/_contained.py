@@ -16,6 +16,7 @@ import tempfile
 import typing as t
 from pathlib import Path
 
+from _apiserver import testbed_cache
 from _foreign import ForeignBackend, ForeignHost
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, RunKilled
@@ -26,7 +27,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Step
 
 _TESTBED = Path(__file__).parent.parent / "testbed"
 IMAGE = "ovn:test"
-_PROGRAMS = ("/usr/sbin/ovsdb-server", "/usr/bin/ovn-northd", "/usr/bin/sleep")
+_PROGRAMS = ("/usr/sbin/ovsdb-server", "/usr/bin/ovn-northd")
 _LIBRARY = re.compile(r"(/\S+) \(0x")
 _SYS_RESOURCE = 24  # the bit of a capability without which runc has to be told so
 
@@ -37,17 +38,16 @@ class Engine:
     def __init__(self) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="docker-"))
         self.environment = {"DOCKER_HOST": f"unix://{self.root}/socket"}
-        self.runs, self._process = False, t.cast("subprocess.Popen[bytes] | None", None)
+        self._process = t.cast("subprocess.Popen[bytes] | None", None)
         self._options = ["--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs"]
         if not _has_capability(_SYS_RESOURCE):
             subprocess.run(
                 [_TESTBED / "node-image/build", "runc-wrapper"], check=True, capture_output=True, timeout=300
             )
-            cache = (
-                os.environ.get("TESTBED_CACHE")
-                or f"{os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'}/c5c3-ovn-testbed"
-            )
-            self._options += [f"--add-runtime=own={cache}/bin/runc-without-sys-resource", "--default-runtime=own"]
+            self._options += [
+                f"--add-runtime=own={testbed_cache()}/bin/runc-without-sys-resource",
+                "--default-runtime=own",
+            ]
 
     def start(self) -> None:
         paths = {"data-root": "data", "exec-root": "exec", "pidfile": "pid"}
@@ -141,7 +141,6 @@ class ContainedHost(ForeignHost):
         self.name, self.folder = f"ovn_nb_db_{number}", f"/var/lib/openvswitch/ovn-nb-{host}"
         self.foreign_unit = ""  # no unit of systemd runs it
         self.member.inside = f"{self.folder}/ovnnb.db"
-        self.policy, self.options = "unless-stopped", list[str]()
         self.unit_words = "/usr/sbin/sshd -D"  # of a unit that has nothing to do with it
         self.fails_after = False  # at the verb `fails_at` of the engine: after it instead of before
 
@@ -163,8 +162,8 @@ class ContainedHost(ForeignHost):
         del group
         name = DATABASE_NAMES[self.database]
         self.engine.output(
-            *("run", "--detach", f"--name={self.name}", "--network=host", f"--restart={self.policy}"),
-            *(f"--volume={self.name}:{self.folder}", *self.options, IMAGE, "/usr/sbin/ovsdb-server"),
+            *("run", "--detach", f"--name={self.name}", "--network=host", "--restart=unless-stopped"),
+            *(f"--volume={self.name}:{self.folder}", IMAGE, "/usr/sbin/ovsdb-server"),
             *("--remote=punix:/var/run/ovn/ovnnb_db.sock", "--unixctl=/var/run/ovn/ovnnb_db.ctl"),
             f"--remote=db:{name},NB_Global,connections",
             f"--remote=ptcp:{CLIENT_PORTS[self.database]}:{self.host}",

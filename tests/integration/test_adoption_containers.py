@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from _apiserver import skip_loudly
 from _contained import IMAGE, ContainedBackend, ContainedHost, Engine
 from _launcher_lib import tool, until
 from conftest import RunModule
@@ -27,9 +28,7 @@ pytestmark = pytest.mark.docker
 def engine() -> t.Iterator[Engine]:
     missing = [name for name in ("docker", "dockerd", "runc") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
-        pytest.skip(
-            f"!!! NOT TESTED HERE: containers of a real Docker: {', '.join(missing) or 'root'} missing (tests/testbed/packages docker)"
-        )
+        skip_loudly("a real Docker", f"{', '.join(missing) or 'root'} missing (tests/testbed/packages docker)")
     made = Engine()
     try:
         made.start()

@@ -23,8 +23,9 @@ from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
+from .._units import own_unit
 from .containers import Output, examine_container
-from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors, own_unit
+from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors
 
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
 _TLS = ("private_key", "certificate", "ca_cert")

@@ -48,11 +48,6 @@ class ControlPlaneProcess(t.NamedTuple):
         return resolve_below(self.root, path)
 
 
-def own_unit(name: str) -> str:
-    """Return the unit of this collection for `northbound`, `southbound` or `northd`."""
-    return f"c5c3-ovn-{name}.service"
-
-
 def find_processes() -> list[ControlPlaneProcess]:
     """Return the daemons of OVN's control plane in the network of this host, by name and process id. Those of other networks concern nobody here.
 

@@ -13,6 +13,7 @@ import pathlib
 import time
 import typing as t
 
+from .._commands import Runner
 from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._ovsdb.unixctl import appctl
@@ -29,9 +30,6 @@ from .containers import (
     stop_command,
 )
 from .processes import ControlPlaneProcess, control_socket, neighbors
-
-Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
-"""`runner(command, environment)` returns exit code, standard output and standard error."""
 
 _STOPPED = ("inactive", "failed")
 _TIMED_OUT = (124, 137)  # of timeout(1)

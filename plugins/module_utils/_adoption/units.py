@@ -15,9 +15,9 @@ import typing as t
 
 from .._errors import OvnError
 from .._processes.supervisor import Supervisor
+from .._units import MASKS, OURS, read_blocks
 from .command_line import parse_command_line
 
-_OURS = "c5c3-ovn-"
 _LIST = ("list-unit-files", "--type=service", "--state=enabled,enabled-runtime", "--no-legend", "--plain")
 _ARGUMENTS = re.compile(r"argv\[\]=(.*?) ; ignore_errors=")
 # What a command of ovn-ctl starts; start_northd starts the databases as well, unless it is told not to.
@@ -32,7 +32,6 @@ _STARTED = {
 # States of unit files that keep a unit from being masked or disabled for good; the others only where the file has the place of a mask.
 _LASTING = ("linked", "linked-runtime", "transient")
 _LASTING_IN_ETC = ("static", "generated")
-_MASKS = "/etc/systemd/system/"
 _ENGINES = frozenset(("docker", "podman"))  # either may be another name of the other
 _VERBS = frozenset(("start", "restart", "run", "create"))
 # What comes after them is no verb: it is executed in the container, or is its name.
@@ -88,15 +87,14 @@ def read_stopped_units(systemctl: Systemctl) -> list[StoppedUnit]:
     One that has a process is known by that: what it runs in another network or container is nobody's business here.
     """
     names = [line.split()[0] for line in systemctl(*_LIST).splitlines() if line.strip()]
-    others = [name for name in names if not name.startswith(_OURS) and "@." not in name]  # a template starts nothing
+    others = [name for name in names if not name.startswith(OURS) and "@." not in name]  # a template starts nothing
     return parse_units(systemctl("show", "--property=Id,MainPID,ExecStart", "--", *others)) if others else []
 
 
 def parse_units(text: str) -> list[StoppedUnit]:
     """Parse the output of `systemctl show --property=Id,MainPID,ExecStart`: a block for each unit, with a line for each of its commands."""
     units = []
-    for block in text.strip().split("\n\n"):
-        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    for values, block in read_blocks(text):
         commands = tuple(tuple(words) for words in _read_commands(block))
         if values.get("Id") and values.get("MainPID") == "0":
             units.append(StoppedUnit(values["Id"], commands))
@@ -119,7 +117,7 @@ def units_of_container(
     for listed in (("list-unit-files",), ("list-units", "--all")):
         lines = output("systemctl", *listed, "--type=service", "--no-legend", "--plain").splitlines()
         names.update(line.split()[0] for line in lines if line.strip())
-    shown = sorted(one for one in names if not one.startswith(_OURS) and "@." not in one and one.endswith(".service"))
+    shown = sorted(one for one in names if not one.startswith(OURS) and "@." not in one and one.endswith(".service"))
     text = output("systemctl", "show", f"--property={','.join((*_SHOWN, *_COMMANDS))}", "--", *shown) if shown else ""
     if not text:
         raise OvnError("units of systemd cannot be read, which could start it again")
@@ -132,14 +130,13 @@ def find_units_of_container(
     """Return the same from what `systemctl show` prints; `OvnError` if one of them cannot be kept from starting it, or starts others as well."""
     found = {supervisor.unit} if supervisor.unit else set()
     lasting = dict[str, str]()
-    for block in text.strip().split("\n\n"):
-        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    for values, block in read_blocks(text):
         unit, state = values.get("Id", ""), values.get("UnitFileState", "")
         pulled = any(values.get(relation) for relation in ("WantedBy", "RequiredBy", "TriggeredBy"))
         rests = values.get("ActiveState") in ("inactive", "failed") and state in ("disabled", "masked") and not pulled
         if not unit or rests:
             continue
-        in_etc = values.get("FragmentPath", "").startswith(_MASKS)
+        in_etc = values.get("FragmentPath", "").startswith(f"{MASKS}/")
         if state in _LASTING or (state in _LASTING_IN_ETC and in_etc):
             lasting[unit] = state
         commands = _read_commands(block)

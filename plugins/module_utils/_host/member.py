@@ -13,6 +13,7 @@ import typing as t
 from .._adoption.member import AdoptedMember
 from .._commands import Commands
 from .._raft.host import HostMember
+from .._units import own_unit
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},
@@ -35,7 +36,7 @@ def member_of(params: t.Mapping[str, t.Any], commands: Commands) -> HostMember:
         record=params["record"],
         environment_file=params["environment_file"],
         launcher=params["launcher"],
-        unit=params["unit"] or f"c5c3-ovn-{params['database']}.service",
+        unit=params["unit"] or own_unit(params["database"]),
         run=commands.run,
         database_file=params["database_file"] or "",
         revision=params["revision"] or "",

@@ -20,7 +20,8 @@ _WITHOUT_FILE = ("none", "empty", DISK_MISSING)
 
 
 def find_away(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> list[str]:
-    """Return the members of which an adoption must not take what lies in our place for what they are: they may only be down.
+    """Return the members of which an adoption must not take what lies in our place for what they are: they may only be down. `Refused` for a file that
+    somebody has put there while a run had stopped the member.
 
     The file of a container is where nobody finds it then, and what lies in our place may be older (R8). That a member was stopped by this run or one before
     is known from the record, or from our unit.

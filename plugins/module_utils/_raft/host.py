@@ -14,6 +14,7 @@ import pathlib
 import time
 import typing as t
 
+from .._commands import Runner
 from .._databases import DATABASE_NAMES, STEMS
 from .._deadline import Deadline
 from .._errors import Changed, OvnError, Refused
@@ -27,9 +28,6 @@ from .record_dir import read_record
 from .start_check import Space, find_start_problem, measure_space
 from .step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 from .witness import Witness, number_or_none, parse_witness
-
-Runner = t.Callable[[list[str], dict[str, str]], tuple[int, str, str]]
-"""`runner(command, environment)` returns exit code, standard output and standard error."""
 
 UNIXCTL_SECONDS = 5.0
 # A waiting launcher reads the record every second (OVN_POLL of the unit): if it waits longer than this, then not for the record just written.
