@@ -65,6 +65,11 @@ options:
         description: Connection method, for example V(pssl:6642:[::]) for TLS on all addresses, IPv4 and IPv6.
         type: str
         required: true
+      state:
+        description: Whether the row is there. Nothing else of an entry counts with V(absent).
+        type: str
+        choices: [present, absent]
+        default: present
       role:
         description:
           - Role that the clients of this listener have, V(ovn-controller) or the empty string for none. Southbound only.
@@ -84,6 +89,12 @@ options:
         type: int
   purge_connections:
     description: Remove the rows that O(connections) does not name.
+    type: bool
+    default: false
+  serve_connections:
+    description:
+      - Makes the server of this host listen where the table C(Connection) says, if it was told at run time not to (C(ovsdb-server/remove-remote)).
+      - Servers that were started without C(--remote=db:) as well. Not replicated, so the module has to run on every host.
     type: bool
     default: false
   options:

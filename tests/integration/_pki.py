@@ -103,7 +103,14 @@ class Pki:
         self.ca_certificate = str(directory / f"{name}.pem")
         pathlib.Path(self.ca_certificate).write_bytes(ca.public_bytes(serialization.Encoding.PEM))
 
-    def issue(self, common_name: str, *, days: float = 30, addresses: t.Sequence[str] = ()) -> TlsPaths:
+    def issue(
+        self,
+        common_name: str,
+        *,
+        days: float = 30,
+        addresses: t.Sequence[str] = (),
+        usages: t.Collection[t.Literal["server", "client"]] = ("server", "client"),
+    ) -> TlsPaths:
         """Key and certificate; negative `days`: expired that long ago."""
         x509, serialization = self._x509, self._serialization
         key = self._ec.generate_private_key(self._ec.SECP256R1())
@@ -119,7 +126,7 @@ class Pki:
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(
                 x509.ExtendedKeyUsage(
-                    [x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]
+                    [getattr(x509.oid.ExtendedKeyUsageOID, f"{usage.upper()}_AUTH") for usage in usages]
                 ),
                 critical=False,
             )

@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     ("_deadline", "_distributions", "_launchers", "_packages", "_processes", "_query"),
     ("_ovsdb", "_kubernetes", "_pki"),
-    ("_raft", "_chassis", "_northd", "_connectivity_test"),
+    ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding", "_adoption"),
     ("_api", "_host"),
     ("_manifests", "_raft_pods"),

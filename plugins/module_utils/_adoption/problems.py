@@ -164,7 +164,7 @@ def _database_problems(daemon: Daemon, desired: t.Mapping[str, t.Any], found: t.
     if supervisor_of(daemon).kind != "container":  # ours will have a file and sockets of its own
         yield from _place_problems(daemon, desired)
     yield from _address_problem(daemon, desired["environment"]["OVN_LOCAL_ADDRESS"])
-    yield from listener_problems(database, desired["settings"]["connections"], daemon["connections"], daemon["remotes"])
+    yield from listener_problems(database, desired["listeners"], daemon["connections"], daemon["remotes"])
     yield from _tls_problem(daemon, desired["environment"], found["ca_digests"])
     if _numbers(daemon["version"]) > _numbers(found["version"]):
         yield (

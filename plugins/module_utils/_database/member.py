@@ -20,6 +20,7 @@ from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import ClusterStatus, parse_cluster_status
 from .converge import MemberState
+from .remotes import RemotesPlan
 from .settings import Layout, ObservedSettings
 
 
@@ -120,6 +121,16 @@ class LocalMember:
     def write(self, operations: t.Sequence[Operation]) -> None:
         with self._connect() as connection:
             write(connection, self.layout.name, operations, "c5c3.ovn.ovn_database")
+
+    def read_remotes(self) -> list[str]:
+        """Return what the server listens on, as ovsdb-server(1) names it; `db:` stands for the rows of a table."""
+        return appctl(self.control_socket, "ovsdb-server/list-remotes", deadline=Deadline(self.timeout)).split()
+
+    def change_remotes(self, plan: RemotesPlan) -> None:
+        deadline = Deadline(self.timeout)
+        for verb, remotes in (("add", plan.add), ("remove", plan.remove)):
+            for remote in remotes:
+                appctl(self.control_socket, f"ovsdb-server/{verb}-remote", remote, deadline=deadline)
 
     def change_timer(self, milliseconds: int) -> None:
         deadline = Deadline(self.timeout)

@@ -57,12 +57,16 @@ _OPTIONAL = {"inactivity_probe", "max_backoff"}
 
 @dataclasses.dataclass(frozen=True)
 class DesiredSettings:
-    """`connections` maps a target to the columns that the user named, `options` a key to its value (None: no such key)."""
+    """`connections` maps a target to the columns that the user named, `options` a key to its value (None: no such key).
+
+    `removed_connections` are the targets that must not be there.
+    """
 
     election_timer: int | None = None
     connections: t.Mapping[str, t.Mapping[str, t.Any]] | None = None
     purge_connections: bool = False
     options: t.Mapping[str, str | None] | None = None
+    removed_connections: frozenset[str] = frozenset()
 
     @property
     def needs_rows(self) -> bool:
@@ -100,13 +104,18 @@ def desired_from_params(params: t.Mapping[str, t.Any]) -> DesiredSettings:
     if timer is not None and not TIMER_MINIMUM <= timer <= TIMER_MAXIMUM:
         raise InvalidInput(f"election_timer {timer} is out of range: {TIMER_MINIMUM} to {TIMER_MAXIMUM} milliseconds.")
     connections: dict[str, dict[str, t.Any]] | None = None
+    removed: set[str] = set()
     if params["connections"] is not None:
         connections = {}
         for item in params["connections"]:
             target = item["target"].strip()
-            if target in connections:
+            if target in connections or target in removed:
                 raise InvalidInput(f"connections names {target} twice: a target is one row of the Connection table.")
-            connections[target] = _desired_connection(layout, target, item)
+            columns = _desired_connection(layout, target, item)
+            if item.get("state") == "absent":
+                removed.add(target)
+            else:
+                connections[target] = columns
     elif params["purge_connections"]:
         raise InvalidInput("purge_connections needs connections: the list of those that stay.")
     options = params["options"]
@@ -115,6 +124,7 @@ def desired_from_params(params: t.Mapping[str, t.Any]) -> DesiredSettings:
         connections=connections,
         purge_connections=params["purge_connections"],
         options=None if options is None else {str(key): _stored_text(value) for key, value in options.items()},
+        removed_connections=frozenset(removed),
     )
 
 
@@ -156,11 +166,11 @@ def plan_rows(desired: DesiredSettings, observed: ObservedSettings, layout: Layo
             _plan_first_row(plan, desired, layout)
         return plan
     added = _plan_connections(plan, desired, observed)
-    purged = _plan_purge(plan, desired, observed)
+    removed = _plan_removal(plan, desired, observed)
     where = [["_uuid", "==", ["uuid", observed.global_uuid]]]
     mutations: list[t.Any] = []
-    if purged:
-        mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in purged]]])
+    if removed:
+        mutations.append(["connections", "delete", ["set", [["uuid", uuid] for uuid in removed]]])
     if added:
         mutations.append(["connections", "insert", ["set", [["named-uuid", name] for name in added]]])
     changed = {key: value for key, value in (desired.options or {}).items() if observed.options.get(key) != value}
@@ -214,20 +224,18 @@ def _plan_connections(plan: SettingsPlan, desired: DesiredSettings, observed: Ob
     return added
 
 
-def _plan_purge(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
-    purged: list[str] = []
-    if desired.purge_connections:
-        for target in sorted(observed.connections.keys() - (desired.connections or {}).keys()):
-            row = observed.connections[target]
-            purged.append(row["_uuid"])
-            plan.add_change(
-                f"remove connection {target}",
-                "connections",
-                target,
-                {k: v for k, v in row.items() if k not in ("_uuid", "target")},
-                None,
-            )
-    return purged
+def _plan_removal(plan: SettingsPlan, desired: DesiredSettings, observed: ObservedSettings) -> list[str]:
+    """Return the ids of the rows that are not desired: those that are named, and all that are not declared if they are purged."""
+    undeclared = (
+        observed.connections.keys() - (desired.connections or {}).keys() if desired.purge_connections else set()
+    )
+    removed: list[str] = []
+    for target in sorted(undeclared | (desired.removed_connections & observed.connections.keys())):
+        row = observed.connections[target]
+        removed.append(row["_uuid"])
+        columns = {column: value for column, value in row.items() if column not in ("_uuid", "target")}
+        plan.add_change(f"remove connection {target}", "connections", target, columns, None)
+    return removed
 
 
 def _add_option_changes(plan: SettingsPlan, changed: t.Mapping[str, str | None], old: t.Mapping[str, str]) -> None:

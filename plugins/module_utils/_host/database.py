@@ -12,6 +12,7 @@ import typing as t
 
 from .._database.converge import converge
 from .._database.member import LocalMember
+from .._database.remotes import RemotesPlan, plan_table
 from .._database.settings import LAYOUTS, desired_from_params
 from .._deadline import Deadline
 
@@ -25,6 +26,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
         "elements": "dict",
         "options": {
             "target": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "role": {"type": "str"},
             "read_only": {"type": "bool"},
             "inactivity_probe": {"type": "int"},
@@ -32,6 +34,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
         },
     },
     "purge_connections": {"type": "bool", "default": False},
+    "serve_connections": {"type": "bool", "default": False},
     "options": {"type": "dict"},
     "timeout": {"type": "float", "default": 5},
     "wait_timeout": {"type": "float", "default": 60},
@@ -49,10 +52,15 @@ def apply_database_settings(params: t.Mapping[str, t.Any], *, check_mode: bool) 
         params["timeout"],
     )
     outcome = converge(member, desired, layout, Deadline(params["wait_timeout"]), check_mode=check_mode)
+    remotes = RemotesPlan()
+    if params["serve_connections"]:
+        remotes = plan_table(member.read_remotes(), outcome.observed.connections, layout)
+        if not check_mode:
+            member.change_remotes(remotes)
     return {
-        "changed": outcome.changed,
+        "changed": outcome.changed or bool(remotes.actions),
         "role": outcome.state.role,
-        "actions": outcome.done.actions,
+        "actions": outcome.done.actions + remotes.actions,
         "election_timer": outcome.state.election_timer,
         "connections": [
             {column: value for column, value in row.items() if column != "_uuid"}

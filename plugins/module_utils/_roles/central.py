@@ -18,12 +18,22 @@ from ansible.module_utils.common.dict_transformations import dict_merge
 from .._database.schema_update import FILES as SCHEMA_FILES
 from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._errors import InvalidInput
-from .._launchers.raft import SCRIPT
+from .._launchers.raft import SCRIPT as LAUNCHER
 from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
+from .._relay.command_line import (
+    ROLE,
+    SCHEMA,
+    RelaySettings,
+    database_socket,
+    listeners_transaction,
+    relay_command,
+    relay_control_socket,
+    relay_revision,
+)
 from .._stop_budget import STOP_SECONDS
 from .options import read_options
 
@@ -64,6 +74,7 @@ class CentralMachineOptions:
     private_key: str = "/etc/ovn/tls/central-key.pem"
     certificate: str = "/etc/ovn/tls/central-cert.pem"
     ca_certificate: str = "/etc/ovn/tls/ca.pem"
+    relay_ca_certificate: str = "/etc/ovn/tls/ca.pem"
 
     @classmethod
     def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralMachineOptions:
@@ -73,6 +84,11 @@ class CentralMachineOptions:
     @property
     def tls_files(self) -> TlsFiles:
         return TlsFiles(self.private_key, self.certificate, self.ca_certificate) if self.tls else NO_TLS
+
+    @property
+    def has_relay(self) -> bool:
+        """RBAC knows a chassis by the name in its certificate, so there is no role, and no relay that sees to it, without TLS."""
+        return self.southbound_rbac and self.tls
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,10 +144,11 @@ def desired_state(
     revision = _each(lambda database: _revision(environment[database]))
     northd = " ".join(northd_command(_northd(options, clients)))
     wait_timeout = _wait_timeout(options, timers.values())
-    connections = {
-        "northbound": _northbound_connections(options, timers["northbound"]),
-        "southbound": _southbound_connections(options, timers["southbound"]),
+    listeners = {
+        "northbound": _northbound_listeners(options, timers["northbound"]),
+        "southbound": _southbound_listeners(options, timers["southbound"]),
     }
+    connections = {**listeners, "southbound": _southbound_connections(options, listeners["southbound"])}
     settings = {
         "northbound": {**_northd_probe(timers.values()), **options.northbound_options},
         "southbound": options.southbound_options,
@@ -146,6 +163,8 @@ def desired_state(
                 "environment": {**environment[database], "OVN_REVISION": revision[database]},
                 "revision": revision[database],
                 "timers": timers[database]._asdict(),
+                # Where clients find the database, on the member or its relay
+                "listeners": listeners[database],
                 # Options of ovn_raft_member and of ovn_database
                 "observation": {
                     "database": database,
@@ -161,6 +180,7 @@ def desired_state(
                     "socket": f"unix:{options.run_directory}/{STEMS[database]}.sock",
                     "election_timer": timers[database].election_timer,
                     "connections": connections[database],
+                    "serve_connections": True,
                     "options": settings[database],
                 },
             }
@@ -171,6 +191,7 @@ def desired_state(
             "revision": hashlib.sha1(northd.encode()).hexdigest(),
             "control_socket": control_socket(options.run_directory),
         },
+        "relay": _relay(options, clients["southbound"], listeners["southbound"]) if options.has_relay else {},
         "wait_timeout": wait_timeout,
         # The lock is renewed before each step, and the longest step stops a member and waits for it.
         "lock_seconds": wait_timeout + STOP_SECONDS,
@@ -274,7 +295,7 @@ def _launcher(
 def _revision(environment: t.Mapping[str, str]) -> str:
     """Return the digest of all that a database process is started with: a process with another one has to be restarted."""
     settings = {name: value for name, value in environment.items() if name not in _READ_AT_CREATION}
-    return hashlib.sha1((SCRIPT + json.dumps(settings, sort_keys=True)).encode()).hexdigest()
+    return hashlib.sha1((LAUNCHER + json.dumps(settings, sort_keys=True)).encode()).hexdigest()
 
 
 def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
@@ -295,19 +316,53 @@ def _listener(options: CentralMachineOptions, port: int, timers: Timers) -> dict
     return {"target": f"{scheme}:{port}:{options.listen_address}", "inactivity_probe": timers.inactivity_probe}
 
 
-def _northbound_connections(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+def _northbound_listeners(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
     return [
         _listener(options, PORTS["northbound"].client, timers),
         *(options.extra_connections.get("northbound") or ()),
     ]
 
 
-def _southbound_connections(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
-    """RBAC knows a chassis by the name in its certificate, so the listener of chassis has a role only with TLS; that of others has none."""
+def _southbound_listeners(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
+    """The first one is that of chassis."""
     ports = PORTS["southbound"]
-    role = "ovn-controller" if options.southbound_rbac and options.tls else ""
     return [
-        {**_listener(options, ports.client, timers), "role": role},
+        {**_listener(options, ports.client, timers), "role": ROLE if options.has_relay else ""},
         _listener(options, ports.unrestricted, timers),
         *(options.extra_connections.get("southbound") or ()),
     ]
+
+
+def _southbound_connections(
+    options: CentralMachineOptions, listeners: t.Sequence[dict[str, t.Any]]
+) -> list[dict[str, t.Any]]:
+    """Return the rows of the table, which all members read; a port that the relay serves is none of theirs."""
+    chassis, *others = listeners
+    return [{"target": chassis["target"], "state": "absent"}, *others] if options.has_relay else [chassis, *others]
+
+
+def _relay(
+    options: CentralMachineOptions, sources: t.Mapping[str, str], listeners: t.Sequence[t.Mapping[str, t.Any]]
+) -> dict[str, t.Any]:
+    chassis = listeners[0]
+    settings = RelaySettings(
+        run_directory=options.run_directory,
+        listeners_file=f"{_STATE}/southbound-relay/listeners.db",
+        sources=list(sources.values()),
+        target=chassis["target"],
+        inactivity_probe=chassis["inactivity_probe"],
+        tls=TlsFiles(options.private_key, options.certificate, options.relay_ca_certificate),
+        log_file=f"{_LOGS}/ovsdb-server-sb-relay.log",
+        log_level=options.log_level,
+    )
+    return {
+        "command": " ".join(relay_command(settings)),
+        "revision": relay_revision(settings),
+        "environment_file": f"{options.config_directory}/southbound-relay.env",
+        "listeners_file": settings.listeners_file,
+        "listeners": listeners_transaction(settings),
+        "schema": json.dumps(SCHEMA, indent=1),
+        "control_socket": relay_control_socket(options.run_directory),
+        "socket": database_socket(options.run_directory),
+        "target": settings.target,
+    }

@@ -66,7 +66,7 @@ def desired(address: str = ADDRESS, run_directory: str = "/run/ovn", **facts: t.
             "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
             "OVN_RUN_DIR": run_directory,
         },
-        "settings": {"connections": [{"target": f"p{scheme}:6641:[::]"}]},
+        "listeners": [{"target": f"p{scheme}:6641:[::]"}],
     }
     return {"databases": {"northbound": {**northbound, **facts}}}
 

@@ -84,6 +84,12 @@ ACTIONS = [
         ["remove connection ptcp:16640:127.0.0.1"],
     ),
     (
+        "a row that has to go is removed, one that is not there is no matter",
+        DesiredSettings(connections={}, removed_connections=frozenset({"pssl:6642:[::]", "pssl:6650:[::]"})),
+        actual(ROW, FOREIGN),
+        ["remove connection pssl:6642:[::]"],
+    ),
+    (
         "options are compared key by key",
         DesiredSettings(options={"a": "1", "b": "2", "c": None, "d": None}),
         actual(a="1", b="1", c="x", other="kept"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing as t
 from pathlib import Path
 
@@ -176,15 +177,28 @@ class TestListeners:
         ],
         ids=["TLS and RBAC", "no RBAC", "no TLS", "RBAC needs TLS"],
     )
-    def test_rows(self, given: dict[str, t.Any], scheme: str, role: str) -> None:
+    def test_where_clients_connect(self, given: dict[str, t.Any], scheme: str, role: str) -> None:
         probe = {"inactivity_probe": 30000}
-        assert of_settings(machine(given), "connections") == {
+        assert of_databases(machine(given), "listeners") == {
             "northbound": [{"target": f"{scheme}:6641:[::]", **probe}],
             "southbound": [
                 {"target": f"{scheme}:6642:[::]", "role": role, **probe},
                 {"target": f"{scheme}:16642:[::]", **probe},
             ],
         }
+
+    def test_the_port_with_a_role_is_none_of_the_members(self) -> None:
+        southbound = machine()["databases"]["southbound"]
+        _chassis, others = southbound["listeners"]
+        assert southbound["settings"]["connections"] == [{"target": "pssl:6642:[::]", "state": "absent"}, others]
+        assert southbound["settings"]["serve_connections"] is True
+
+    @pytest.mark.parametrize("given", [{"southbound_rbac": False}, {"tls": False}])
+    def test_without_a_role_the_members_have_all_ports(self, given: dict[str, t.Any]) -> None:
+        desired = machine(given)
+        assert desired["relay"] == {}
+        southbound = desired["databases"]["southbound"]
+        assert southbound["settings"]["connections"] == southbound["listeners"]
 
     def test_address(self) -> None:
         (row,) = machine({"listen_address": "0.0.0.0"})["databases"]["northbound"]["settings"]["connections"]
@@ -193,8 +207,37 @@ class TestListeners:
     def test_further_ones_come_last(self) -> None:
         extra = {"target": "pssl:16650:[::]", "read_only": True}
         desired = machine({"extra_connections": {"southbound": [extra], "northbound": None}})
+        assert desired["databases"]["southbound"]["listeners"][2:] == [extra]
         assert desired["databases"]["southbound"]["settings"]["connections"][2:] == [extra]
         assert len(desired["databases"]["northbound"]["settings"]["connections"]) == 1
+
+
+class TestRelay:
+    def test_it_copies_from_the_ports_without_a_role(self) -> None:
+        relay = machine({"relay_ca_certificate": "/etc/ovn/tls/relay-ca.pem", "log_level": "dbg"})["relay"]
+        assert relay["command"] == (
+            "ovsdb-server --no-chdir -vconsole:off -vsyslog:warn -vfile:dbg --log-file=/var/log/ovn/ovsdb-server-sb-relay.log "
+            "--pidfile=/run/ovn/ovnsb_relay_db.pid --unixctl=/run/ovn/ovnsb_relay_db.ctl --remote=punix:/run/ovn/ovnsb_relay_db.sock "
+            "--remote=db:Local_Config,Config,connections -p /etc/ovn/tls/central-key.pem -c /etc/ovn/tls/central-cert.pem "
+            "-C /etc/ovn/tls/relay-ca.pem /run/c5c3-ovn/southbound-relay/listeners.db "
+            "relay:OVN_Southbound:ssl:192.0.2.11:16642,ssl:[2001:db8::12]:16642,ssl:c3:16642"
+        )
+
+    def test_its_clients_have_the_role_of_chassis(self) -> None:
+        _name, row, _link = json.loads(machine({"inactivity_probe": 60000})["relay"]["listeners"])
+        assert row["row"] == {"target": "pssl:6642:[::]", "role": "ovn-controller", "inactivity_probe": 60000}
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"members": ["c1", "c2"]},
+            {"inactivity_probe": 60000},
+            {"relay_ca_certificate": "/other.pem"},
+            {"listen_address": "0.0.0.0"},
+        ],
+    )
+    def test_other_settings_have_another_revision(self, given: dict[str, t.Any]) -> None:
+        assert machine(given)["relay"]["revision"] != machine()["relay"]["revision"]
 
 
 class TestTimers:
@@ -218,7 +261,7 @@ class TestTimers:
         timers = of_databases(desired, "timers").values()
         assert tuple(timer["election_timer"] for timer in timers) == election
         assert tuple(timer["inactivity_probe"] for timer in timers) == probes
-        assert desired["databases"]["southbound"]["settings"]["connections"][0]["inactivity_probe"] == probes[1]
+        assert desired["databases"]["southbound"]["listeners"][0]["inactivity_probe"] == probes[1]
         assert desired["databases"]["northbound"]["settings"]["options"] == {"northd_probe_interval": str(max(probes))}
         assert (desired["wait_timeout"], desired["lock_seconds"]) == (wait, wait + 60)
 

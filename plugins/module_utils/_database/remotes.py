@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which listeners a database server has, beside its sockets on the host: those of the table Connection, and those that it was given itself. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .settings import Layout
+
+_PASSIVE = re.compile(r"p(?:tcp|ssl):(\d{1,5})(?::.*)?")
+
+
+class RemotesPlan(t.NamedTuple):
+    """Commands `ovsdb-server/add-remote` and `remove-remote`, in that order: a target that is in both sets stays open."""
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+    @property
+    def actions(self) -> list[str]:
+        return [f"listen on {remote}" for remote in self.add] + [f"do not listen on {remote}" for remote in self.remove]
+
+
+def table_remote(layout: Layout) -> str:
+    """Return the remote that stands for all rows of the table Connection (ovsdb-server(1), "--remote")."""
+    return f"db:{layout.name},{layout.global_table},connections"
+
+
+def port_of(target: str) -> int | None:
+    """Return the port of a passive connection method on the network, None for any other."""
+    match = _PASSIVE.fullmatch(target)
+    return int(match[1]) if match else None
+
+
+def plan_table(remotes: t.Collection[str], rows: t.Collection[str], layout: Layout) -> RemotesPlan:
+    """Return what makes a server listen as the table says, after a run that has taken a port from it. `rows` are the targets in the table."""
+    table = table_remote(layout)
+    return RemotesPlan(
+        () if table in remotes else (table,), tuple(remote for remote in sorted(remotes) if remote in rows)
+    )
+
+
+def plan_release(remotes: t.Collection[str], rows: t.Collection[str], port: int, layout: Layout) -> RemotesPlan:
+    """Return what makes a server give up a port, and keep the others; nothing if it does not listen there.
+
+    The row that has the port stays, since other members still use it, so the server gets its other rows as remotes of its own.
+    """
+    own = tuple(remote for remote in sorted(remotes) if port_of(remote) == port)
+    table = table_remote(layout)
+    if table not in remotes or all(port_of(row) != port for row in rows):
+        return RemotesPlan((), own)
+    others = tuple(row for row in sorted(rows) if port_of(row) != port and row not in remotes)
+    return RemotesPlan(others, (table, *own))

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Hands the port of chassis over from the Southbound member of this host to its relay, in the form of `ovn_chassis_listener`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+import typing as t
+
+from .._database.member import LocalMember
+from .._database.remotes import RemotesPlan, plan_release, port_of
+from .._database.settings import LAYOUTS
+from .._deadline import Deadline
+from .._errors import InvalidInput, OvnError, Refused, TimedOut
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import query_server
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.unixctl import appctl
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "target": {"type": "str", "required": True},
+    "control_socket": {"type": "path", "required": True},
+    "socket": {"type": "str", "required": True},
+    "relay_control_socket": {"type": "path", "required": True},
+    "relay_socket": {"type": "path", "required": True},
+    "timeout": {"type": "float", "default": 5},
+    "wait_timeout": {"type": "float", "default": 30},
+}
+_LAYOUT = LAYOUTS["southbound"]
+_PAUSE = 0.02  # seconds; chassis that connect meanwhile go to the other hosts
+
+
+def hand_over_listener(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
+    """Return the result of `ovn_chassis_listener`; `OvnError`, and the member listens as before, if the relay does not take the port over."""
+    port = port_of(params["target"])
+    if port is None:
+        raise InvalidInput(
+            f"target {params['target']} has no port. Give pssl:PORT or ptcp:PORT, with an address or without one."
+        )
+    member = LocalMember(_LAYOUT, params["control_socket"], params["socket"], params["timeout"])
+    plan = plan_release(member.read_remotes(), member.read().connections, port, _LAYOUT)
+    actions = [f"hand port {port} over from the Southbound member to its relay"] if plan.remove else []
+    if plan.remove and not check_mode:
+        _await_relay(params)
+        _hand_over(member, plan, port, params)
+    return {"changed": bool(actions), "actions": actions}
+
+
+def _await_relay(params: t.Mapping[str, t.Any]) -> None:
+    """Return when the relay has the contents of the database; `Refused` if it does not get them in time."""
+    deadline, problem = Deadline(params["wait_timeout"]), "it does not serve the database"
+    while True:
+        try:
+            endpoint = Endpoint("unix", params["relay_socket"])
+            row = query_server(endpoint, _LAYOUT.name, TlsFiles(), Deadline(params["timeout"]))
+            if row is not None and row.connected:
+                return
+            problem = "it is not connected to a member"
+        except OvnError as e:
+            problem = str(e)
+        if deadline.expired:
+            raise Refused(
+                f"The relay of the Southbound database on this host is not ready: {problem}. Chassis still use the member, nothing was changed here. "
+                "See its log, journalctl -u c5c3-ovn-southbound-relay, then run again."
+            )
+        time.sleep(0.2)
+
+
+def _hand_over(member: LocalMember, plan: RemotesPlan, port: int, params: t.Mapping[str, t.Any]) -> None:
+    deadline = Deadline(params["wait_timeout"])
+    try:
+        member.change_remotes(plan)
+        member.read_remotes()  # a server closes a listener before it answers the next command (main_loop in ovsdb/ovsdb-server.c)
+        while not _is_open(port, params["target"]):
+            if deadline.expired:
+                raise TimedOut(
+                    f"The relay of the Southbound database does not listen on port {port} after {params['wait_timeout']:g} s. The member listens there again. "
+                    "See its log, journalctl -u c5c3-ovn-southbound-relay, then run again."
+                )
+            # A server tries again to listen whenever something wakes it.
+            appctl(params["relay_control_socket"], "version", deadline=deadline)
+            time.sleep(_PAUSE)
+    except OvnError:
+        with contextlib.suppress(OvnError):
+            member.change_remotes(RemotesPlan(plan.remove, plan.add))
+        raise
+
+
+def _is_open(port: int, target: str) -> bool:
+    host = target.split(":", 2)[2] if target.count(":") > 1 else ""
+    address = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "::1"}.get(host, host.strip("[]"))
+    try:
+        socket.create_connection((address, port), 1).close()
+    except OSError:
+        return False
+    return True

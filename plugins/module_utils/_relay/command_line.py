@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The relay of the Southbound database: a server without a file that serves chassis from a copy and forwards what they write (ovsdb(7), "Relay"). Pure.
+
+An ovsdb-server trusts one set of CAs on all its ports, those of Raft included. So the members trust the central CA alone, and the relay, which has neither
+a port without a role nor a vote, is the only process that trusts the CA of the chassis. It applies the rules of the role itself, before it forwards a
+transaction (ovsdb/execution.c in Open vSwitch), and locks that a chassis takes there are not those of the members.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import typing as t
+
+from .._databases import DATABASE_NAMES
+from .._ovsdb.tls_files import TlsFiles
+from .._tls_options import tls_arguments
+
+STEM = "ovnsb_relay_db"  # of its sockets and pid, as ovn-ctl(8) has it
+ROLE = "ovn-controller"
+LISTENERS = "Local_Config"
+
+_MAP = {"key": "string", "value": "string", "min": 0, "max": "unlimited"}
+# Local_Config as in ovsdb.local-config(5): a port with a role cannot be had from a command line, and the table Connection of the Southbound database is that
+# of the members. The two tables of RBAC stay empty: without them a client with a role could write here, and open a port without one.
+SCHEMA: dict[str, t.Any] = {
+    "name": LISTENERS,
+    "version": "1.0.0",
+    "tables": {
+        "Config": {
+            "columns": {
+                "connections": {
+                    "type": {"key": {"type": "uuid", "refTable": "Connection"}, "min": 0, "max": "unlimited"}
+                }
+            },
+            "maxRows": 1,
+            "isRoot": True,
+        },
+        "Connection": {
+            "columns": {
+                "target": {"type": "string"},
+                "max_backoff": {"type": {"key": {"type": "integer", "minInteger": 1000}, "min": 0, "max": 1}},
+                "inactivity_probe": {"type": {"key": "integer", "min": 0, "max": 1}},
+                "read_only": {"type": "boolean"},
+                "role": {"type": "string"},
+                "other_config": {"type": _MAP},
+                "external_ids": {"type": _MAP},
+                "is_connected": {"type": "boolean", "ephemeral": True},
+                "status": {"type": _MAP, "ephemeral": True},
+            },
+            "indexes": [["target"]],
+        },
+        "RBAC_Role": {
+            "columns": {
+                "name": {"type": "string"},
+                "permissions": {
+                    "type": {
+                        "key": "string",
+                        "value": {"type": "uuid", "refTable": "RBAC_Permission", "refType": "weak"},
+                        "min": 0,
+                        "max": "unlimited",
+                    }
+                },
+            },
+            "isRoot": True,
+        },
+        "RBAC_Permission": {
+            "columns": {
+                "table": {"type": "string"},
+                "authorization": {"type": {"key": "string", "min": 0, "max": "unlimited"}},
+                "insert_delete": {"type": "boolean"},
+                "update": {"type": {"key": "string", "min": 0, "max": "unlimited"}},
+            },
+            "isRoot": True,
+        },
+    },
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class RelaySettings:
+    """What one relay is started with. `sources` are the ports of the members without a role, `target` is where chassis connect; the probe in milliseconds.
+
+    `tls` has the pair of the host, and the CAs of the members and of the chassis.
+    """
+
+    run_directory: str
+    listeners_file: str
+    sources: t.Sequence[str]
+    target: str
+    inactivity_probe: int
+    tls: TlsFiles
+    log_file: str
+    log_level: str = "info"
+
+
+def relay_control_socket(run_directory: str) -> str:
+    """Return the path of the socket on which the relay answers ovs-appctl(8)."""
+    return f"{run_directory}/{STEM}.ctl"
+
+
+def database_socket(run_directory: str) -> str:
+    """Return the path of the socket on which the relay answers clients of this host."""
+    return f"{run_directory}/{STEM}.sock"
+
+
+def relay_command(settings: RelaySettings) -> list[str]:
+    """Return the program and its arguments."""
+    return [
+        "ovsdb-server",
+        "--no-chdir",
+        "-vconsole:off",
+        "-vsyslog:warn",
+        f"-vfile:{settings.log_level}",
+        f"--log-file={settings.log_file}",
+        f"--pidfile={settings.run_directory}/{STEM}.pid",
+        f"--unixctl={relay_control_socket(settings.run_directory)}",
+        f"--remote=punix:{database_socket(settings.run_directory)}",
+        f"--remote=db:{LISTENERS},Config,connections",
+        *tls_arguments(settings.tls),
+        settings.listeners_file,
+        f"relay:{DATABASE_NAMES['southbound']}:{','.join(settings.sources)}",
+    ]
+
+
+def listeners_transaction(settings: RelaySettings) -> str:
+    """Return the transaction, in JSON for ovsdb-tool(1), that fills the file of the listeners."""
+    row = {"target": settings.target, "role": ROLE, "inactivity_probe": settings.inactivity_probe}
+    return json.dumps(
+        [
+            LISTENERS,
+            {"op": "insert", "table": "Connection", "row": row, "uuid-name": "chassis"},
+            {"op": "insert", "table": "Config", "row": {"connections": ["named-uuid", "chassis"]}},
+        ]
+    )
+
+
+def relay_revision(settings: RelaySettings) -> str:
+    """Return the digest of all that a relay is started with: a process with another one has to be restarted."""
+    parts = [*relay_command(settings), listeners_transaction(settings), json.dumps(SCHEMA, sort_keys=True)]
+    return hashlib.sha1("\0".join(parts).encode()).hexdigest()
