@@ -10,12 +10,17 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 import typing as t
 
 import pytest
 from _pki import Pki, TlsPaths
 from _relay import Relay
 from conftest import Daemon, MakeCluster, Member, RunModule, next_address, run, until, within
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._northd.central_host import ask_certificate
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 SCHEMA_FILE = "/usr/share/ovn/ovn-sb.ovsschema"
 
@@ -392,3 +397,14 @@ class TestTakingOver:
             relay.daemon.signal(signal.SIGCONT)
         assert "is not ready" in ran["msg"]
         assert self.serving(f"ssl:{self.host(member)}:6642", member) == "clustered"
+
+
+def test_a_relay_without_a_member_is_no_port_for_clients(plane: ControlPlane) -> None:
+    """As the report sees it: the port listens and its certificate is right, but chassis go elsewhere."""
+    pair = plane.central.issue("central1")
+    tls = TlsFiles(pair.private_key, pair.certificate, plane.central.ca_certificate)
+    endpoint = parse_endpoint(plane.port)
+    assert ask_certificate(endpoint, tls, 5, time.time())["problem"] == ""
+    plane.southbound.kill()
+    found = until(lambda: ask_certificate(endpoint, tls, 5, time.time())["problem"], "the relay to notice", within(45))
+    assert found == "the relay of OVN_Southbound there is connected to no member"

@@ -17,6 +17,7 @@ from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.server import read_databases
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
@@ -104,10 +105,17 @@ def ask_database(database: str, control_socket: str, socket: Endpoint, seconds: 
 
 
 def ask_certificate(endpoint: Endpoint, tls: TlsFiles, seconds: float, now: float) -> dict[str, t.Any]:
-    """Return the certificate that a port serves. A failed handshake, or a server that does not respond, is reported in `problem`."""
+    """Return the certificate that a port serves. What makes it useless to clients is reported in `problem`: a failed handshake, a server that does not
+    respond, a relay that has lost the database.
+    """
     try:
         with Connection(endpoint, tls, Deadline(seconds)) as connection:
-            connection.call("echo", [])
-            return {"endpoint": str(endpoint), **served_certificate(connection.peer_certificate, now), "problem": ""}
+            relays = [row for row in read_databases(connection).values() if row.model == "relay" and not row.connected]
+            problem = f"the relay of {relays[0].name} there is connected to no member" if relays else ""
+            return {
+                "endpoint": str(endpoint),
+                **served_certificate(connection.peer_certificate, now),
+                "problem": problem,
+            }
     except OvnError as e:
         return {"endpoint": str(endpoint), **served_certificate(None, now), "problem": str(e)}
