@@ -13,10 +13,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import T
 from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
     SCHEMA,
     RelaySettings,
-    database_socket,
     listeners_transaction,
     relay_command,
     relay_control_socket,
+    relay_database_socket,
 )
 
 
@@ -48,7 +48,7 @@ class Relay:
 
     @property
     def socket(self) -> str:
-        return database_socket(self.settings.run_directory)
+        return relay_database_socket(self.settings.run_directory)
 
     @property
     def control_socket(self) -> str:

@@ -20,6 +20,7 @@ from conftest import Daemon, MakeCluster, Member, RunModule, next_address, run, 
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._northd.central_host import ask_certificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.listener import is_listening
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 SCHEMA_FILE = "/usr/share/ovn/ovn-sb.ovsschema"
@@ -175,7 +176,7 @@ def test_nobody_believes_a_server_with_the_certificate_of_a_chassis(
         short_dir / "false.out",
     )
     try:
-        until(lambda: _is_open(host, 16642), "the false server to listen")
+        until(lambda: is_listening(host, 16642, 1), "the false server to listen")
         for bundle in (plane.central.ca_certificate, plane.relay.settings.tls.ca_certificate):
             central = plane.central.issue("neutron")
             keys = ["-p", central.private_key, "-c", central.certificate, "-C", str(bundle)]
@@ -214,14 +215,6 @@ def _refusal(context: ssl.SSLContext, raw: socket.socket) -> str:
     return ""
 
 
-def _is_open(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), 1).close()
-    except OSError:
-        return False
-    return True
-
-
 class TestTakingOver:
     """A member serves chassis itself, as every installation did before there was a relay."""
 
@@ -238,7 +231,7 @@ class TestTakingOver:
         for name, target, role in rows:
             create = ["--", f"--id=@{name}", "create", "Connection", f'target="{target}"', f'role="{role}"']
             self.sbctl(member, *create, "--", "add", "SB_Global", ".", "connections", f"@{name}")
-        until(lambda: _is_open(host, 6642) and _is_open(host, 16642), "both listeners", within(10))
+        until(lambda: is_listening(host, 6642, 1) and is_listening(host, 16642, 1), "both listeners", within(10))
         return member
 
     @pytest.fixture
@@ -306,7 +299,7 @@ class TestTakingOver:
 
         def connect() -> None:
             while not stop.wait(0.01):
-                if not _is_open(host, 16642):
+                if not is_listening(host, 16642, 1):
                     refused.append("16642")
 
         client = threading.Thread(target=connect)
@@ -348,7 +341,7 @@ class TestTakingOver:
             "connections",
             "@c",
         )
-        until(lambda: _is_open(host, 7000), "a new listener", within(10))
+        until(lambda: is_listening(host, 7000, 1), "a new listener", within(10))
 
     def test_a_member_that_started_again_meanwhile(self, member: Member, relay: Relay, run_module: RunModule) -> None:
         """A run was killed after the relay took over, and the row is still there: the member, which cannot have the port, goes on without it."""

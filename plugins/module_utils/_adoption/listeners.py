@@ -8,29 +8,11 @@ Whether clients still find their listeners once a server has only those of the C
 
 from __future__ import annotations
 
-import re
 import typing as t
 
-_PASSIVE = re.compile(r"p(tcp|ssl):(\d{1,5})(?::(\[[^\]]*\]|[^:]*))?")
+from .._ovsdb.listener import Listener, parse_listener
+
 _CLIENTS = {"northbound": "ovn-nbctl", "southbound": "ovn-sbctl"}
-
-
-class Listener(t.NamedTuple):
-    """`host` is empty if the target names none, which means all IPv4 addresses."""
-
-    scheme: str
-    port: int
-    host: str
-
-    @property
-    def is_wildcard(self) -> bool:
-        return self.host in ("", "0.0.0.0", "[::]")
-
-
-def parse_listener(target: str) -> Listener | None:
-    """Return what a passive connection method on the network says, None for any other."""
-    match = _PASSIVE.fullmatch(target)
-    return Listener(match[1], int(match[2]), match[3] or "") if match else None
 
 
 def listener_problems(

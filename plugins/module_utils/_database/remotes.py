@@ -8,12 +8,10 @@ Which listeners a database server has, beside its sockets on the host: those of 
 
 from __future__ import annotations
 
-import re
 import typing as t
 
+from .._ovsdb.listener import parse_listener
 from .settings import Layout
-
-_PASSIVE = re.compile(r"p(?:tcp|ssl):(\d{1,5})(?::.*)?")
 
 
 class RemotesPlan(t.NamedTuple):
@@ -34,8 +32,8 @@ def table_remote(layout: Layout) -> str:
 
 def port_of(target: str) -> int | None:
     """Return the port of a passive connection method on the network, None for any other."""
-    match = _PASSIVE.fullmatch(target)
-    return int(match[1]) if match else None
+    listener = parse_listener(target)
+    return listener.port if listener else None
 
 
 def plan_table(remotes: t.Collection[str], rows: t.Collection[str], layout: Layout) -> RemotesPlan:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-import socket
 import typing as t
 
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
+from .._ovsdb.listener import is_listening
 from .._ovsdb.rows import select
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
@@ -72,11 +72,7 @@ def _remote_evidence(key: str, value: str, own: t.Container[tuple[str, int]]) ->
 def _answers(endpoint: Endpoint) -> bool:
     if endpoint.scheme == "unix":
         return os.path.exists(endpoint.host)
-    try:
-        socket.create_connection((endpoint.host, endpoint.port), _ANSWER_SECONDS).close()
-    except OSError:
-        return False
-    return True
+    return is_listening(endpoint.host, endpoint.port, _ANSWER_SECONDS)
 
 
 def record_evidence(directories: t.Iterable[str]) -> list[Evidence]:

@@ -9,16 +9,16 @@ Hands the port of chassis over from the Southbound member of this host to its re
 from __future__ import annotations
 
 import contextlib
-import socket
 import time
 import typing as t
 
 from .._database.member import LocalMember
-from .._database.remotes import RemotesPlan, plan_release, port_of
+from .._database.remotes import RemotesPlan, plan_release
 from .._database.settings import LAYOUTS
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.listener import Listener, is_listening, parse_listener
 from .._ovsdb.server import query_server
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
@@ -38,17 +38,17 @@ _PAUSE = 0.02  # seconds; chassis that connect meanwhile go to the other hosts
 
 def hand_over_listener(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of `ovn_chassis_listener`; `OvnError`, and the member listens as before, if the relay does not take the port over."""
-    port = port_of(params["target"])
-    if port is None:
+    listener = parse_listener(params["target"])
+    if listener is None:
         raise InvalidInput(
             f"target {params['target']} has no port. Give pssl:PORT or ptcp:PORT, with an address or without one."
         )
     member = LocalMember(_LAYOUT, params["control_socket"], params["socket"], params["timeout"])
-    plan = plan_release(member.read_remotes(), member.read().connections, port, _LAYOUT)
-    actions = [f"hand port {port} over from the Southbound member to its relay"] if plan.remove else []
+    plan = plan_release(member.read_remotes(), member.read().connections, listener.port, _LAYOUT)
+    actions = [f"hand port {listener.port} over from the Southbound member to its relay"] if plan.remove else []
     if plan.remove and not check_mode:
         _await_relay(params)
-        _hand_over(member, plan, port, params)
+        _hand_over(member, plan, listener, params)
     return {"changed": bool(actions), "actions": actions}
 
 
@@ -72,16 +72,16 @@ def _await_relay(params: t.Mapping[str, t.Any]) -> None:
         time.sleep(0.2)
 
 
-def _hand_over(member: LocalMember, plan: RemotesPlan, port: int, params: t.Mapping[str, t.Any]) -> None:
+def _hand_over(member: LocalMember, plan: RemotesPlan, listener: Listener, params: t.Mapping[str, t.Any]) -> None:
     deadline = Deadline(params["wait_timeout"])
     try:
         member.change_remotes(plan)
         member.read_remotes()  # a server closes a listener before it answers the next command (main_loop in ovsdb/ovsdb-server.c)
-        while not _is_open(port, params["target"]):
+        while not is_listening(listener.own_host, listener.port, 1):
             if deadline.expired:
                 raise TimedOut(
-                    f"The relay of the Southbound database does not listen on port {port} after {params['wait_timeout']:g} s. The member listens there again. "
-                    "See its log, journalctl -u c5c3-ovn-southbound-relay, then run again."
+                    f"The relay of the Southbound database does not listen on port {listener.port} after {params['wait_timeout']:g} s. "
+                    "The member listens there again. See its log, journalctl -u c5c3-ovn-southbound-relay, then run again."
                 )
             # A server tries again to listen whenever something wakes it.
             appctl(params["relay_control_socket"], "version", deadline=deadline)
@@ -90,13 +90,3 @@ def _hand_over(member: LocalMember, plan: RemotesPlan, port: int, params: t.Mapp
         with contextlib.suppress(OvnError):
             member.change_remotes(RemotesPlan(plan.remove, plan.add))
         raise
-
-
-def _is_open(port: int, target: str) -> bool:
-    host = target.split(":", 2)[2] if target.count(":") > 1 else ""
-    address = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "::1"}.get(host, host.strip("[]"))
-    try:
-        socket.create_connection((address, port), 1).close()
-    except OSError:
-        return False
-    return True

@@ -5,9 +5,9 @@
 
 The relay of the Southbound database: a server without a file that serves chassis from a copy and forwards what they write (ovsdb(7), "Relay"). Pure.
 
-An ovsdb-server trusts one set of CAs on all its ports, those of Raft included. So the members trust the central CA alone, and the relay, which has neither
-a port without a role nor a vote, is the only process that trusts the CA of the chassis. It applies the rules of the role itself, before it forwards a
-transaction (ovsdb/execution.c in Open vSwitch), and locks that a chassis takes there are not those of the members.
+An ovsdb-server trusts one set of CAs on all its ports, those of Raft included. The relay has no vote, and on the network no port without a role, so it can
+trust a CA of the chassis that the members do not trust. It applies the rules of the role itself, before it forwards a transaction (ovsdb/execution.c in Open
+vSwitch), and locks that a chassis takes there are not those of the members.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def relay_control_socket(run_directory: str) -> str:
     return f"{run_directory}/{STEM}.ctl"
 
 
-def database_socket(run_directory: str) -> str:
+def relay_database_socket(run_directory: str) -> str:
     """Return the path of the socket on which the relay answers clients of this host."""
     return f"{run_directory}/{STEM}.sock"
 
@@ -120,7 +120,7 @@ def relay_command(settings: RelaySettings) -> list[str]:
         f"--log-file={settings.log_file}",
         f"--pidfile={settings.run_directory}/{STEM}.pid",
         f"--unixctl={relay_control_socket(settings.run_directory)}",
-        f"--remote=punix:{database_socket(settings.run_directory)}",
+        f"--remote=punix:{relay_database_socket(settings.run_directory)}",
         f"--remote=db:{LISTENERS},Config,connections",
         *tls_arguments(settings.tls),
         settings.listeners_file,

@@ -28,10 +28,10 @@ from .._relay.command_line import (
     ROLE,
     SCHEMA,
     RelaySettings,
-    database_socket,
     listeners_transaction,
     relay_command,
     relay_control_socket,
+    relay_database_socket,
     relay_revision,
 )
 from .._stop_budget import STOP_SECONDS
@@ -363,6 +363,6 @@ def _relay(
         "listeners": listeners_transaction(settings),
         "schema": json.dumps(SCHEMA, indent=1),
         "control_socket": relay_control_socket(options.run_directory),
-        "socket": database_socket(options.run_directory),
+        "socket": relay_database_socket(options.run_directory),
         "target": settings.target,
     }
