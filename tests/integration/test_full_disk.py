@@ -144,9 +144,9 @@ def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: Lo
     free = backend.observe()[follower.id].free_bytes
     assert free is not None
     assert free > 2**16
-    until(lambda: follower.has_said("is full"), "the launcher notices", 30)
+    problem = "misses what its server could not write"
+    until(lambda: problem in backend.observe()[follower.id].start_problem, "the launcher notices", 30)
     observed = backend.observe()
-    assert "misses what its server could not write" in observed[follower.id].start_problem
     assert {o.start_problem for o in observed.values() if o.member != follower.id} == {""}
     follower.free()
     until(lambda: follower.has_said("has room again"), "the file is complete", 30)
