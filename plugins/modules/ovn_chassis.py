@@ -142,6 +142,17 @@ options:
       - The test needs a V(unix:) O(database); for other ones it is not made.
     type: bool
     default: false
+  preserve_foreign:
+    description:
+      - Whether the Open vSwitch belongs to somebody else, for example to Kolla or a network plugin of Kubernetes, and everything stays as they made it.
+      - A key of C(external_ids) or C(other_config) that this module has not written is refused if it has another value. One with the same value is used,
+        but not recorded, so that O(state=absent) leaves it.
+      - A bridge that does not exist is created only if O(bridges) names it, not for a mapping alone. A new port or another datapath type is refused on a
+        bridge that this module has not created.
+      - The integration bridge, C(br-int) or what C(ovn-bridge) in O(external_ids) names, must not be there before the host is a chassis.
+      - The C(SSL) row is not written. Give ovn-controller its files on its command line.
+    type: bool
+    default: false
   datapath_type:
     description: Datapath of the integration bridge (C(ovn-bridge-datapath-type)), V(system) or V(netdev).
     type: str

@@ -150,7 +150,7 @@ class ChassisAgent:
         options = self._options(self.paths.read())
         desired = desired_chassis(options)
         plan_for = functools.partial(make_plan, desired)
-        with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges) as database:
+        with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges, desired.watched) as database:
             actual, rows = database.read()
             plan = plan_for(actual)
             if not options.get("allow_missing_ports"):

@@ -32,10 +32,14 @@ class BridgePort(t.NamedTuple):
 
 
 class DesiredBridge(t.NamedTuple):
-    """A bridge of the options. `datapath_type` None keeps that of an existing bridge; a new one gets the type of br-int."""
+    """A bridge of the options. `datapath_type` None keeps that of an existing bridge; a new one gets the type of br-int.
+
+    `declared`: the option `bridges` names it, not a mapping alone.
+    """
 
     datapath_type: str | None = None
     ports: tuple[str, ...] = ()
+    declared: bool = True
 
 
 class BridgePlan(t.NamedTuple):
@@ -76,7 +80,8 @@ def desired_bridges(params: t.Mapping[str, t.Any]) -> dict[str, DesiredBridge]:
     for port, name in place.items():
         if port in ports:
             raise InvalidInput(f"bridges: {port} is named as a bridge and as a port of bridge {name}.")
-    return {name: DesiredBridge(types.get(name), tuple(names)) for name, names in ports.items()}
+    declared = {name for option, name, _entry in named if option == "bridges"}
+    return {name: DesiredBridge(types.get(name), tuple(names), name in declared) for name, names in ports.items()}
 
 
 def plan_bridges(

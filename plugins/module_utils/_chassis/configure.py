@@ -61,7 +61,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         raise InvalidInput("wait_for: registered needs southbound, the endpoints of the Southbound database.")
     timeout = params["timeout"]
     with (
-        LocalDatabase(endpoint, tls, timeout, desired.bridges)
+        LocalDatabase(endpoint, tls, timeout, desired.bridges, desired.watched)
         if desired
         else OwnedSettings(endpoint, tls, timeout) as database
     ):

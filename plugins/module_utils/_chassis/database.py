@@ -42,11 +42,17 @@ class LocalDatabase:
     """The Open_vSwitch database of one host, with one connection that is used step by step."""
 
     def __init__(
-        self, endpoint: Endpoint, tls: TlsFiles, timeout: float, desired: t.Mapping[str, DesiredBridge]
+        self,
+        endpoint: Endpoint,
+        tls: TlsFiles,
+        timeout: float,
+        desired: t.Mapping[str, DesiredBridge],
+        watched: t.Collection[str] = (),
     ) -> None:
-        """`timeout` seconds count for each step."""
+        """`timeout` seconds count for each step; `watched` are bridges that are read without being desired."""
         self.timeout = timeout
         self.desired = desired
+        self.watched = watched
         self.connection = Connection(endpoint, tls, Deadline(timeout))
 
     def __enter__(self) -> LocalDatabase:
@@ -82,7 +88,7 @@ class LocalDatabase:
         self.connection.deadline = Deadline(self.timeout)
         names = sorted({*self.desired, *(port for bridge in self.desired.values() for port in bridge.ports)})
         queries = [(table, _named(name)) for name in names for table in ("Port", "Interface")]
-        queries += [("Bridge", _named(name)) for name in self.desired]
+        queries += [("Bridge", _named(name)) for name in sorted({*self.desired, *self.watched})]
         roots, ssls, *rest = self.select((ROOT, []), ("SSL", []), *queries)
         found = {
             table: [row for (kind, _where), rows in zip(queries, rest) for row in rows if kind == table]

@@ -22,6 +22,8 @@ ENCAP_TYPE = "ovn-encap-type"
 ENCAP_IP = "ovn-encap-ip"
 CMS_OPTIONS = "ovn-cms-options"
 DATAPATH_TYPE = "ovn-bridge-datapath-type"
+BRIDGE = "ovn-bridge"
+INTEGRATION_BRIDGE = "br-int"  # without that key
 ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
 

@@ -36,6 +36,7 @@ CHASSIS_OPTIONS: dict[str, ArgumentSpec] = {
         },
     },
     "allow_missing_ports": {"type": "bool", "default": False},
+    "preserve_foreign": {"type": "bool", "default": False},
     "gateway": {"type": "bool"},
     "availability_zones": TEXTS,
     "cms_options": TEXTS,

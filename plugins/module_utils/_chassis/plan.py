@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import InvalidInput, Refused
 from . import bridges as br
-from . import cms_options, external_ids, ownership
+from . import cms_options, external_ids, ownership, preserve
 from .text import checked_text, format_value, stored_text
 
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
@@ -51,6 +51,12 @@ class DesiredChassis(t.NamedTuple):
     ssl: Ssl | t.Literal["absent"] | None = None
     purge: bool = False
     allow_rename: bool = False
+    preserve_foreign: bool = False
+
+    @property
+    def watched(self) -> set[str]:
+        """Return the bridges that have to be read beside those in `bridges`."""
+        return preserve.watched_bridges(self.external_ids) if self.preserve_foreign else set()
 
 
 class ChassisPlan(t.NamedTuple):
@@ -87,9 +93,10 @@ def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
         other_config=_free(params, "other_config"),
         cms=cms_options.desired_cms_options(params),
         bridges=br.desired_bridges(params),
-        ssl=_ssl(params),
+        ssl=None if params.get("preserve_foreign") else _ssl(params),
         purge=params.get("purge") or False,
         allow_rename=params.get("allow_rename") or False,
+        preserve_foreign=params.get("preserve_foreign") or False,
     )
 
 
@@ -126,6 +133,15 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
 def make_plan(desired: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
     """Return what to write so that `actual` becomes `desired`; `Refused` if a rule forbids it."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
+    if desired.preserve_foreign:
+        desired = desired._replace(
+            external_ids=preserve.new_keys(
+                "external_ids", desired.external_ids, actual.external_ids, record.external_ids
+            ),
+            other_config=preserve.new_keys(
+                "other_config", desired.other_config, actual.other_config, record.other_config
+            ),
+        )
     keys, owned_keys = _plan_keys(desired.external_ids, actual.external_ids, record.external_ids, desired.purge)
     config, owned_config = _plan_keys(desired.other_config, actual.other_config, record.other_config, desired.purge)
     owned_tokens = record.cms_options
@@ -135,11 +151,19 @@ def make_plan(desired: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
         owned_tokens = frozenset(ours)
         if merged != stored:
             keys[external_ids.CMS_OPTIONS] = merged
-    put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens))
+    # In an Open vSwitch of others the record tells a chassis of ours, also where all its keys were there before.
+    least = "{}" if desired.preserve_foreign else None
+    put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens), least)
     if not desired.allow_rename:
         _refuse_rename(actual, keys)
     kind = {**actual.external_ids, **keys}.get(external_ids.DATAPATH_TYPE)
     bridges = br.plan_bridges(desired.bridges, actual.bridges, actual.ports, kind or "system")
+    if desired.preserve_foreign:
+        preserve.refuse_foreign_bridges(bridges, desired.bridges, actual.bridges)
+        if ownership.KEY not in actual.external_ids:
+            preserve.refuse_foreign_integration_bridge(
+                {**actual.external_ids, **keys}, actual.bridges, bridges, desired.watched
+            )
     return ChassisPlan(keys, config, bridges, _plan_ssl(desired, actual), [])
 
 
@@ -157,11 +181,13 @@ def _plan_keys(
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
-def put_record(changes: dict[str, str | None], actual: ObservedChassis, owned: ownership.Owned) -> None:
-    """Add the record of what is ours to the external_ids in `changes`, unless it is stored already."""
-    stored = actual.external_ids.get(ownership.KEY)
-    if stored != owned.to_text():
-        changes[ownership.KEY] = owned.to_text()
+def put_record(
+    changes: dict[str, str | None], actual: ObservedChassis, owned: ownership.Owned, least: str | None = None
+) -> None:
+    """Add the record of what is ours to the external_ids in `changes`, unless it is stored already; `least` if nothing is ours."""
+    text = owned.to_text() or least
+    if actual.external_ids.get(ownership.KEY) != text:
+        changes[ownership.KEY] = text
 
 
 def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None]) -> None:
