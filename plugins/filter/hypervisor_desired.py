@@ -34,7 +34,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - For a machine C(bridges), and units for M(c5c3.ovn.ovn_units) in C(openvswitch_units) and C(units).
+    - For a machine C(openvswitch), its mode, C(bridges), units for M(c5c3.ovn.ovn_units) in C(openvswitch_units), C(units) and
+      C(masked_before_packages), C(excluded_packages), C(wanted_unit) and C(controller_arguments) for the unit of ovn-controller, and C(files), which are
+      deleted with the chassis.
     - For a cluster C(spec) and C(tls_secret) for M(c5c3.ovn.ovn_hypervisors), and C(ineffective), the options of machines that were given to it.
   type: dict
   sample: {"spec": {"tls": {"enabled": true}}, "tls_secret": "ovn-tls", "ineffective": []}

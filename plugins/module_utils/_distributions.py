@@ -44,12 +44,14 @@ _DEBIAN: dict[Role, Data] = {
         "files": ["/usr/bin/ovn-controller", "/usr/bin/ovs-vsctl", f"{_PYTHON}/ovs"],
         "masked_units": ["ovn-host.service", "ovn-controller.service", "ovn-controller-vtep.service"],
         "openvswitch_service": "openvswitch-switch.service",
+        "openvswitch_packages": ["openvswitch-switch"],
         "controller": "/usr/bin/ovn-controller",
         "appctl": "/usr/bin/ovn-appctl",
         "run_directory": "/run/ovn",
         "system_id_file": "/etc/openvswitch/system-id.conf",
     },
 }
+_OPTIONAL = ("openvswitch_packages",)  # for an Open vSwitch of others alone
 # By the ID of os-release(5). Ubuntu builds Debian's packages: names, paths and units are the same.
 _KNOWN: dict[str, dict[Role, Data]] = {"debian": _DEBIAN, "ubuntu": _DEBIAN}
 PACKAGES = [*_DEBIAN["central"]["packages"], *_DEBIAN["hypervisor"]["packages"], "ovn-common", "python3-cryptography"]
@@ -69,7 +71,7 @@ def distribution_data(role: Role, given: t.Mapping[str, t.Any], observed: t.Mapp
         raise InvalidInput(f"{option} has no {', '.join(unknown)}. It has {', '.join(keys)}.")
     replaced = {key: value for key, value in given.items() if value is not None and value != ""}
     known = _KNOWN.get(observed.get("id") or "debian", {}).get(role)
-    missing = [] if known else [key for key in keys if key not in replaced]
+    missing = [] if known else [key for key in keys if key not in replaced and key not in _OPTIONAL]
     name = observed.get("name") or observed.get("id") or "an unknown distribution"
     problem = (
         f"{host} runs {name}, whose packages, paths and units of OVN are not known here; those of Debian and Ubuntu are. "

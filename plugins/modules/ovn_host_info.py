@@ -29,6 +29,13 @@ options:
   daemons:
     description: Options of M(c5c3.ovn.ovn_daemons_info).
     type: dict
+  openvswitch:
+    description:
+      - Reads which Open vSwitch the host has, and whether a chassis can be made with it. Its keys are C(mode), V(managed) or V(existing) as
+        C(ovn_hypervisor_openvswitch) of the role C(ovn_hypervisor), C(database) and C(database_file), where the database to be used listens and lies,
+        C(unit), a unit of Open vSwitch beside those of Debian that is taken over, C(chassis_unit), the unit file of a chassis of ours, with which nothing
+        is refused in the mode V(managed), and C(timeout) in seconds.
+    type: dict
   members:
     description: For each member its options of M(c5c3.ovn.ovn_raft_member), without O(c5c3.ovn.ovn_raft_member#module:state) and what belongs to a step.
     type: list
@@ -94,6 +101,16 @@ daemons:
   description: What M(c5c3.ovn.ovn_daemons_info) returns.
   returned: success and with O(daemons)
   type: dict
+openvswitch:
+  description:
+    - C(problem) is why no chassis can be made with the Open vSwitch of this host, empty if one can. C(programs) are the processes of Open vSwitch and
+      ovn-controller in the network of the host, C(bridges) the bridges of those that run, C(datapath_ports) the ports of the kernel's datapath,
+      C(known_interfaces) those of the database, V(null) without one, C(answers) whether it is served, C(unknown_units) the units of Open vSwitch that the
+      host does not have.
+  returned: success and with O(openvswitch)
+  type: dict
+  sample: {"problem": "", "programs": ["ovs-vswitchd (pid 812, ovs-vswitchd.service)"], "bridges": ["br-int"], "datapath_ports": ["br-int"],
+    "known_interfaces": ["br-int"], "answers": true, "unknown_units": []}
 members:
   description: For each of O(members) what M(c5c3.ovn.ovn_raft_member) returns, in order.
   returned: success
@@ -139,6 +156,7 @@ def main() -> t.NoReturn:
         argument_spec={
             "packages": {"type": "dict"},
             "daemons": {"type": "dict"},
+            "openvswitch": {"type": "dict"},
             "members": several,
             "files": {"type": "list", "elements": "path", "default": []},
             "units": several,

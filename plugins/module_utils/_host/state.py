@@ -16,7 +16,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from .._commands import Commands
 from .._errors import InvalidInput, OvnError
-from . import daemons, database, member, packages, units
+from . import daemons, database, member, openvswitch, packages, units
 
 Options = t.Mapping[str, t.Any]
 Result = dict[str, t.Any]
@@ -34,6 +34,9 @@ def read_state(params: Options, commands: Commands) -> Result:
     if params["daemons"] is not None:
         options = _validated("daemons", params["daemons"], daemons.OPTIONS)
         result["daemons"] = daemons.read_host_daemons(options, commands)
+    if params["openvswitch"] is not None:
+        options = _validated("openvswitch", params["openvswitch"], openvswitch.OPTIONS)
+        result["openvswitch"] = openvswitch.read_open_vswitch(options, commands)
     members = [_validated(f"members[{i}]", one, member.OPTIONS) for i, one in enumerate(params["members"])]
     result["members"] = [member.observe_member(one, commands) for one in members]
     result["files"] = dict(_texts(params["files"]))

@@ -17,6 +17,8 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._databases import DATABASES, Database
+from .._errors import InvalidInput
+from .._tls_options import tls_arguments
 from .distribution import socket_of
 from .endpoints import endpoints_of
 from .options import plain, read_options
@@ -28,11 +30,23 @@ _DEFAULT_ENCAPSULATION = "geneve"
 
 @dataclasses.dataclass(frozen=True)
 class HypervisorMachineOptions:
-    """What a machine gets beside the settings that `ovn_chassis` takes as they are. Units are paths of their files."""
+    """What a machine gets beside the settings that `ovn_chassis` takes as they are. Units are paths of their files.
+
+    `unknown_units` are those of Open vSwitch that the machine does not have.
+    """
 
     openvswitch_service: str
     unit: str
     underlay_unit: str
+    private_key: str
+    certificate: str
+    ca_certificate: str
+    system_id_file: str
+    tls: bool = True
+    openvswitch: str = "managed"
+    openvswitch_packages: list[str] = dataclasses.field(default_factory=list)
+    masked_units: list[str] = dataclasses.field(default_factory=list)
+    unknown_units: list[str] = dataclasses.field(default_factory=list)
     bridges: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     underlay: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # empty, or bridge, interface and address
 
@@ -79,7 +93,7 @@ class ControlPlaneOptions:
 
 
 def desired_state(given: Variables) -> dict[str, t.Any]:
-    """Return what the role brings about: `bridges`, `openvswitch_units` and `units` of a machine; `spec`, `tls_secret` and `ineffective` of a cluster."""
+    """Return what the role brings about: bridges, packages, units and files of a machine; `spec`, `tls_secret` and `ineffective` of a cluster."""
     if given["backend"] == "kubernetes":
         return {
             **_cluster_state(read_options(HypervisorClusterOptions, given, PREFIX)),
@@ -94,11 +108,37 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
         {"name": underlay["bridge"], "ports": [underlay["interface"]], "datapath_type": "netdev"} if underlay else None
     )
     units = [*([options.underlay_unit] if underlay else []), options.unit]
+    existing = options.openvswitch == "existing"
+    if existing and underlay:
+        raise InvalidInput(
+            f"{PREFIX}underlay is set, and {PREFIX}openvswitch is existing: its bridge takes over an interface, which is up to the owner of that "
+            "Open vSwitch. Let the owner make the bridge, and remove the option. Nothing was changed."
+        )
     return {
+        "openvswitch": options.openvswitch,
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
-        "openvswitch_units": [_running(options.openvswitch_service)],
+        "openvswitch_units": [] if existing else [_running(options.openvswitch_service)],
         "units": [_running(os.path.basename(path)) for path in units],
+        # Debian's ovn-host depends on openvswitch-switch: its daemons must not start beside those that run.
+        "masked_before_packages": [*options.masked_units, *(options.unknown_units if existing else [])],
+        "excluded_packages": options.openvswitch_packages if existing else [],
+        "wanted_unit": "" if existing else options.openvswitch_service,
+        "controller_arguments": _controller_arguments(options) if existing and options.tls else "",
+        "files": [
+            options.private_key,
+            options.certificate,
+            *([] if existing else [options.system_id_file]),
+            options.underlay_unit,
+            options.unit,
+        ],
     }
+
+
+def _controller_arguments(options: HypervisorMachineOptions) -> str:
+    """Return the arguments for the files of TLS, with a blank before them: the table SSL belongs to the owner of the Open vSwitch."""
+    return "".join(
+        f" {word}" for word in tls_arguments([options.private_key, options.certificate, options.ca_certificate])
+    )
 
 
 def _running(unit: str) -> dict[str, t.Any]:
@@ -214,7 +254,10 @@ def recorded_chassis(files: t.Mapping[str, str], given: Variables) -> dict[str, 
     """Return which chassis a machine is by the texts of the role's files: `set_up` if it was one, and the recorded `system_id`, empty without one."""
     return {
         "set_up": bool(files.get(given["unit"])),
-        "system_id": files.get(given["system_id_file"], "").strip(),
+        # In an Open vSwitch of others the name is one of the keys that ovn_chassis compares.
+        "system_id": given["system_id"]
+        if given.get("openvswitch") == "existing"
+        else files.get(given["system_id_file"], "").strip(),
     }
 
 

@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
     compare_units,
     desired_state,
@@ -25,6 +26,14 @@ MACHINE: dict[str, t.Any] = {
     "unit": f"{UNITS}/c5c3-ovn-controller.service",
     "underlay_unit": f"{UNITS}/c5c3-ovn-underlay.service",
     "system_id_file": "/etc/openvswitch/system-id.conf",
+    "private_key": "/k",
+    "certificate": "/c",
+    "ca_certificate": "/a",
+    "tls": True,
+    "openvswitch": "managed",
+    "openvswitch_packages": ["openvswitch-switch"],
+    "masked_units": ["ovn-controller.service"],
+    "unknown_units": ["ovs-vswitchd.service"],
 }
 CLUSTER: dict[str, t.Any] = {
     "backend": "kubernetes",
@@ -45,10 +54,33 @@ def running(*units: str) -> list[dict[str, t.Any]]:
 
 def test_a_machine() -> None:
     assert desired_state(MACHINE) == {
+        "openvswitch": "managed",
         "bridges": [],
         "openvswitch_units": running("openvswitch-switch.service"),
         "units": running("c5c3-ovn-controller.service"),
+        "masked_before_packages": ["ovn-controller.service"],
+        "excluded_packages": [],
+        "wanted_unit": "openvswitch-switch.service",
+        "controller_arguments": "",
+        "files": ["/k", "/c", MACHINE["system_id_file"], MACHINE["underlay_unit"], MACHINE["unit"]],
     }
+
+
+def test_an_open_vswitch_of_others_is_not_touched() -> None:
+    found = desired_state({**MACHINE, "openvswitch": "existing"})
+    assert found["openvswitch_units"] == []
+    assert found["excluded_packages"] == ["openvswitch-switch"]
+    assert found["masked_before_packages"] == ["ovn-controller.service", "ovs-vswitchd.service"]
+    assert found["wanted_unit"] == ""
+    assert found["controller_arguments"] == " -p /k -c /c -C /a"
+    assert MACHINE["system_id_file"] not in found["files"]
+    assert desired_state({**MACHINE, "openvswitch": "existing", "tls": False})["controller_arguments"] == ""
+    given = {**MACHINE, "openvswitch": "existing", "system_id": "ch1"}
+    assert recorded_chassis({}, given) == {"set_up": False, "system_id": "ch1"}
+    with pytest.raises(
+        InvalidInput, match="ovn_hypervisor_underlay is set, and ovn_hypervisor_openvswitch is existing"
+    ):
+        desired_state({**MACHINE, "openvswitch": "existing", "underlay": UNDERLAY})
 
 
 def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:

@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which Open vSwitch a host has, in the form of `ovn_host_info`. What it means is decided in `_chassis/other_switches.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from .._chassis.database import DATABASE
+from .._chassis.other_switches import (
+    DISTRIBUTION_UNITS,
+    PROGRAMS,
+    HostSwitches,
+    Program,
+    existing_problem,
+    managed_problem,
+    parse_datapath_ports,
+)
+from .._commands import Commands
+from .._deadline import Deadline
+from .._errors import OvnError
+from .._ovsdb.endpoint import parse_endpoint
+from .._ovsdb.rows import select
+from .._ovsdb.tls_files import NO_TLS
+from .._ovsdb.wire import Connection
+from .._processes.proc import running_programs
+from .._processes.unix_sockets import bridges_of, read_listening
+
+OPTIONS: dict[str, dict[str, t.Any]] = {
+    "mode": {"type": "str", "choices": ["managed", "existing"], "default": "managed"},
+    "database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
+    "database_file": {"type": "path", "default": "/etc/openvswitch/conf.db"},
+    "unit": {"type": "str", "default": ""},
+    "chassis_unit": {"type": "path"},
+    "timeout": {"type": "float", "default": 5.0},
+}
+_UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+
+
+def read_open_vswitch(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.Any]:
+    """Return what `ovn_host_info` has under `openvswitch`; `OvnError` if it cannot be known what runs here."""
+    found = observe_switches(params["database"], params["database_file"], params["timeout"], commands)
+    if params["mode"] == "existing":
+        problem = existing_problem(found, params["database"])
+    elif params["chassis_unit"] and os.path.exists(params["chassis_unit"]):
+        problem = ""  # it was started before, and has its database
+    else:
+        problem = managed_problem(found, [*DISTRIBUTION_UNITS, params["unit"]])
+    return {**as_facts(found), "unknown_units": _unknown_units(), "problem": problem}
+
+
+def observe_switches(database: str, file: str, seconds: float, commands: Commands) -> HostSwitches:
+    """Return what runs on this host, and what the database at this address, or in this file while nobody serves it, knows."""
+    programs = [
+        Program(one.pid, one.program, " ".join(one.arguments), one.supervisor) for one in running_programs(PROGRAMS)
+    ]
+    known = _served_interfaces(database, seconds)
+    answers = known is not None
+    if known is None:
+        known = _stored_interfaces(file, commands)
+    return HostSwitches(programs, bridges_of(read_listening()), _datapath_ports(commands), known, answers)
+
+
+def as_facts(found: HostSwitches) -> dict[str, t.Any]:
+    """Return the findings as plain data."""
+    return {
+        "programs": [str(one) for one in found.programs],
+        "bridges": list(found.bridges),
+        "datapath_ports": list(found.ports),
+        "known_interfaces": None if found.known is None else sorted(found.known),
+        "answers": found.answers,
+    }
+
+
+def _datapath_ports(commands: Commands) -> list[str]:
+    code, out, err = commands.run(["ip", "-json", "-details", "link", "show"])
+    if code != 0:
+        raise OvnError(
+            f"The network devices of this host cannot be listed: {err.strip()}. Install iproute2, then run again."
+        )
+    return parse_datapath_ports(out)
+
+
+def _served_interfaces(database: str, seconds: float) -> list[str] | None:
+    """Return the interfaces of the database, None if none of Open vSwitch answers there."""
+    endpoint = parse_endpoint(database)
+    if endpoint.scheme == "unix" and not os.path.exists(endpoint.host):
+        return None
+    try:
+        with Connection(endpoint, NO_TLS, Deadline(seconds)) as connection:
+            rows = select(connection, DATABASE, {"Interface": ["name"]})["Interface"]
+    except (OvnError, OSError):
+        return None
+    return [str(row["name"]) for row in rows]
+
+
+def _stored_interfaces(file: str, commands: Commands) -> list[str] | None:
+    """Return the interfaces in a file that nobody serves, None if there is none that can be read."""
+    if not os.path.exists(file):
+        return None
+    query = [DATABASE, {"op": "select", "table": "Interface", "where": [], "columns": ["name"]}]
+    code, out, _err = commands.run(["ovsdb-tool", "query", file, json.dumps(query)])
+    return [row["name"] for row in json.loads(out)[0]["rows"]] if code == 0 else None
+
+
+def _unknown_units() -> list[str]:
+    """Return the distributions' units of Open vSwitch that this host does not have."""
+    return [
+        name for name in DISTRIBUTION_UNITS if not any(os.path.lexists(f"{folder}/{name}") for folder in _UNIT_FOLDERS)
+    ]

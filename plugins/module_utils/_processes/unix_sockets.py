@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Unix sockets of this network namespace at which a process listens, from /proc/net/unix (proc(5)): also those of containers and pods in this network, whose
+processes a pod does not see. A path is the one that its process has named, in its own file system.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from .._errors import OvnError
+
+SOCKETS = "/proc/net/unix"
+_LISTENING = 0x10000  # __SO_ACCEPTCON
+
+
+def parse_listening(text: str) -> list[str]:
+    """Return the paths at which somebody listens, sorted; one comes as often as somebody listens there."""
+    rows = [line.split(None, 7) for line in text.splitlines()[1:]]
+    return sorted(row[7] for row in rows if len(row) == 8 and int(row[3], 16) & _LISTENING)
+
+
+def read_listening() -> list[str]:
+    """Return the same of this network namespace; `OvnError` if it cannot be read."""
+    try:
+        with open(SOCKETS, encoding="utf-8", errors="replace") as file:
+            return parse_listening(file.read())
+    except OSError as e:
+        raise OvnError(f"{SOCKETS} cannot be read: {e.strerror}. Run as root (ansible_become: true).") from e
+
+
+def control_sockets(sockets: t.Iterable[str], program: str) -> list[str]:
+    """Return those that are the control socket of this program: `PROGRAM.PID.ctl`, or `PROGRAM.ctl`."""
+    names = ((path, os.path.basename(path)) for path in sockets)
+    return [path for path, name in names if _is_control_socket(name, program)]
+
+
+def _is_control_socket(name: str, program: str) -> bool:
+    middle = name[len(program) : -len(".ctl")]
+    return name.startswith(program) and name.endswith(".ctl") and (not middle or middle[1:].isdigit())
+
+
+def bridges_of(sockets: t.Iterable[str]) -> list[str]:
+    """Return the bridges that the processes of Open vSwitch in this network have: each listens for an OpenFlow controller."""
+    names = (os.path.basename(path) for path in sockets)
+    return sorted({name[: -len(".mgmt")] for name in names if name.endswith(".mgmt")})
