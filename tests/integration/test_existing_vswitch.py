@@ -129,3 +129,67 @@ def test_a_declared_bridge_is_created_and_goes_again(
     assert set(theirs.bridges()) == {"br-ex", "br-ours"}
     chassis({"state": "absent"})
     assert without_counter(theirs.dump()) == without_counter(before)
+
+
+def found_on(machine: Vswitch, run_module: RunModule, **options: t.Any) -> dict[str, t.Any]:
+    options = {"database": "unix:/nowhere/db.sock", "database_file": "/nowhere/conf.db", **options}
+    ran = run_module("ovn_host_info", {"openvswitch": options}, prefix=machine.prefix)
+    assert not ran["changed"]
+    return t.cast("dict[str, t.Any]", ran["openvswitch"])
+
+
+def test_ours_does_not_start_beside_theirs(theirs: Vswitch, run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    before, pids = file_of(theirs), {name: one.pid for name, one in theirs.daemons.items()}
+    for options in ({}, {"database": theirs.endpoint}):  # our own directories, and those of Kolla, which are the host's
+        problem = found_on(theirs, run_module, **options)["problem"]
+        for name, pid in pids.items():
+            assert f"{name} (pid {pid}," in problem
+        assert "bridges br-ex" in problem
+        assert "ovn_hypervisor_openvswitch: existing" in problem
+    chassis_unit = tmp_path / "c5c3-ovn-controller.service"
+    chassis_unit.touch()
+    assert found_on(theirs, run_module, chassis_unit=str(chassis_unit))["problem"] == ""
+    assert file_of(theirs) == before
+    assert all(os.path.exists(f"/proc/{pid}") for pid in pids.values())
+
+
+def test_an_open_vswitch_that_can_be_used(theirs: Vswitch, run_module: RunModule) -> None:
+    assert found_on(theirs, run_module, mode="existing", database=theirs.endpoint)["problem"] == ""
+    missing = found_on(theirs, run_module, mode="existing")["problem"]
+    assert "No Open vSwitch answers at unix:/nowhere/db.sock" in missing
+
+
+def test_an_ovn_controller_of_others_is_named(theirs: Vswitch, southbound: RaftCluster, run_module: RunModule) -> None:
+    """kube-ovn and ovn-kubernetes: an integration bridge with an ovn-controller that is not ours."""
+    keys = {"ovn-remote": southbound.sockets[0], "ovn-encap-type": "geneve", "ovn-encap-ip": "192.0.2.21"}
+    theirs.vsctl("set", "Open_vSwitch", ".", *(f'external_ids:{key}="{value}"' for key, value in keys.items()))
+    controller = theirs.start_controller()
+    until(lambda: "br-int" in theirs.bridges(), "their integration bridge")
+    before = theirs.dump()
+    problem = found_on(theirs, run_module, mode="existing", database=theirs.endpoint)["problem"]
+    assert f"ovn-controller (pid {controller.pid}," in problem
+    assert theirs.dump() == before
+    assert controller.running
+
+
+def test_ports_that_a_stopped_open_vswitch_has_left_in_the_kernel(
+    short_dir: pathlib.Path, run_module: RunModule
+) -> None:
+    """A bridge of Linux has the name of the kernel's datapath here, for want of the module."""
+    require_vswitch()
+    machine = Vswitch(short_dir, "left")
+    try:
+        machine.device("eth7", "eth8")
+        run("ip", "-n", machine.namespace, "link", "add", "ovs-system", "type", "bridge")
+        for name in ("eth7", "eth8"):
+            run("ip", "-n", machine.namespace, "link", "set", name, "master", "ovs-system")
+        assert "no database here knows: eth7, eth8" in found_on(machine, run_module)["problem"]
+        machine.start()
+        machine.vsctl(
+            "--no-wait", "add-br", "br-ex", "--", "add-port", "br-ex", "eth7", "--", "add-port", "br-ex", "eth8"
+        )
+        machine.daemons["ovsdb-server"].kill()
+        file = str(machine.directory / "conf.db")
+        assert found_on(machine, run_module, database_file=file)["problem"] == ""
+    finally:
+        machine.stop()
