@@ -38,13 +38,16 @@ def is_listening(path: pathlib.Path) -> bool:
 class Vswitch:
     """`start()` starts the database; the other daemons on demand. All end with `stop()`."""
 
-    def __init__(self, directory: pathlib.Path, name: str) -> None:
+    def __init__(self, directory: pathlib.Path, name: str, namespace: str = "") -> None:
+        """`namespace`: one that is there, and stays."""
         self.directory = directory / name
         self.directory.mkdir()
-        self.namespace = f"c5c3-{os.getpid()}-{name}"
+        self.namespace = namespace or f"c5c3-{os.getpid()}-{name}"
         self.daemons: dict[str, Daemon] = {}
-        run("ip", "netns", "add", self.namespace)
-        run("ip", "-n", self.namespace, "link", "set", "lo", "up")
+        self._is_guest = bool(namespace)
+        if not namespace:
+            run("ip", "netns", "add", self.namespace)
+            run("ip", "-n", self.namespace, "link", "set", "lo", "up")
 
     @property
     def prefix(self) -> list[str]:
@@ -141,4 +144,5 @@ class Vswitch:
             for daemon in reversed(list(self.daemons.values())):
                 daemon.kill()
         finally:
-            subprocess.run(["ip", "netns", "delete", self.namespace], check=False, timeout=20)
+            if not self._is_guest:
+                subprocess.run(["ip", "netns", "delete", self.namespace], check=False, timeout=20)

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from _agent import NODE, Agent
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RaftCluster, run, until
+from conftest import Daemon, MakeCluster, RaftCluster, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 
@@ -221,3 +221,78 @@ def test_new_code_starts_without_a_new_pod(agent: Agent, southbound: RaftCluster
     until(lambda: "new code" in agent.log.read_text(), "another start")
     agent.write(default(southbound), {"gateway": True})
     until(lambda: "enable-chassis-as-gw" in agent.vswitch.external_ids.get("ovn-cms-options", ""), "the new settings")
+
+
+def controller_of_ours(agent: Agent) -> Daemon:
+    """ovn-controller with its sockets where the agent of its pod looks for them."""
+    command = ["ovn-controller", agent.vswitch.endpoint, "--no-chdir", "-vconsole:off"]
+    log = agent.run.parent / "ours.out"
+    return Daemon(
+        [*agent.vswitch.prefix, "env", f"OVN_RUNDIR={agent.run}", f"OVS_RUNDIR={agent.vswitch.directory}", *command],
+        log,
+    )
+
+
+def test_the_open_vswitch_of_the_node_is_used_as_it_is(agent: Agent, southbound: RaftCluster) -> None:
+    vswitch = agent.vswitch
+    sbctl(southbound, "init")
+    vswitchd = vswitch.start_vswitchd()
+    vswitch.device("pod1")
+    vswitch.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
+    vswitch.vsctl("add-port", "br-plugin", "pod1", "--", "set", "Open_vSwitch", ".", "external_ids:theirs=1")
+    mapping = [{"physical_network": "physnet1", "bridge": "br-plugin"}]
+    agent.write(default(southbound, preserve_foreign=True, bridge_mappings=mapping))
+    agent.start()
+    agent.until_ready()
+    controller = controller_of_ours(agent)
+    try:
+        sbctl(southbound, "wait-until", "Chassis", NODE, f"hostname={NODE}")
+        until(lambda: "br-int" in vswitch.bridges(), "the integration bridge")
+        written = vswitch.next_cfg
+        agent.write(default(southbound, preserve_foreign=True, bridge_mappings=mapping, monitor_all=True))
+        until(lambda: vswitch.external_ids.get("ovn-monitor-all") == "true", "the new setting")
+        agent.until_ready()
+        assert vswitch.next_cfg > written
+    finally:
+        controller.kill()
+    assert vswitch.bridges()["br-plugin"][0] == "pod1"
+    assert vswitch.external_ids["theirs"] == "1"
+    assert vswitchd.running
+
+
+def test_an_ovn_controller_of_a_network_plugin_is_refused(agent: Agent, southbound: RaftCluster) -> None:
+    """kube-ovn and ovn-kubernetes: nothing is written into a database with which another ovn-controller works."""
+    vswitch = agent.vswitch
+    sbctl(southbound, "init")
+    vswitch.start_vswitchd()
+    keys = {
+        "ovn-remote": southbound.sockets[0],
+        "ovn-encap-type": "geneve",
+        "ovn-encap-ip": "192.0.2.31",
+        "system-id": "p",
+    }
+    vswitch.vsctl("set", "Open_vSwitch", ".", *(f'external_ids:{key}="{value}"' for key, value in keys.items()))
+    theirs = vswitch.start_controller()
+    until(lambda: "br-int" in vswitch.bridges(), "their integration bridge")
+    until(lambda: sbctl(southbound, "--bare", "--columns=name", "list", "Chassis") == "p", "their chassis")
+    before = vswitch.dump()
+    agent.write(default(southbound, preserve_foreign=True))
+    agent.start()
+    agent.until_trouble("This node has another ovn-controller: it listens at")
+    assert not agent.settled
+    assert vswitch.dump() == before
+    theirs.kill()
+    agent.until_trouble("Keys of others are in external_ids")
+    assert vswitch.dump() == before
+
+
+def test_the_refusal_of_the_launcher_is_that_of_the_agent(agent: Agent, southbound: RaftCluster) -> None:
+    refused = agent.vswitch.directory / "vswitchd.refused"
+    refused.write_text("ovs-vswitchd is not started, because this node has another Open vSwitch.\n")
+    agent.vswitch.start_vswitchd()
+    agent.write(default(southbound))
+    agent.start()
+    agent.until_trouble("this node has another Open vSwitch")
+    assert "ovn-remote" not in agent.vswitch.external_ids
+    refused.unlink()
+    agent.until_ready()

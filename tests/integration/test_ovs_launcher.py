@@ -10,7 +10,7 @@ import subprocess
 import typing as t
 
 import pytest
-from _vswitch import require_vswitch
+from _vswitch import Vswitch, require_vswitch
 from conftest import Daemon, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
@@ -55,8 +55,11 @@ class Node:
         for role in roles:
             self.daemons[role] = Daemon(self.command(role), self.directory / f"{role}.log")
 
+    def output(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*arguments), check=False, timeout=30, capture_output=True, text=True)
+
     def sh(self, *arguments: str) -> int:
-        return subprocess.run(self.command(*arguments), check=False, timeout=30, capture_output=True).returncode
+        return self.output(*arguments).returncode
 
     def until_ready(self, *roles: str) -> None:
         for role in roles:
@@ -349,3 +352,84 @@ def test_a_missing_interface_is_reported_and_awaited(node: Node) -> None:
     node.ip("address", "add", "198.51.100.21/24", "dev", "eth9")
     node.until_ready("vswitchd")
     assert node.addresses("br-phy") == ["198.51.100.21/24"]
+
+
+@pytest.fixture
+def theirs(node: Node) -> t.Iterator[Vswitch]:
+    """An Open vSwitch of a network plugin in the network of the node, in user space, with a bridge and a port."""
+    plugin = Vswitch(node.directory, "plugin", namespace=node.namespace)
+    try:
+        plugin.start()
+        plugin.start_vswitchd()
+        node.ip("link", "add", "pod1", "type", "veth", "peer", "name", "pod1-end")
+        plugin.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
+        plugin.vsctl("add-port", "br-plugin", "pod1", "--", "set", "Interface", "pod1", "external_ids:pod=theirs")
+        yield plugin
+    finally:
+        plugin.stop()
+
+
+@pytest.mark.parametrize("datapath", ["netdev", "system"])
+def test_ours_waits_beside_an_open_vswitch_of_others(node: Node, theirs: Vswitch, datapath: str) -> None:
+    node.variables.update(OVS_DATAPATH=datapath, OVS_OTHERS_PAUSE="1")
+    file, pid = (theirs.directory / "conf.db").read_bytes(), theirs.daemons["ovs-vswitchd"].pid
+    node.start("database", "vswitchd")
+    node.until_ready("database")
+    until(lambda: "this node has another Open vSwitch" in node.log("vswitchd"), "the reason")
+    assert f"it listens at {theirs.directory}/ovs-vswitchd.ctl and has the bridges br-plugin" in node.log("vswitchd")
+    assert node.sh("alive", "vswitchd") == 0, "it must not be killed and started again without end"
+    ready = node.output("ready", "vswitchd")
+    assert ready.returncode != 0
+    assert "ovs-vswitchd is not started, because" in ready.stdout, "the event of the probe"
+    assert not (node.sockets / "ovs-vswitchd.ctl").exists()
+    assert (theirs.directory / "conf.db").read_bytes() == file
+    assert os.path.exists(f"/proc/{pid}")
+    theirs.daemons["ovs-vswitchd"].kill()
+    node.until_ready("vswitchd")
+
+
+def test_a_pod_that_waits_ends_at_once(node: Node, theirs: Vswitch) -> None:
+    node.start("database", "vswitchd")
+    until(lambda: "this node has another Open vSwitch" in node.log("vswitchd"), "the reason")
+    node.daemons["vswitchd"].signal(signal.SIGTERM)
+    assert node.daemons["vswitchd"].wait(5) == 0
+
+
+@pytest.fixture
+def left(node: Node) -> Node:
+    """The kernel's datapath with two ports of a plugin whose daemon is away. It is a bridge of Linux here, for want of the module."""
+    node.variables.update(OVS_DATAPATH="system", OVS_OTHERS_PAUSE="1")
+    node.ip("link", "add", "ovs-system", "type", "bridge")
+    for name in ("pod1", "pod2"):
+        node.ip("link", "add", name, "type", "veth", "peer", "name", f"{name}-end")
+        node.ip("link", "set", name, "master", "ovs-system")
+    return node
+
+
+def test_ports_that_others_have_in_the_kernel(left: Node) -> None:
+    left.start("database", "vswitchd")
+    until(lambda: "this node has another Open vSwitch" in left.log("vswitchd"), "the reason")
+    assert "the kernel's datapath has the ports pod1 pod2, which the database of this node lacks" in left.log(
+        "vswitchd"
+    )
+    left.vsctl("--no-wait", "add-br", "br-x", "--", "set", "Bridge", "br-x", "datapath_type=netdev")
+    left.vsctl("--no-wait", "add-port", "br-x", "pod1")
+    until(lambda: "has the ports pod2, which" in left.log("vswitchd"), "the one that is left")
+    left.vsctl("--no-wait", "add-port", "br-x", "pod2")
+    left.until_ready("vswitchd")
+
+
+def test_a_port_that_was_removed_while_ours_was_away(left: Node) -> None:
+    left.ip("link", "set", "pod1", "nomaster")
+    left.ip("link", "set", "pod2", "nomaster")
+    left.start("database", "vswitchd")
+    left.until_ready("vswitchd")
+    assert left.stop("vswitchd") == 0
+    left.ip("link", "set", "pod1", "master", "ovs-system")
+    left.start("vswitchd")
+    left.until_ready("vswitchd")
+    assert left.stop("vswitchd") == 0
+    mark = left.databases / "datapath"
+    mark.write_text("an earlier boot\n")
+    left.start("vswitchd")
+    until(lambda: "this node has another Open vSwitch" in left.log("vswitchd"), "the reason")

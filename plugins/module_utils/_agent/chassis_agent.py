@@ -34,6 +34,7 @@ from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
+from .._processes.unix_sockets import foreign_control_sockets, read_listening
 from .log import Log
 
 _SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
@@ -150,6 +151,7 @@ class ChassisAgent:
         options = self._options(self.paths.read())
         desired = desired_chassis(options)
         plan_for = functools.partial(make_plan, desired)
+        self._refuse_others(preserve_foreign=desired.preserve_foreign)
         with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges, desired.watched) as database:
             actual, rows = database.read()
             plan = plan_for(actual)
@@ -168,6 +170,20 @@ class ChassisAgent:
                 ) from e
         refuse_port_errors(errors, desired.bridges, bool(options.get("allow_missing_ports")))
         return not plan.empty
+
+    def _refuse_others(self, *, preserve_foreign: bool) -> None:
+        """Raise `Refused` if the launcher does not start our Open vSwitch beside another one, or if theirs has an ovn-controller already."""
+        refusal = f"{os.path.dirname(self.paths.database.host)}/vswitchd.refused"
+        if not preserve_foreign:
+            with contextlib.suppress(FileNotFoundError), open(refusal, encoding="utf-8") as file:
+                raise Refused(file.read().strip())
+            return
+        others = foreign_control_sockets(read_listening(), "ovn-controller", self.paths.run, os.path.exists)
+        if others:
+            raise Refused(
+                f"This node has another ovn-controller: it listens at {', '.join(others)}. Two of them would replace each other's flows and settings. "
+                "Choose other nodes (controller.nodeSelector), or remove it. Nothing was written."
+            )
 
     def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
         if not _IDENTITY & plan.external_ids.keys():

@@ -17,6 +17,8 @@ from .declaration import Metadata, declare, list_reader, optional_part, schema_o
 from .fields import DEVICE, HYPERVISOR, NETWORK, PHYSICAL_NETWORK, Schema, listing, record, rule, text
 from .pod_fields import Resources, StringMap
 
+SWITCH_MODES = ("managed", "host")
+
 
 @dataclass(frozen=True)
 class DaemonSetPods:
@@ -51,6 +53,17 @@ class OpenVSwitch(DaemonSetPods):
                 "Datapath in the kernel (system) or in user space (netdev).",
                 enum=list(DATAPATH_TYPES),
                 default="system",
+            )
+        )
+    )
+    mode: t.Literal["managed", "host"] = field(
+        metadata=declare(
+            text(
+                "Whose Open vSwitch the nodes use: one in pods of ours (managed), which does not start on a node that has another one, or the one that "
+                "runs on the node with its sockets in /run/openvswitch, for example that of a network plugin (host). Of that one only keys of ours in "
+                "external_ids change, and nothing restarts.",
+                enum=list(SWITCH_MODES),
+                default="managed",
             )
         )
     )

@@ -28,6 +28,7 @@ DIFFERENT_PORTS = "a node port can only be used once"
 UNDERLAY_NEEDS_NETDEV = (
     "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
 )
+UNDERLAY_NEEDS_OURS = "the Open vSwitch of the node (mode host) gets no bridge that takes over a network device"
 
 _Spec = dict[str, t.Any]
 
@@ -77,6 +78,10 @@ def _check_underlay(value: _Spec) -> None:
         raise InvalidInput(
             f"spec.ovs.underlay is set, but spec.ovs.datapathType is {value['datapathType']}: {UNDERLAY_NEEDS_NETDEV}. "
             "Remove spec.ovs.underlay, or set spec.ovs.datapathType to netdev."
+        )
+    if "underlay" in value and value["mode"] == "host":
+        raise InvalidInput(
+            f"spec.ovs.underlay is set, but spec.ovs.mode is host: {UNDERLAY_NEEDS_OURS}. Remove spec.ovs.underlay, or set spec.ovs.mode to managed."
         )
 
 

@@ -20,7 +20,15 @@ from .fields import NAME, NETWORKS, POD_NETWORKS, PRIORITY_CLASS, SERVICE_NAME, 
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
 from .pod_fields import Image, Resources
-from .rules import DIFFERENT_PORTS, INTERFACE_OR_CIDR, SAME_TLS, TWO_SERVICES, UNDERLAY_NEEDS_NETDEV, check_rules
+from .rules import (
+    DIFFERENT_PORTS,
+    INTERFACE_OR_CIDR,
+    SAME_TLS,
+    TWO_SERVICES,
+    UNDERLAY_NEEDS_NETDEV,
+    UNDERLAY_NEEDS_OURS,
+    check_rules,
+)
 from .validation import complete
 
 
@@ -172,6 +180,7 @@ class ClusterSpec:
             OpenVSwitch,
             "Open vSwitch on the hypervisors.",
             rule("!has(self.underlay) || self.datapathType == 'netdev'", UNDERLAY_NEEDS_NETDEV),
+            rule("!has(self.underlay) || self.mode == 'managed'", UNDERLAY_NEEDS_OURS),
             given=True,
         )
     )

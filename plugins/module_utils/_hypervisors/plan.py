@@ -12,6 +12,7 @@ import typing as t
 
 from .._api.chassis_settings import Settings
 from .._errors import InvalidInput
+from .._manifests.hypervisors import OVS
 from .desired import DesiredHypervisors
 from .nodes import select_nodes
 from .observed_state import ObservedHypervisors
@@ -62,8 +63,19 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
     declared = {node: declared_settings(resource) for node, resource in observed.chassis.items() if node in names}
     chassis = plan_chassis(nodes, desired.spec, default, declared)
     _refuse(renames(chassis, recorded), changed)
+    _refuse(_switch_problems(desired, observed), changed)
     _refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)
     return HypervisorPlan(observed, default, chassis, known, nodes_to_remove(observed, recorded, names))
+
+
+def _switch_problems(desired: DesiredHypervisors, observed: ObservedHypervisors) -> list[str]:
+    """Return why the nodes cannot use their own Open vSwitch: ours runs there, and ends with all chassis alone."""
+    if desired.spec.ovs.mode == "managed" or observed.daemon_set(OVS) is None:
+        return []
+    return [
+        f"spec.ovs.mode is host, and DaemonSet {OVS} in namespace {desired.namespace} runs an Open vSwitch of ours: two of them would take each other's "
+        "ports out of the kernel. Run with state absent (ovn_hypervisor_state: absent) first, then again as now."
+    ]
 
 
 def with_registry(plan: HypervisorPlan, registry: Registry | None, *, changed: bool) -> HypervisorPlan:

@@ -19,6 +19,13 @@ from .nodes import Node
 
 COMPONENT = "app.kubernetes.io/component"
 COMPONENTS = {"ovs": OVS, "controller": CONTROLLER}  # component: DaemonSet
+
+
+def components_of(mode: str) -> dict[str, str]:
+    """Return the components that have pods, and their DaemonSets; `mode` is that of `spec.ovs`."""
+    return {component: name for component, name in COMPONENTS.items() if mode == "managed" or component != "ovs"}
+
+
 _PROBE = "Readiness probe failed: "
 _MOST = 5
 
@@ -38,8 +45,13 @@ def rolled_out(daemon_set: Object, nodes: int, down: int = 0) -> bool:
     return bool(status.get("updatedNumberScheduled", 0) >= desired and status.get("numberReady", 0) >= desired)
 
 
-def pod_problems(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str, str]:
-    """Return node to what is wrong with its pods; nodes without a problem are left out."""
+def pod_problems(
+    pods: t.Iterable[Object],
+    nodes: t.Iterable[Node],
+    events: t.Sequence[Object] = (),
+    components: t.Mapping[str, str] = COMPONENTS,
+) -> dict[str, str]:
+    """Return node to what is wrong with its pods, and what its agent says in `events`; nodes without a problem are left out."""
     places: dict[tuple[str, str], Object] = {}
     for pod in pods:
         component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
@@ -50,9 +62,12 @@ def pod_problems(pods: t.Iterable[Object], nodes: t.Iterable[Node]) -> dict[str,
     problems = {}
     for node in nodes:
         messages = [
-            _pod_problem(node, places.get((node.name, component)), name) for component, name in COMPONENTS.items()
+            _pod_problem(node, places.get((node.name, component)), name) for component, name in components.items()
         ]
         found = [message for message in messages if message]
+        names = [pod["metadata"]["name"] for (place, _one), pod in places.items() if place == node.name]
+        if found:
+            found += agent_messages(events, names)
         if found:
             problems[node.name] = "; ".join(found)
     return problems

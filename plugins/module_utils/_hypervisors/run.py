@@ -20,7 +20,7 @@ from .lease import run_lease
 from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
 from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, with_registry
-from .pods import COMPONENTS
+from .pods import components_of
 from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
@@ -64,8 +64,7 @@ class Hypervisors:
             self.objects.write_settings(plan, left)
             self._warn_of_nodes(plan)
             if not self.check_mode:
-                problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis)
-                write_statuses(self.cluster, plan, self.objects.resources, problems)
+                self._write_statuses(plan, awaited=self.desired.wait)
         finally:
             self.lease.release()
         self.plan = plan
@@ -120,14 +119,28 @@ class Hypervisors:
             self.objects.write_settings(plan, removal.left)
         return removal.left
 
+    def _write_statuses(self, plan: HypervisorPlan, *, awaited: bool) -> None:
+        problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
+        write_statuses(self.cluster, plan, self.objects.resources, problems)
+
     def _daemon_sets(self, plan: HypervisorPlan) -> dict[str, Object]:
         """Return the DaemonSets as they were read, without those that this run has changed since."""
-        kept = [name for name in COMPONENTS.values() if not self.progress.has_changed("DaemonSet", name)]
+        kept = [
+            name
+            for name in components_of(self.desired.spec.ovs.mode).values()
+            if not self.progress.has_changed("DaemonSet", name)
+        ]
         return {name: found for name in kept if (found := plan.observed.daemon_set(name)) is not None}
 
     def _await_hypervisors(self, plan: HypervisorPlan) -> HypervisorPlan:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
-        await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self.deadline)
+        try:
+            await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self.deadline)
+        except TimedOut:
+            self._write_statuses(
+                plan, awaited=False
+            )  # what keeps a node from its work is seen there after this run, too
+            raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan
         registry = await_registered(self.cluster, self.desired, plan.chassis, self.deadline, owner=plan.observed.owner)

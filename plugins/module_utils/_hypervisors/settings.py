@@ -67,6 +67,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
         **_declared_options(spec),
         "external_ids": {_CLEAR: _CLEAR_AFTER},
         "gateway": False,
+        **({"preserve_foreign": True} if spec.ovs.mode == "host" else {}),
     }
 
 

@@ -16,7 +16,7 @@ from .._api.names import API_VERSION, Object
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
 from .plan import HypervisorPlan
-from .pods import COMPONENTS, pod_problems, rolled_out
+from .pods import components_of, pod_problems, rolled_out
 from .resources import KIND, chassis_facts, chassis_status
 from .settings import Chassis
 from .wait import our_pods
@@ -27,16 +27,23 @@ def read_pod_problems(
     desired: DesiredHypervisors,
     daemon_sets: t.Mapping[str, Object],
     chassis: t.Sequence[Chassis],
+    *,
+    awaited: bool,
 ) -> dict[str, str] | None:
-    """Return what is wrong with the pods, by node; None if there are no pods yet. `daemon_sets`: those that are as they were read."""
-    if desired.wait and all(one.node.ready for one in chassis):
-        return {}  # or we would not have come so far
-    if len(daemon_sets) == len(COMPONENTS) and all(rolled_out(one, len(chassis)) for one in daemon_sets.values()):
+    """Return what is wrong with the pods, by node; None if there are no pods yet.
+
+    `daemon_sets`: those that are as they were read. `awaited`: the run has waited for all pods on nodes that are ready, and they are ready, too.
+    """
+    if awaited and all(one.node.ready for one in chassis):
+        return {}
+    components = components_of(desired.spec.ovs.mode)
+    if len(daemon_sets) == len(components) and all(rolled_out(one, len(chassis)) for one in daemon_sets.values()):
         return {}
     if not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
         return None
     pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
-    return pod_problems(pods, [one.node for one in chassis])
+    events = cluster.list("v1", "Event", desired.namespace)
+    return pod_problems(pods, [one.node for one in chassis], events, components)
 
 
 def write_statuses(

@@ -18,7 +18,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.workload_watch import watch_until
 from .._progress import report_progress
 from .desired import DesiredHypervisors
-from .pods import COMPONENTS, explain, pod_problems, rolled_out
+from .pods import COMPONENTS, components_of, explain, pod_problems, rolled_out
 from .settings import Chassis
 from .southbound import Registry, read_registry
 
@@ -40,12 +40,13 @@ def await_pods(
     deadline: Deadline,
 ) -> None:
     """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last."""
+    components = components_of(desired.spec.ovs.mode).values()
     down = sum(not one.node.ready for one in chassis)
 
     def good(state: t.Mapping[str, Object]) -> bool:
-        done = all(name in state and rolled_out(state[name], len(chassis), down) for name in COMPONENTS.values())
+        done = all(name in state and rolled_out(state[name], len(chassis), down) for name in components)
         if not done:
-            report_progress(f"wait for the pods: {_progress(state)}")
+            report_progress(f"wait for the pods: {_progress(state, components)}")
         return done
 
     labels, seconds = our_pods(desired.name), max(1.0, deadline.left())
@@ -54,13 +55,13 @@ def await_pods(
         return
     raise TimedOut(
         f"The pods of the hypervisors in namespace {desired.namespace} were not ready within {desired.wait_timeout:g} s: "
-        f"{_progress(state)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
+        f"{_progress(state, components)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
     )
 
 
-def _progress(state: t.Mapping[str, Object]) -> str:
+def _progress(state: t.Mapping[str, Object], daemon_sets: t.Iterable[str]) -> str:
     progress = []
-    for name in COMPONENTS.values():
+    for name in daemon_sets:
         status = (state.get(name) or {}).get("status") or {}
         desired = status.get("desiredNumberScheduled", 0)
         progress.append(
@@ -76,7 +77,7 @@ def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chass
         events = cluster.list("v1", "Event", desired.namespace)
     except OvnError as e:
         return f"(cause unknown: {e}) "
-    problems = pod_problems(pods, [one.node for one in chassis])
+    problems = pod_problems(pods, [one.node for one in chassis], components=components_of(desired.spec.ovs.mode))
     text = explain(problems, pods, events)
     return f"{text}. " if text else ""
 

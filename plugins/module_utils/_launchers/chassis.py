@@ -25,10 +25,12 @@ SCRIPT = r"""#!/bin/sh
 #   OVS_DB_FILE              database file; its directory must exist
 #   OVS_SCHEMA               default: /usr/share/openvswitch/vswitch.ovsschema
 #   OVS_DATAPATH             system or netdev
+#   OVS_OTHERS_PAUSE         seconds between two looks at another Open vSwitch on this node (5); ours does not start beside it
 #   OVS_UNDERLAY_BRIDGE, OVS_UNDERLAY_INTERFACE   optional, together: the bridge gets the interface with its addresses and routes
 #   OVS_UNDERLAY_TRIES       how often, every 5 s, to check for an address of the interface after a boot (12) before those of the last one count
 #   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows until br-int has flows again (20)
 #   OVN_RUNDIR               sockets of ovn-controller; the agent makes the file `settled` there
+#   OVS_MODE                 host: the Open vSwitch belongs to the node, so ovn-controller does not start beside another one
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together
 #
 # What is below the directory of OVS_DB_FILE outlives the pod: ports and settings of the node are back as soon as the daemons are.
@@ -51,6 +53,7 @@ settings() {
     *) fail "\"$role\" is none of database, vswitchd, controller." ;;
     esac
     kept=${OVS_DB_FILE-} kept=${kept%/*}
+    refused=$OVS_RUNDIR/vswitchd.refused # the agent reads it, too
     bridge=${OVS_UNDERLAY_BRIDGE-} interface=${OVS_UNDERLAY_INTERFACE-} tries=${OVS_UNDERLAY_TRIES:-12}
 }
 
@@ -118,7 +121,7 @@ serve_database() {
 }
 
 serve_vswitchd() {
-    rm -f "$OVS_RUNDIR/underlay.ready"
+    rm -f "$OVS_RUNDIR/underlay.ready" "$refused"
     set -- ovs-vswitchd "$database" --unixctl="$target" --no-chdir -vconsole:info -vsyslog:off -vfile:off
     [ "${OVS_DATAPATH-}" != netdev ] || set -- "$@" --disable-system
     # By itself it would ask for the database less and less often, and packets wait.
@@ -126,6 +129,7 @@ serve_vswitchd() {
     until ovs-appctl -T 5 -t "$OVS_RUNDIR/ovsdb-server.ctl" version >/dev/null 2>&1 && [ -S "$OVS_RUNDIR/db.sock" ]; do
         sleep 0.2 || sleep 1
     done
+    await_others
     kept_flows=''
     keep_flows
     run "$@"
@@ -137,10 +141,71 @@ serve_vswitchd() {
     fi
     (
         trap - TERM INT
+        [ "${OVS_DATAPATH-}" = netdev ] || mark_datapath
         until release_others && { [ -z "$bridge" ] || take_underlay; }; do sleep 5; done
         : >"$OVS_RUNDIR/underlay.ready"
     ) &
     hold return_underlay
+}
+
+# The paths at which a program of this network listens with its control socket (proc(5), /proc/net/unix), or Open vSwitch for a controller of a bridge.
+# A pod sees no processes of its node, but these. Nothing of ours listens before it is started.
+listening() {
+    while read -r _ _ _ flags _ _ _ path; do
+        [ "$flags" = 00010000 ] || continue
+        case ${path##*/} in "$1".ctl | "$1".[0-9]*.ctl | *."$1") echo "$path" ;; esac
+    done </proc/net/unix
+}
+
+# Ports of the kernel's datapath that the database of this node lacks. They are ours all the same if ovs-vswitchd has run here since the node was
+# booted: a port may have been removed while it was away.
+unknown_ports() {
+    [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] || return 0
+    read -r boot </proc/sys/kernel/random/boot_id || boot=unknown
+    datapath='' && { [ ! -e "$kept/datapath" ] || read -r datapath <"$kept/datapath"; }
+    [ "$datapath" != "$boot" ] || return 0
+    known=" $(tell_flows --bare --columns=name list Interface | while read -r name; do printf '%s ' "$name"; done)"
+    {
+        for link in /sys/class/net/ovs-system/lower_*; do
+            [ ! -h "$link" ] || echo "${link##*/lower_}"
+        done
+        ! command -v ip >/dev/null || ip -o link show type openvswitch 2>/dev/null | while read -r _ name _; do
+            name=${name%:}
+            echo "${name%@*}"
+        done
+    } | while read -r name; do
+        case $name in ovs-system | *_sys | *_sys_*) continue ;; esac # its tunnels belong to nobody
+        case $known in *" $name "*) ;; *) echo "$name" ;; esac
+    done
+}
+
+mark_datapath() {
+    read -r boot </proc/sys/kernel/random/boot_id && echo "$boot" >"$kept/datapath.new" && mv -f "$kept/datapath.new" "$kept/datapath"
+}
+
+words() { while read -r word; do printf ' %s' "$word"; done; }
+
+# Two of them would take each other's ports out of the kernel.
+await_others() {
+    said=''
+    while :; do
+        switches=$(listening ovs-vswitchd | words) ports=$(unknown_ports | words)
+        [ -n "$switches$ports" ] || break
+        found=''
+        [ -z "$switches" ] || found="it listens at$switches and has the bridges$(listening mgmt | while read -r path; do
+            path=${path##*/}
+            echo "${path%.mgmt}"
+        done | words)"
+        [ -z "$ports" ] || found="$found${found:+; }the kernel's datapath has the ports$ports, which the database of this node lacks"
+        found="ovs-vswitchd is not started, because this node has another Open vSwitch: $found."
+        found="$found Set ovs.mode: host to use it, or remove it. Nothing was changed."
+        [ "$found" = "$said" ] || say "$found"
+        said=$found
+        echo "$found" >"$refused.new" && mv -f "$refused.new" "$refused"
+        sleep "${OVS_OTHERS_PAUSE:-5}" &
+        wait $!
+    done
+    rm -f "$refused"
 }
 
 tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
@@ -264,6 +329,11 @@ run_controller() {
         sleep 1 &
         wait $!
     done
+    # Two of them would replace each other's flows; the agent says so.
+    until [ "${OVS_MODE-}" != host ] || [ -z "$(listening ovn-controller)" ]; do
+        sleep 1 &
+        wait $!
+    done
     rm -f "$OVN_RUNDIR/ovn-controller.pid" "$OVN_RUNDIR"/ovn-controller.*.ctl
     set -- ovn-controller "$database" --no-chdir --pidfile="$OVN_RUNDIR/ovn-controller.pid" -vconsole:info -vsyslog:off -vfile:off
     [ -z "${OVN_PRIVATE_KEY-}" ] || set -- "$@" @TLS@
@@ -273,13 +343,17 @@ run_controller() {
 
 is_alive() {
     [ "$role" != controller ] || [ -e "$OVN_RUNDIR/settled" ] || return 0
+    [ "$role" != vswitchd ] || [ ! -e "$refused" ] || return 0
     ask version >/dev/null
 }
 
 is_ready() {
     case $role in
     controller) [ "$(ask connection-status)" = connected ] ;;
-    vswitchd) [ -e "$OVS_RUNDIR/underlay.ready" ] && is_alive ;;
+    vswitchd)
+        [ ! -e "$refused" ] || { read -r text <"$refused" && echo "$text"; return 1; }
+        [ -e "$OVS_RUNDIR/underlay.ready" ] && is_alive
+        ;;
     *) is_alive ;;
     esac
 }

@@ -31,6 +31,8 @@ AGENT = "agent"
 # On the node. The database has to outlive pods and reboots, sockets must not.
 NODE_DATABASES = "/var/lib/c5c3-ovn/openvswitch"
 NODE_SOCKETS = "/run/c5c3-ovn/openvswitch"
+# Of the Open vSwitch that belongs to the node; the pod waits until it is there.
+HOST_SOCKETS = "/run/openvswitch"
 # In the containers
 _OVS_RUN, _OVN_RUN, _DATABASES, _TUN = ("/run/openvswitch", "/run/ovn", "/var/lib/openvswitch", "/dev/net/tun")
 # What keeps the agent from its work becomes the event of the probe.
@@ -81,10 +83,13 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
     tls = TLS_FILES.as_environment() if tls_secret else {}
-    environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **tls}
+    host = spec.ovs.mode == "host"
+    environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **({"OVS_MODE": "host"} if host else {}), **tls}
     mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
     volumes: list[Object] = [
-        _folder("sockets", NODE_SOCKETS),
+        {"name": "sockets", "hostPath": {"path": HOST_SOCKETS, "type": "Directory"}}
+        if host
+        else _folder("sockets", NODE_SOCKETS),
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         _config_map("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
         _config_map("settings", SETTINGS),

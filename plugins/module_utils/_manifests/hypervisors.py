@@ -35,19 +35,22 @@ def hypervisor_manifests(
     settings: dict[str, str],
     archive: bytes,
 ) -> list[Object]:
-    """Return the DaemonSets and ConfigMaps. `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
+    """Return the DaemonSets and ConfigMaps; without Open vSwitch if that of the nodes is used.
 
+    `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
+    daemon_sets = [_daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret))]
+    if spec.ovs.mode == "managed":
+        daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)))
     return [
         settings_manifest(settings, name=name, namespace=namespace),
         _config_map(
             SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
         ),
         _config_map(CONFIG_NAME, namespace, name, published),
-        _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)),
-        _daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret)),
+        *daemon_sets,
     ]
 
 

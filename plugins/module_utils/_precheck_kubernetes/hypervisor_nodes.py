@@ -33,7 +33,8 @@ def judge_hypervisors(
     chosen = [node for node in parsed if matches(node.labels, spec.controller.node_selector)]
     if not chosen:
         return [_none_selected(spec, len(parsed))]
-    findings = [_without_ovs(spec, node) for node in chosen if not matches(node.labels, spec.ovs.node_selector)]
+    own = [] if spec.ovs.mode == "host" else chosen
+    findings = [_without_ovs(spec, node) for node in own if not matches(node.labels, spec.ovs.node_selector)]
     chassis: list[Chassis] = []
     default = default_settings(spec, _SOUTHBOUND)
     for node in sorted(chosen, key=lambda one: one.name):

@@ -98,7 +98,8 @@ def command_for(kind: Kind, image: str) -> list[str]:
 def used_images(kind: Kind, spec: ClusterSpec) -> dict[str, str]:
     """Return the images that the kind uses: "ovn" and "ovs" with their references."""
     images = {"ovn": spec.ovn_image.reference}
-    return images if kind == "cluster" else {**images, "ovs": spec.ovs_image.reference}
+    needs_ovs = kind == "hypervisors" and spec.ovs.mode == "managed"
+    return {**images, "ovs": spec.ovs_image.reference} if needs_ovs else images
 
 
 def find_container(pods: t.Iterable[Object], reference: str) -> tuple[str, str] | None:

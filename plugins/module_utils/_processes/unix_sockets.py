@@ -44,6 +44,20 @@ def _is_control_socket(name: str, program: str) -> bool:
     return name.startswith(program) and name.endswith(".ctl") and (not middle or middle[1:].isdigit())
 
 
+def foreign_control_sockets(
+    sockets: t.Iterable[str], program: str, directory: str, exists: t.Callable[[str], bool]
+) -> list[str]:
+    """Return the control sockets of this program but for ours, which is in `directory`.
+
+    Another container may name the same path for a file of its own: ours `exists` here, and comes once.
+    """
+    others = control_sockets(sockets, program)
+    for path in dict.fromkeys(others):
+        if path.startswith(f"{directory}/") and exists(path):
+            others.remove(path)
+    return others
+
+
 def bridges_of(sockets: t.Iterable[str]) -> list[str]:
     """Return the bridges that the processes of Open vSwitch in this network have: each listens for an OpenFlow controller."""
     names = (os.path.basename(path) for path in sockets)

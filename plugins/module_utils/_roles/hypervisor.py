@@ -60,6 +60,7 @@ class HypervisorClusterOptions:
     spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    openvswitch: str = "managed"
     datapath_type: str = ""
     bridge_mappings: list[dict[str, t.Any]] | None = None
 
@@ -152,8 +153,12 @@ def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
         spec["ovnImage"] = options.image
     if options.openvswitch_image:
         spec["ovsImage"] = options.openvswitch_image
-    if options.datapath_type:
-        spec["ovs"] = {"datapathType": options.datapath_type}
+    switch = {
+        **({"datapathType": options.datapath_type} if options.datapath_type else {}),
+        **({"mode": "host"} if options.openvswitch == "existing" else {}),
+    }
+    if switch:
+        spec["ovs"] = switch
     if options.bridge_mappings is not None:
         spec["bridgeMappings"] = [
             {"physicalNetwork" if key == "physical_network" else key: value for key, value in mapping.items()}

@@ -162,3 +162,13 @@ def test_a_dozen_problems_are_not_all_printed() -> None:
 def test_what_remains_is_not_removed() -> None:
     state = observed(resources=[resource("n1"), resource("n2", system_id="two")])
     assert nodes_to_remove(state, {"n3": "three"}, {"n1"}) == {"n2": "two", "n3": "three"}
+
+
+def test_ours_is_removed_before_the_open_vswitch_of_the_nodes_is_used() -> None:
+    state = observed(node("n1"))
+    host = {"ovs": {**SPEC["ovs"], "mode": "host"}}
+    assert plan(state, **host).default["preserve_foreign"]
+    assert "preserve_foreign" not in plan(state).default
+    state.index["apps/v1", "DaemonSet", "net", "ovs"] = {"metadata": {"name": "ovs"}}
+    with pytest.raises(InvalidInput, match="DaemonSet ovs in namespace net runs an Open vSwitch of ours"):
+        plan(state, **host)

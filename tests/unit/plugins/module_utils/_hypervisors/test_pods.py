@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.pods import (
     agent_messages,
+    components_of,
     explain,
     pod_problems,
     rolled_out,
@@ -170,3 +171,18 @@ def test_many_nodes_are_cut() -> None:
     text = explain({f"n{number}": "no pod" for number in range(8)}, [], [])
     assert "Node n4: no pod" in text
     assert "and 3 more nodes" in text
+
+
+def test_nodes_with_an_open_vswitch_of_their_own_have_one_pod() -> None:
+    assert pod_problems([pod("controller")], NODES, components=components_of("host")) == {}
+    assert "DaemonSet ovs" in pod_problems([pod("controller")], NODES, components=components_of("managed"))["n1"]
+
+
+def test_a_problem_has_the_reason_of_the_agent() -> None:
+    event = {
+        "involvedObject": {"name": "controller-x", "fieldPath": "spec.containers{agent}"},
+        "message": "Readiness probe failed: ovs-vswitchd is not started, because this node has another Open vSwitch",
+    }
+    problems = pod_problems([pod("ovs"), pod("controller", False, **RUNNING)], NODES, [event])
+    assert problems["n1"].endswith("; ovs-vswitchd is not started, because this node has another Open vSwitch")
+    assert pod_problems([pod("ovs"), pod("controller")], NODES, [event]) == {}

@@ -85,7 +85,16 @@ CHANGED: dict[str, t.Any] = {
     **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
     "priorityClassName": "databases",
     **below("controller", _DAEMONS),
-    **below("ovs", {"datapathType": "netdev", "underlay.bridge": "br-up", "underlay.interface": "eth2", **_DAEMONS}),
+    **below(
+        "ovs",
+        {
+            "datapathType": "netdev",
+            "mode": "host",
+            "underlay.bridge": "br-up",
+            "underlay.interface": "eth2",
+            **_DAEMONS,
+        },
+    ),
     **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
     **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
     "gateway.nodeSelector": LABEL,

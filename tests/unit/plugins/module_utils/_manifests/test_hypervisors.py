@@ -54,6 +54,16 @@ def test_all_objects() -> None:
     assert base64.b64decode(scripts["binaryData"]["c5c3-ovn.pyz"]) == b"PK\x05\x06"
 
 
+def test_the_open_vswitch_of_the_nodes() -> None:
+    host = {"ovs": {"mode": "host"}}
+    assert list(build(host)) == ["ovn-chassis", "ovn-chassis-scripts", "ovn-config", "ovn-controller"]
+    folders = {one["name"]: one["hostPath"] for one in pod("ovn-controller", host)["volumes"] if "hostPath" in one}
+    assert folders == {"sockets": {"path": "/run/openvswitch", "type": "Directory"}}
+    for one in containers("ovn-controller", host).values():
+        assert {"name": "OVS_MODE", "value": "host"} in one["env"]
+    assert "OVS_MODE" not in json.dumps([pod("ovs"), pod("ovn-controller")])
+
+
 @pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
 def test_pods_change_only_with_what_they_are_started_with(name: str) -> None:
     other = {"southbound": ["ssl:192.0.2.99:1"], "settings": {"_default": "x"}, "archive": b"x", "northbound": []}

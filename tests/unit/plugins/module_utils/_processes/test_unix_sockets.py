@@ -3,6 +3,7 @@ from __future__ import annotations
 from ansible_collections.c5c3.ovn.plugins.module_utils._processes.unix_sockets import (
     bridges_of,
     control_sockets,
+    foreign_control_sockets,
     parse_listening,
 )
 
@@ -25,3 +26,11 @@ def test_who_listens() -> None:
     ]
     assert "/run/openvswitch/db.sock" not in sockets, "that is a connection"
     assert bridges_of(sockets) == ["br-int"]
+
+
+def test_ours_is_the_one_that_exists_here() -> None:
+    same, theirs = "/run/ovn/ovn-controller.8.ctl", "/var/run/ovn/ovn-controller.9.ctl"
+    for exists, expected in ((True, [same, theirs]), (False, [same, same, theirs])):
+        found = foreign_control_sockets([same, same, theirs], "ovn-controller", "/run/ovn", lambda _path, e=exists: e)
+        assert sorted(found) == expected
+    assert foreign_control_sockets([same], "ovn-controller", "/run/ovn", lambda _path: True) == []

@@ -93,6 +93,9 @@ def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:
     ("options", "spec"),
     [
         pytest.param({}, {"tls": {"enabled": True}}, id="nothing but TLS"),
+        pytest.param(
+            {"openvswitch": "existing"}, {"tls": {"enabled": True}, "ovs": {"mode": "host"}}, id="that of the nodes"
+        ),
         pytest.param({"tls": "false"}, {"tls": {"enabled": False}}, id="a boolean of the command line"),
         pytest.param(
             {"image": {}, "openvswitch_image": None, "datapath_type": "", "bridge_mappings": None, "spec": ""},
