@@ -133,7 +133,7 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - C(system), C(own_units), C(daemons), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(paths),
+    - C(system), C(own_units), C(daemons), C(open_vswitch), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(paths),
       C(underlays) (of each local address), C(file_systems), C(kernel_modules), C(packages), and C(clock) with the time of the host when the measuring
       C(began) and C(ended), seconds since 1970.
   returned: success

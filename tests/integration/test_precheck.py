@@ -13,7 +13,7 @@ import sys
 import typing as t
 
 import pytest
-from _vswitch import is_listening
+from _vswitch import Vswitch, is_listening, require_vswitch
 from conftest import Daemon, run, until
 
 pytestmark = pytest.mark.timeout(300)
@@ -237,6 +237,28 @@ def test_what_is_ours_already_is_no_finding(play: Play, network: Network, daemon
     assert done.code == 0, done.output
     assert "Precheck ok: 5 hosts, 1 ignored" in done.output
     assert "Ignored: path_mtu_too_small compute1" in done.output
+
+
+def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) -> None:
+    """That of a network plugin in the network of compute1: a finding, or what the chassis uses."""
+    require_vswitch()
+    theirs = Vswitch(network.directory, "plugin", namespace=network.namespace("compute1"))
+    try:
+        theirs.start()
+        pid = theirs.start_vswitchd().pid
+        theirs.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
+        before = (theirs.directory / "conf.db").read_bytes()
+        found = play().lines
+        assert list(found) == ["foreign_open_vswitch compute1"]
+        assert f"ovs-vswitchd (pid {pid}, " in found["foreign_open_vswitch compute1"]
+        assert "bridges br-plugin" in found["foreign_open_vswitch compute1"]
+        use = {"ovn_hypervisor_openvswitch": "existing"}
+        done = play(compute1={**use, "ovn_hypervisor_openvswitch_database": theirs.endpoint})
+        assert done.code == 0, done.output
+        assert list(play(compute1=use).lines) == ["open_vswitch_missing compute1"]
+        assert (theirs.directory / "conf.db").read_bytes() == before
+    finally:
+        theirs.stop()
 
 
 def test_a_tunnel_port_of_others(play: Play, network: Network) -> None:

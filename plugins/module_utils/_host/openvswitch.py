@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import typing as t
 
 from .._chassis.database import DATABASE
 from .._chassis.other_switches import (
+    DATAPATH,
     DISTRIBUTION_UNITS,
     PROGRAMS,
     HostSwitches,
@@ -32,10 +34,11 @@ from .._ovsdb.wire import Connection
 from .._processes.proc import running_programs
 from .._processes.unix_sockets import bridges_of, read_listening
 
+DATABASE_FILE = "/etc/openvswitch/conf.db"
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "mode": {"type": "str", "choices": ["managed", "existing"], "default": "managed"},
     "database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
-    "database_file": {"type": "path", "default": "/etc/openvswitch/conf.db"},
+    "database_file": {"type": "path", "default": DATABASE_FILE},
     "unit": {"type": "str", "default": ""},
     "chassis_unit": {"type": "path"},
     "timeout": {"type": "float", "default": 5.0},
@@ -79,6 +82,8 @@ def as_facts(found: HostSwitches) -> dict[str, t.Any]:
 
 
 def _datapath_ports(commands: Commands) -> list[str]:
+    if DATAPATH not in {name for _index, name in socket.if_nameindex()}:
+        return []
     code, out, err = commands.run(["ip", "-json", "-details", "link", "show"])
     if code != 0:
         raise OvnError(
@@ -102,7 +107,7 @@ def _served_interfaces(database: str, seconds: float) -> list[str] | None:
 
 def _stored_interfaces(file: str, commands: Commands) -> list[str] | None:
     """Return the interfaces in a file that nobody serves, None if there is none that can be read."""
-    if not os.path.exists(file):
+    if not os.path.exists(file) or not commands.find("ovsdb-tool"):
         return None
     query = [DATABASE, {"op": "select", "table": "Interface", "where": [], "columns": ["name"]}]
     code, out, _err = commands.run(["ovsdb-tool", "query", file, json.dumps(query)])

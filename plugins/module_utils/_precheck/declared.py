@@ -59,6 +59,7 @@ class DeclaredHost:
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
+    existing_switch: bool = False  # somebody else's Open vSwitch is used
     listen_address: str = ""
     allow_names: bool = False  # as addresses of members
     problem: str = ""  # why its variables could not be read; then the rest is not known
@@ -135,6 +136,12 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     parts: list[Role] = ["central"] if host.central else []
     parts += ["hypervisor"] if host.hypervisor else []
     given = [_distribution_options(role, variables) for role in parts]
+    excluded = [
+        name
+        for role, data in zip(parts, given)
+        if role == "hypervisor" and _uses_existing_switch(variables)
+        for name in distribution_data(role, data, {}, host.name)["openvswitch_packages"]
+    ]
     packages = [
         name
         for role, data in zip(parts, given)
@@ -143,6 +150,7 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
             if variables.get(f"ovn_{role}_packages") in (None, "")
             else as_list(variables[f"ovn_{role}_packages"])  # an empty list: nothing is to be installed
         )
+        if name not in excluded
     ]
     known = {
         role: not distribution_data(role, data, {"id": "unknown"}, host.name)["problem"]
@@ -220,12 +228,17 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
         openvswitch_database=str(
             first_value(variables, "ovn_hypervisor_openvswitch_database", default=host.openvswitch_database)
         ),
+        existing_switch=_uses_existing_switch(variables),
         openvswitch_service=str(
             distribution_data("hypervisor", _distribution_options("hypervisor", variables), {}, host.name)[
                 "openvswitch_service"
             ]
         ),
     )
+
+
+def _uses_existing_switch(variables: Variables) -> bool:
+    return str(first_value(variables, "ovn_hypervisor_openvswitch", default="managed")) == "existing"
 
 
 def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:

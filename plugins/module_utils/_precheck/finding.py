@@ -45,6 +45,7 @@ MACHINE_CODES = (
     "mixed_versions",
     "foreign_ovn",
     "foreign_open_vswitch",
+    "open_vswitch_missing",
 )
 CODES = (*MACHINE_CODES, *CLUSTER_CODES)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._chassis.other_switches import DISTRIBUTION_UNITS, HostSwitches, Program, managed_findings
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions, unsatisfied
@@ -19,14 +20,8 @@ from .addresses import canonical, literal
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
 
-# Units of the distributions whose daemons the role takes over.
+# Units of the distributions whose daemon the role takes over.
 _DISTRIBUTION_CHASSIS = ("ovn-controller.service", "ovn-host.service")
-_DISTRIBUTION_SWITCH = (
-    "ovs-vswitchd.service",
-    "ovsdb-server.service",
-    "openvswitch.service",
-    "openvswitch-switch.service",
-)
 _MASK = "systemctl mask ovn-central ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
 _DAY = 86400
 _OVN_PACKAGES = {"central": "ovn-central", "hypervisor": "ovn-host"}
@@ -180,7 +175,8 @@ def _foreign_chassis(host: MeasuredHost, declared: t.Sequence[DeclaredHost]) -> 
     if not host.becomes_chassis:
         return []
     controllers = [one for one in _others(host) if one["program"] == "ovn-controller"]
-    outside = [one for one in controllers if not _is_in_unit(one, _DISTRIBUTION_CHASSIS)]
+    taken_over = () if host.declared.existing_switch else _DISTRIBUTION_CHASSIS
+    outside = [one for one in controllers if not _is_in_unit(one, taken_over)]
     if outside:
         step = (
             "Stop it and keep it from starting (Kolla: the containers ovn_*), or leave the host out of ovn_hypervisors"
@@ -198,15 +194,29 @@ def _foreign_chassis(host: MeasuredHost, declared: t.Sequence[DeclaredHost]) -> 
 def _foreign_switch(host: MeasuredHost) -> list[Finding]:
     if not host.becomes_chassis:
         return []
-    units = (*_DISTRIBUTION_SWITCH, host.declared.openvswitch_service)
-    running = [
-        one
-        for one in _others(host)
-        if (one["program"] == "ovs-vswitchd" or (one["program"] == "ovsdb-server" and "vswitch" in one["arguments"]))
-        and not _is_in_unit(one, units)
-    ]
-    step = "Stop it and keep it from starting (Kolla: the containers openvswitch_*), or set openvswitch_service of ovn_hypervisor_distribution to its unit"
-    return _foreign("foreign_open_vswitch", host, running, "another Open vSwitch runs there", step)
+    found = _switches(host)
+    if host.declared.existing_switch:
+        if found.answers:
+            return []
+        cause = f"no Open vSwitch answers at {host.declared.openvswitch_database}, and ovn_hypervisor_openvswitch is existing"
+        step = "Start it, name its socket with ovn_hypervisor_openvswitch_database, or set ovn_hypervisor_openvswitch to managed"
+        return [Finding("open_vswitch_missing", host.name, cause, step)]
+    findings = managed_findings(found, [*DISTRIBUTION_UNITS, host.declared.openvswitch_service])
+    if not findings:
+        return []
+    step = (
+        "Use it as it is with ovn_hypervisor_openvswitch: existing, stop it and keep it from starting (Kolla: the containers openvswitch_*), "
+        "or set openvswitch_service of ovn_hypervisor_distribution to its unit"
+    )
+    return [Finding("foreign_open_vswitch", host.name, f"another Open vSwitch is there: {', '.join(findings)}", step)]
+
+
+def _switches(host: MeasuredHost) -> HostSwitches:
+    facts = host.facts["open_vswitch"]
+    programs = [Program(one["pid"], one["program"], one["arguments"], supervisor_of(one)) for one in _others(host)]
+    return HostSwitches(
+        programs, facts["bridges"], facts["datapath_ports"], facts["known_interfaces"], facts["answers"]
+    )
 
 
 def _others(host: MeasuredHost) -> list[Facts]:

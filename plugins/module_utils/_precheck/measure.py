@@ -12,6 +12,7 @@ import time
 import typing as t
 
 from .._commands import Commands
+from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
 from .._packages.commands import apt_commands
 from .._processes.proc import running_programs
 from .chassis import read_chassis
@@ -41,6 +42,9 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "system": system,
         "own_units": units,
         "daemons": [daemon.as_dict() for daemon in daemons],
+        "open_vswitch": as_facts(
+            observe_switches(params["openvswitch_database"], DATABASE_FILE, params["timeout"], commands)
+        ),
         "chassis": read_chassis(params["openvswitch_database"], params["timeout"]),
         "local_addresses": read_local(params["local_addresses"], own_addresses(interfaces)),
         "listeners": read_listeners(params["tcp_ports"], params["udp_ports"], [daemon.pid for daemon in daemons]),

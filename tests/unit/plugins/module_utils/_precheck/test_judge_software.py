@@ -301,12 +301,12 @@ def test_another_control_plane(daemon: dict[str, t.Any], expected: str) -> None:
         pytest.param(process("ovsdb-server", "", NORTHBOUND), "", id="a database of OVN is no matter of a hypervisor"),
         pytest.param(
             process("ovs-vswitchd", CONTAINER),
-            f"foreign_open_vswitch: another Open vSwitch runs there: ovs-vswitchd in docker {CONTAINER}",
+            f"foreign_open_vswitch: another Open vSwitch is there: ovs-vswitchd (pid 7, docker {CONTAINER})",
             id="Open vSwitch in a container",
         ),
         pytest.param(
             process("ovsdb-server", "", SWITCH),
-            "foreign_open_vswitch: another Open vSwitch runs there: ovsdb-server in process 7, started by hand",
+            "foreign_open_vswitch: another Open vSwitch is there: ovsdb-server (pid 7, started by hand)",
             id="ovs-ctl",
         ),
     ],
@@ -314,6 +314,30 @@ def test_another_control_plane(daemon: dict[str, t.Any], expected: str) -> None:
 def test_another_chassis(daemon: dict[str, t.Any], expected: str) -> None:
     assert cause(hypervisor(daemons=[daemon])) == expected
     assert cause(hypervisor(daemons=[daemon], **CHASSIS)) == ""
+
+
+EXISTING = {"ovn_hypervisor_openvswitch": "existing"}
+
+
+def test_an_open_vswitch_that_is_to_be_used() -> None:
+    facts = {"bridges": ["br-ex"], "datapath_ports": ["eth7"], "known_interfaces": ["eth7"], "answers": True}
+    theirs = process("ovs-vswitchd", CONTAINER)
+    assert cause(hypervisor(daemons=[theirs], open_vswitch=facts, variables=EXISTING)) == ""
+    refused = cause(hypervisor(daemons=[theirs], open_vswitch=facts))
+    assert refused.endswith("bridges br-ex, ports of the kernel's datapath eth7")
+    assert cause(hypervisor(variables=EXISTING)) == (
+        "open_vswitch_missing: no Open vSwitch answers at unix:/run/openvswitch/db.sock, and ovn_hypervisor_openvswitch is existing"
+    )
+    controller = process("ovn-controller", "ovn-controller.service")
+    found = cause(hypervisor(daemons=[theirs, controller], open_vswitch=facts, variables=EXISTING))
+    assert found == "foreign_ovn: another ovn-controller runs there: ovn-controller in ovn-controller.service"
+    assert "openvswitch-switch" not in hypervisor(variables=EXISTING).declared.packages
+    assert "openvswitch-switch" in hypervisor().declared.packages
+
+
+def test_ports_that_another_open_vswitch_has_left() -> None:
+    facts = {"bridges": [], "datapath_ports": ["eth7"], "known_interfaces": None, "answers": False}
+    assert "that no database here knows: eth7" in cause(hypervisor(open_vswitch=facts))
 
 
 def test_a_named_unit_of_open_vswitch_is_accepted() -> None:
