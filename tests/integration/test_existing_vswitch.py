@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
+import subprocess
 import typing as t
 
+import _playbooks
 import pytest
 from _chassis import module_on
+from _playbooks import write_inventory
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RaftCluster, RunModule, run, until
 
@@ -193,3 +197,37 @@ def test_ports_that_a_stopped_open_vswitch_has_left_in_the_kernel(
         assert found_on(machine, run_module, database_file=file)["problem"] == ""
     finally:
         machine.stop()
+
+
+def run_role(machine: Vswitch, folder: pathlib.Path, *tasks_from: str, **variables: t.Any) -> tuple[int, str]:
+    """The role in check mode on a machine with the network of `machine`; `tasks_from`: these tasks of it alone."""
+    name: dict[str, t.Any] = {"name": "c5c3.ovn.ovn_hypervisor"}
+    tasks = [{"ansible.builtin.include_role": {**name, **({"tasks_from": one} if one else {})}} for one in tasks_from]
+    playbook = folder / "play.yml"
+    playbook.write_text(json.dumps([{"hosts": "h1", "gather_facts": False, "tasks": tasks}]))
+    hosts = {"ovn_hypervisors": {"hosts": {"h1": {}}}}
+    own = {"ovn_encapsulation_ip": "192.0.2.21", "ovn_tls": False, "ovn_hypervisor_packages": [], **variables}
+    inventory = write_inventory(folder / "hosts.yml", hosts, **own)
+    command = [*machine.prefix, *_playbooks.command("--check", "-i", str(inventory), str(playbook))]
+    done = subprocess.run(
+        command, env=_playbooks.environment(folder), capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_role_refuses_theirs_and_uses_it_if_it_may(
+    theirs: Vswitch, southbound: RaftCluster, tmp_path: pathlib.Path
+) -> None:
+    before = file_of(theirs)
+    code, output = run_role(theirs, tmp_path, "host_check.yml")
+    assert code != 0
+    assert f"ovs-vswitchd (pid {theirs.daemons['ovs-vswitchd'].pid}," in output
+    assert "bridges br-ex" in output
+    use = {"ovn_hypervisor_openvswitch": "existing", "ovn_hypervisor_openvswitch_database": theirs.endpoint}
+    code, output = run_role(theirs, tmp_path, "host_check.yml", **use)
+    assert code == 0, output
+    missing = {**use, "ovn_hypervisor_openvswitch_database": "unix:/nowhere/db.sock"}
+    code, output = run_role(theirs, tmp_path, "host_check.yml", **missing)
+    assert code != 0
+    assert "No Open vSwitch answers at unix:/nowhere/db.sock" in output
+    assert file_of(theirs) == before
