@@ -222,6 +222,11 @@ signed_by_issuer:
   returned: success
   type: bool
   sample: true
+installed_common_name:
+  description: Common name of the certificate that was installed before this task, empty without one.
+  returned: success
+  type: str
+  sample: compute-1
 serial_number:
   description: Serial number of the installed certificate (after this task), hexadecimal; empty without one.
   returned: success

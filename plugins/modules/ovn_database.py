@@ -73,7 +73,7 @@ options:
       role:
         description:
           - Role that the clients of this listener have, V(ovn-controller) or the empty string for none. Southbound only.
-          - With a role, a chassis can only change its own rows; the name in its certificate has to be its system id.
+          - With the role C(ovn-controller), a chassis can register and change no other chassis; the name in its certificate has to be its system id.
           - If absent, the role of an existing row is left alone.
         type: str
       read_only:

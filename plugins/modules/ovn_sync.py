@@ -134,6 +134,29 @@ late:
   type: list
   elements: str
   sample: []
+misplaced_ports:
+  description:
+    - Ports that were bound by another chassis than C(Port_Binding.options:requested-chassis) names, before the heartbeat and after it. The role
+      C(ovn-controller) does not keep a chassis from that.
+    - Empty, too, if the chassis were not asked (RV(probed)).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    port:
+      description: Name of the logical port.
+      type: str
+      sample: 6f4a6c0c-3d5b-4a53-8d5c-0a8a2f7c9b11
+    requested:
+      description: Chassis or host names that were requested.
+      type: list
+      elements: str
+      sample: [hypervisor1]
+    chassis:
+      description: Other chassis that have bound the port.
+      type: list
+      elements: str
+      sample: [hypervisor2]
 northd_version:
   description: Version of northd and its Southbound schema, empty if northd has not written it.
   returned: success
@@ -179,7 +202,7 @@ chassis:
       type: int
       sample: 1795164164353
     encapsulations:
-      description: Tunnel end points, each with C(type) and C(ip).
+      description: Tunnel end points, each with C(type) and C(ip). Those that it names as its own although they are another chassis' come last.
       type: list
       elements: dict
       sample: [{"type": "geneve", "ip": "192.0.2.21"}]

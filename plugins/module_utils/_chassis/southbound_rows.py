@@ -69,7 +69,7 @@ class PrivateRow:
     timestamp: int = 0  # milliseconds since 1970 by the chassis' own clock
 
 
-def _value(row: t.Any, column: str, default: t.Any) -> t.Any:
+def value_of(row: t.Any, column: str, default: t.Any) -> t.Any:
     """Return a column of a dictionary or of a row of ovs.db.idl; `default` if it was not asked for or the schema lacks it."""
     if isinstance(row, collections.abc.Mapping):
         return row.get(column, default)
@@ -96,7 +96,7 @@ def chassis_and_address_owners(tables: Tables, name: str) -> list[ChassisRow]:
 def private_rows(tables: Tables) -> dict[str, PrivateRow]:
     """Return the rows of Chassis_Private by name, those without a row in Chassis included."""
     found = (
-        PrivateRow(_value(row, "name", ""), _value(row, "nb_cfg", 0), _value(row, "nb_cfg_timestamp", 0))
+        PrivateRow(value_of(row, "name", ""), value_of(row, "nb_cfg", 0), value_of(row, "nb_cfg_timestamp", 0))
         for row in tables("Chassis_Private")
     )
     return {row.name: row for row in found}
@@ -104,7 +104,7 @@ def private_rows(tables: Tables) -> dict[str, PrivateRow]:
 
 def last_heartbeat(tables: Tables) -> int:
     """Return the heartbeat number that northd has passed on to the chassis, 0 before the first one."""
-    return max((_value(row, "nb_cfg", 0) for row in tables("SB_Global")), default=0)
+    return max((value_of(row, "nb_cfg", 0) for row in tables("SB_Global")), default=0)
 
 
 def _registered(tables: Tables, encapsulations: t.Mapping[str, set[Encapsulation]]) -> dict[str, ChassisRow]:
@@ -115,20 +115,22 @@ def _registered(tables: Tables, encapsulations: t.Mapping[str, set[Encapsulation
 def _encapsulations(tables: Tables) -> dict[str, set[Encapsulation]]:
     found: dict[str, set[Encapsulation]] = {}
     for row in tables("Encap"):
-        found.setdefault(_value(row, "chassis_name", ""), set()).add((_value(row, "type", ""), _value(row, "ip", "")))
+        found.setdefault(value_of(row, "chassis_name", ""), set()).add(
+            (value_of(row, "type", ""), value_of(row, "ip", ""))
+        )
     return found
 
 
 def _chassis_row(row: t.Any, encapsulations: t.Mapping[str, set[Encapsulation]]) -> ChassisRow:
-    name = _value(row, "name", "")
+    name = value_of(row, "name", "")
     return ChassisRow(
         name=name,
-        hostname=_value(row, "hostname", ""),
+        hostname=value_of(row, "hostname", ""),
         encapsulations=frozenset(encapsulations.get(name, ())),
         # Before OVN 22.09 the settings were copied to external_ids only.
-        settings={**_value(row, "external_ids", {}), **_value(row, "other_config", {})},
-        transport_zones=tuple(as_list(_value(row, "transport_zones", []))),
-        nb_cfg=_value(row, "nb_cfg", 0),
+        settings={**value_of(row, "external_ids", {}), **value_of(row, "other_config", {})},
+        transport_zones=tuple(as_list(value_of(row, "transport_zones", []))),
+        nb_cfg=value_of(row, "nb_cfg", 0),
     )
 
 

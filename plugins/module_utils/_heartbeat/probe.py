@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._chassis.claims import CLAIMS, MisplacedPort, borrowed_encapsulations, misplaced_ports
 from .._chassis.heartbeats import RollCall, describe_chassis, late_names
 from .._chassis.southbound_rows import DETAILS, chassis_rows, last_heartbeat, private_rows
 from .._databases import DATABASE_NAMES
@@ -25,7 +26,7 @@ from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
-_SOUTHBOUND = {**DETAILS, "SB_Global": ["nb_cfg", "options"]}
+_SOUTHBOUND = {**DETAILS, "Chassis": [*DETAILS["Chassis"], "encaps"], "SB_Global": ["nb_cfg", "options"]}
 
 
 class Heartbeat:
@@ -46,8 +47,10 @@ class Heartbeat:
         self.nb = self.writer or Session(
             northbound, DATABASE_NAMES["northbound"], _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
         )
+        # Only who waits for the chassis can tell a port that is bound elsewhere from one that is just moving, and the table is the largest one here.
+        tables = {**_SOUTHBOUND, "Port_Binding": CLAIMS["Port_Binding"]} if wait_for == "hv" else _SOUTHBOUND
         self.sb = Session(
-            southbound, DATABASE_NAMES["southbound"], _SOUTHBOUND, tls=tls, deadline=deadline, leader_only=False
+            southbound, DATABASE_NAMES["southbound"], tables, tls=tls, deadline=deadline, leader_only=False
         )
         self.warnings: list[str] = []
 
@@ -70,7 +73,14 @@ class Heartbeat:
     def _entries(self, expected: int | None) -> list[dict[str, t.Any]]:
         has_private = ("Chassis_Private", "name") not in self.sb.missing
         private = private_rows(self.sb.rows).values() if has_private else None
-        return describe_chassis(chassis_rows(self.sb.rows).values(), private, expected)
+        entries = describe_chassis(chassis_rows(self.sb.rows).values(), private, expected)
+        borrowed = borrowed_encapsulations(self.sb.rows)
+        for entry in entries:
+            entry["encapsulations"] += [{"type": kind, "ip": ip} for kind, ip in borrowed.get(entry["name"], ())]
+        return entries
+
+    def _misplaced_ports(self) -> set[MisplacedPort]:
+        return set(misplaced_ports(self.sb.rows)) if self.wait_for == "hv" else set()
 
     def _roll_call(self, expected: int) -> RollCall:
         rows: dict[str, t.Any] = {}  # names to UUIDs: a row object would outlive its row
@@ -104,6 +114,7 @@ class Heartbeat:
         """Return the result of the module ovn_sync."""
         asked = self.writer is not None
         before = self._sb_nb_cfg()
+        misplaced = self._misplaced_ports()
         target = self._increment_nb_cfg(self.writer) if self.writer else int(self._nb_global().nb_cfg)
         started = time.monotonic()
         sb_ms: float | None = None
@@ -136,6 +147,8 @@ class Heartbeat:
             except TimedOut:
                 pass
         entries = self._entries(expected)
+        # A chassis that has answered has seen every request from before the heartbeat.
+        misplaced &= self._misplaced_ports()
         options: dict[str, str] = next((row.options for row in self.sb.rows("SB_Global")), {})
         return {
             "nb_cfg": target,
@@ -147,6 +160,7 @@ class Heartbeat:
             "chassis": entries,
             "alive_count": sum(entry["alive"] is True for entry in entries),
             "late": late_names(entries),
+            "misplaced_ports": [_as_result(one) for one in sorted(misplaced)] if probed else [],
             "northd_version": options.get("northd_internal_version", ""),
             "schema_versions": {"northbound": self.nb.schema_version, "southbound": self.sb.schema_version},
         }
@@ -168,6 +182,14 @@ def send_heartbeat(
         heartbeat.close()
         for warning in heartbeat.warnings:
             warn(warning)
+
+
+def _as_result(misplaced: MisplacedPort) -> dict[str, t.Any]:
+    return {
+        "port": misplaced.port,
+        "requested": list(misplaced.requested),
+        "chassis": list(misplaced.chassis),
+    }
 
 
 def _elapsed_ms(started: float) -> float:

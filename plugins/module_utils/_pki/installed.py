@@ -94,6 +94,7 @@ def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> 
         "issuer_trusted": issuer is not None
         and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
         "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
+        "installed_common_name": "" if leaf is None else leaf.common_name,
         "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
         "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
         "days_left": None if leaf is None else decision.days_left(leaf.not_after, now),

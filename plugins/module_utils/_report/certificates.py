@@ -42,6 +42,7 @@ def report_certificates(
                 f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}",
             )
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
+    _report_common_names(installation, section)
     findings.add(section)
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
@@ -94,3 +95,16 @@ def _chassis_certificates(
                     f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it.",
                 )
     return found, unasked_count
+
+
+def _report_common_names(installation: Installation, section: ReportFindings) -> None:
+    """Add the machines whose certificate names another chassis: the Southbound database knows a chassis by it."""
+    for system_id, name in (installation.chassis or {}).items():
+        result = installation.chassis_certificates.get(name) or {}
+        common_name = result.get("installed_common_name")
+        if common_name and common_name != system_id:
+            section.warning(
+                "chassis_certificate_name",
+                f"The certificate of chassis {name} has the name {common_name}, its system id is {system_id}: with Southbound RBAC it can write "
+                "none of its rows, and its key those of the other name. Run c5c3.ovn.hypervisors for it.",
+            )

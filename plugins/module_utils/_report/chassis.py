@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.claims import shared_values
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
+_PORTS = 3  # of a chassis, named in a message; all of them are in the facts
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
@@ -53,18 +55,11 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         )
     for name in unexpected:
         details = "is alive" if known[name]["alive"] else "does not answer"
-        section.warning("chassis_unexpected", f"Chassis {name} {details}, but is not in the inventory.")
-    by_ip: dict[str, set[str]] = {}
-    for entry in local:
-        for encapsulation in entry["encapsulations"]:
-            by_ip.setdefault(encapsulation["ip"], set()).add(entry["name"])
-    for ip, names in sorted(by_ip.items()):
-        if len(names) > 1:
-            section.problem(
-                "duplicate_encapsulation_ip",
-                f"Chassis {', '.join(sorted(names))} have the same encapsulation address {ip}: "
-                "traffic to it reaches the wrong host. Correct ovn_encapsulation_ip of one of them.",
-            )
+        section.warning(
+            "chassis_unexpected", f"Chassis {name}{_origin(known[name])} {details}, but is not in the inventory."
+        )
+    misplaced = heartbeat.get("misplaced_ports") or []
+    _report_claims(local, misplaced, section)
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
@@ -88,8 +83,45 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         "late": sorted(late),
         "missing": sorted(missing),
         "unexpected": unexpected,
+        "misplaced_ports": misplaced,
         "details": local,
     }
+
+
+def _origin(entry: t.Mapping[str, t.Any]) -> str:
+    """Return host name and tunnel addresses of a chassis, which help to find its machine."""
+    known = [entry["hostname"], *sorted({encapsulation["ip"] for encapsulation in entry["encapsulations"]})]
+    return f" ({', '.join(filter(None, known))})" if any(known) else ""
+
+
+def _report_claims(
+    local: t.Sequence[t.Mapping[str, t.Any]], misplaced: t.Sequence[t.Mapping[str, t.Any]], section: ReportFindings
+) -> None:
+    """Add what chassis claim although it is another one's. Southbound RBAC does not prevent it."""
+    addresses = [(entry["name"], one["ip"]) for entry in local for one in entry["encapsulations"]]
+    for ip, names in shared_values(addresses).items():
+        section.problem(
+            "duplicate_encapsulation_ip",
+            f"Chassis {', '.join(names)} have the same encapsulation address {ip}: "
+            "traffic to it reaches the wrong host. Correct ovn_encapsulation_ip of one of them.",
+        )
+    for hostname, names in shared_values((entry["name"], entry["hostname"]) for entry in local).items():
+        section.problem(
+            "duplicate_hostname",
+            f"Chassis {', '.join(names)} have the same host name {hostname}: either of them gets the ports that are requested for it. "
+            "Correct ovn_hypervisor_hostname of one of them.",
+        )
+    by_chassis: dict[str, list[str]] = {}
+    for port in misplaced:
+        for name in port["chassis"]:
+            by_chassis.setdefault(name, []).append(f"{port['port']} (requested: {', '.join(port['requested'])})")
+    for name, ports in sorted(by_chassis.items()):
+        more = f" and {len(ports) - _PORTS} more" if len(ports) > _PORTS else ""
+        section.problem(
+            "port_bound_elsewhere",
+            f"Chassis {name} has bound ports that are requested elsewhere: {', '.join(ports[:_PORTS])}{more}. "
+            "Check who controls that machine, and whether its guests have moved.",
+        )
 
 
 def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:

@@ -62,6 +62,8 @@ PROBLEMS = frozenset(
         "chassis_unready",
         "duplicate_system_id",
         "duplicate_encapsulation_ip",
+        "duplicate_hostname",
+        "port_bound_elsewhere",
         "chassis_certificate_missing",
         "chassis_certificate_expired",
         "chassis_certificate_invalid",
@@ -88,6 +90,7 @@ WARNINGS = frozenset(
         "chassis_unexpected",
         "certificate_expires",
         "chassis_certificate_expires",
+        "chassis_certificate_name",
         "chassis_certificate_unreadable",
     }
 )

@@ -252,6 +252,28 @@ PROBLEMS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], list[str]]] = [
         ["Chassis hv1, hv2 have the same encapsulation address 192.0.2.71"],
     ),
     (
+        "one encapsulation address in two spellings",
+        put("heartbeat", "chassis", 1, "encapsulations", [{"type": "geneve", "ip": "::ffff:192.0.2.71"}]),
+        ["Chassis hv1, hv2 have the same encapsulation address 192.0.2.71"],
+    ),
+    (
+        "one host name twice",
+        put("heartbeat", "chassis", 1, "hostname", "HV1.example.com"),
+        ["Chassis hv1, hv2 have the same host name hv1.example.com"],
+    ),
+    (
+        "ports that are bound elsewhere",
+        put(
+            "heartbeat",
+            "misplaced_ports",
+            [{"port": f"vm{number}", "requested": ["hv1"], "chassis": ["hv2"]} for number in range(5)],
+        ),
+        [
+            "Chassis hv2 has bound ports that are requested elsewhere: vm0 (requested: hv1), vm1 (requested: hv1), "
+            "vm2 (requested: hv1) and 2 more. Check who controls that machine"
+        ],
+    ),
+    (
         "a port whose certificate is no good",
         certificate("problem", "ssl:192.0.2.3:6641 serves a certificate that ca_certificate does not trust"),
         ["central3: ssl:192.0.2.3:6641 serves a certificate"],
@@ -357,11 +379,11 @@ def test_addresses_that_do_not_answer_clients_are_named() -> None:
 
 
 WARNINGS: list[tuple[str, t.Callable[[dict[str, t.Any]], None], str]] = [
-    ("an unexpected chassis", put("chassis", {"hv1": "hv1"}), "Chassis hv2 is alive, but is not in the inventory"),
+    ("an unexpected chassis", put("chassis", {"hv1": "hv1"}), "Chassis hv2 (hv2.example.com, 192.0.2.72) is alive, but is not in the inventory"),
     (
         "an unexpected dead chassis",
         both(put("chassis", {"hv1": "hv1"}), put("heartbeat", "chassis", 1, "alive", False)),
-        "Chassis hv2 does not answer, but is not in the inventory",
+        "Chassis hv2 (hv2.example.com, 192.0.2.72) does not answer, but is not in the inventory",
     ),
     ("a certificate that ends soon", certificate("days_left", 29), "The certificate that central3 serves"),
     ("a northd of another version", northd("central3", "version", "25.09.0"), "northd differs between hosts: 25.03.0 on central1, central2; 25"),
@@ -441,6 +463,15 @@ def test_a_problem_is_not_acknowledged() -> None:
 def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
     """What ovn_certificate says of a chassis' machine."""
     return {"changed": False, "in_service": in_service, "days_left": days_left}
+
+
+@pytest.mark.parametrize(("common_name", "warnings"), [("hv1", 0), ("", 0), ("hv9", 1)])
+def test_a_chassis_with_the_certificate_of_another(common_name: str, warnings: int) -> None:
+    held = {**pair(99), "installed_common_name": common_name}
+    machine = both(put("chassis", {"hv1": "machine1", "hv2": "hv2"}), put("chassis_certificates", {"machine1": held}))
+    report = build_report(installation(machine))
+    assert [f["code"] for f in report["findings"]] == ["chassis_certificate_name"] * warnings
+    assert not warnings or "has the name hv9, its system id is hv1" in report["warnings"][0]
 
 
 @pytest.mark.parametrize(
