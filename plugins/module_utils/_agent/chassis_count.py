@@ -6,7 +6,7 @@
 How many chassis there are and how many of them answer, from one member of the Southbound database.
 
 Rows of dead chassis stay. A chassis is alive if it has repeated the last heartbeat number (NB_Global.nb_cfg, which Neutron, ovn_sync and others
-increment), or if that number is younger than the grace period. The observer never increments it: each heartbeat costs a transaction for every chassis.
+increment, and heartbeat_sender.py if nobody else does), or if that number is younger than the grace period.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import threading
 import typing as t
 
+from .._api.status import ChassisCount
 from .._chassis.heartbeats import describe_chassis
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
 from .._databases import DATABASE_NAMES
@@ -23,9 +24,6 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .log import as_ovn_error
 from .member_watch import open_monitor
-
-# Seconds after a heartbeat within which an answer is not late.
-GRACE = 60.0
 
 _EVERY = 10.0
 _COLUMNS: dict[str, t.Any] = {
@@ -59,26 +57,27 @@ def apply_updates(rows: Rows, updates: t.Any) -> None:
 class ChassisCounter:
     """Counts registered and active chassis over time: after a new heartbeat all chassis have a grace period to answer it."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float) -> None:
+        self._grace = grace  # seconds after a heartbeat within which an answer is not late
         self._heartbeats: dict[int, float] = {}  # heartbeat number: when it was seen first
 
-    def count(self, rows: Rows, now: float) -> dict[str, int]:
-        """Return the `count` of registered chassis and how many of them are `active`; `now` in seconds of a monotonic clock."""
+    def count(self, rows: Rows, now: float) -> ChassisCount:
+        """Return how many chassis are registered and which of them are late; `now` in seconds of a monotonic clock."""
 
         def tables(table: str) -> t.Iterable[dict[str, t.Any]]:
             return rows.get(table, {}).values()
 
         latest = last_heartbeat(tables)
         # The first number that is seen here may be old, and so may be those that have not answered it.
-        self._heartbeats.setdefault(latest, now if self._heartbeats else now - GRACE)
+        self._heartbeats.setdefault(latest, now if self._heartbeats else now - self._grace)
         # A database that was created again counts from zero.
         self._heartbeats = {number: since for number, since in self._heartbeats.items() if number <= latest}
-        past_grace = [number for number, since in self._heartbeats.items() if now - since >= GRACE]
+        past_grace = [number for number, since in self._heartbeats.items() if now - since >= self._grace]
         expected = max(past_grace, default=0)
         self._heartbeats = {number: since for number, since in self._heartbeats.items() if number >= expected}
         entries = describe_chassis(chassis_rows(tables).values(), private_rows(tables).values(), expected)
         registered = [entry for entry in entries if entry["registered"]]
-        return {"count": len(registered), "active": sum(1 for entry in registered if entry["alive"])}
+        return ChassisCount(len(registered), tuple(entry["name"] for entry in registered if not entry["alive"]))
 
 
 class ChassisWatch(threading.Thread):

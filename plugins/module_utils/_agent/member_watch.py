@@ -55,8 +55,11 @@ class MonitorConnection(Connection):
             self.updates.append(message.get("params") or [])
         return message
 
-    def ask(self, method: str, params: list[t.Any], seconds: float = _ANSWER) -> t.Any:
+    def restart_deadline(self, seconds: float) -> None:
         self.deadline = Deadline(seconds)
+
+    def ask(self, method: str, params: list[t.Any], seconds: float = _ANSWER) -> t.Any:
+        self.restart_deadline(seconds)
         return self.call(method, params)
 
     def wait(self, seconds: float) -> bool:

@@ -5,7 +5,8 @@
 
 `c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods up to date, between runs and without them.
 
-It observes and reports, it repairs nothing: only runs change databases. For pods that start it records how new the members' files are.
+It observes and reports, it repairs nothing: only runs change databases, apart from the number of the heartbeat. For pods that start it records how new
+the members' files are.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ import typing as t
 from .._api.leader_labels import LABELS, active_northd, label_patches
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
-from .._api.status import cluster_status, pod_of, rolled_out
+from .._api.status import ChassisCount, cluster_status, pod_of, rolled_out
 from .._database.schema_update import Schemas, image_schema_version
-from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER
+from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER, Database
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._ovsdb.endpoint import Endpoint
@@ -35,6 +36,7 @@ from .api_client import Api, Mirror
 from .chassis_count import ChassisCounter, ChassisWatch
 from .contents_watch import ContentsWatch, takes_part
 from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
+from .heartbeat_sender import HeartbeatSender, grace, round_pause
 from .log import Log, as_ovn_error
 from .member_watch import MemberWatch
 from .self_update import RunningArchive
@@ -42,7 +44,6 @@ from .witness_writer import WitnessWriter, indexes_on_disk
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
-_TICK = 10.0  # a round at least this often
 _SOON = 1.0  # while a state may be transient or a write has failed
 _GATHER = 0.1  # for further events of one cause
 _START = 5.0  # until every member has had the time to answer once
@@ -70,11 +71,16 @@ class Observer:
             name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
             for name in DATABASES
         }
-        self.chassis = ChassisWatch(self._southbound_member, settings.tls, self._wake.set, log.report_error)
+        self.chassis = ChassisWatch(
+            functools.partial(self._member_of, "southbound"), settings.tls, self._wake.set, log.report_error
+        )
         self.contents = ContentsWatch(
             self.members, settings.tls, settings.compare_seconds, self._wake.set, log.report_error
         )
-        self._counter = ChassisCounter()
+        self.heartbeats = HeartbeatSender(
+            functools.partial(self._member_of, "northbound"), settings.tls, settings.heartbeat_seconds, log.report_error
+        )
+        self._counter = ChassisCounter(grace(settings.heartbeat_seconds))
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
@@ -99,8 +105,9 @@ class Observer:
 
     def run(self) -> None:
         """Run until it is stopped, or its archive is replaced."""
-        threads: list[Mirror | ChassisWatch | ContentsWatch | MemberWatch]
-        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments, self.chassis, self.contents]
+        threads: list[Mirror | ChassisWatch | ContentsWatch | HeartbeatSender | MemberWatch]
+        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments]
+        threads += [self.chassis, self.contents, self.heartbeats]
         threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
@@ -113,7 +120,7 @@ class Observer:
                 self.log.report_error("round", as_ovn_error(e))
                 settled = False
             _touch(self.settings.alive_file)
-            self._wake.wait(_TICK if settled else _SOON)
+            self._wake.wait(round_pause(self.settings.heartbeat_seconds) if settled else _SOON)
             self._wake.clear()
             self._stop.wait(_GATHER)
         for thread in threads:
@@ -127,9 +134,9 @@ class Observer:
             self._wake.wait(0.2)
             self._wake.clear()
 
-    def _southbound_member(self) -> Endpoint | None:
-        """Return the member to read the chassis from: the first that takes part, so that it stays the same one."""
-        for member in self.members["southbound"]:
+    def _member_of(self, database: Database) -> Endpoint | None:
+        """Return the member to ask: the first that takes part, so that it stays the same one."""
+        for member in self.members[database]:
             if takes_part(member.answer):
                 return member.endpoint
         return None
@@ -254,10 +261,16 @@ class Observer:
                 known[name] = follow(known[name], members, self.pods.objects)
         return known
 
+    def _chassis_count(self) -> ChassisCount | None:
+        rows = self.chassis.rows
+        if rows is None:
+            return None
+        counted = self._counter.count(rows, time.monotonic())
+        return counted if self.heartbeats.answers else counted._replace(late=None)
+
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
         """Write the status if it differs from that on the API server."""
         previous = resource.get("status") or {}
-        rows = self.chassis.rows
         inside: dict[str, str] = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
         status = cluster_status(
             # Runs apply the specification, so only they change the generation; pods may follow later.
@@ -268,7 +281,7 @@ class Observer:
             previous=previous,
             verdicts=verdicts,
             endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
-            chassis=None if rows is None else self._counter.count(rows, time.monotonic()),
+            chassis=self._chassis_count(),
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

@@ -19,6 +19,8 @@ from .._ovsdb.tls_files import TlsFiles
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
 
+HEARTBEAT_SECONDS = 60  # between two heartbeats
+
 
 class ObserverSettings(t.NamedTuple):
     """From the environment."""
@@ -30,6 +32,7 @@ class ObserverSettings(t.NamedTuple):
     alive_file: str
     schemas: str = FOLDER
     compare_seconds: float = COMPARE_SECONDS
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
@@ -45,5 +48,6 @@ class ObserverSettings(t.NamedTuple):
             tls=TlsFiles.of_environment(environment),
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
+            heartbeat_seconds=float(environment.get("OVN_HEARTBEAT_SECONDS", HEARTBEAT_SECONDS)),
             compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
         )

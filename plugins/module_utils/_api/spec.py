@@ -19,6 +19,7 @@ from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORKS, POD_NETWORKS, PRIORITY_CLASS, SERVICE_NAME, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
+from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image, Resources
 from .rules import (
     DIFFERENT_PORTS,
@@ -171,6 +172,17 @@ class ClusterSpec:
                 default="system-cluster-critical",
                 pattern=PRIORITY_CLASS,
                 maxLength=253,
+            )
+        )
+    )
+    heartbeat_interval: int = field(
+        metadata=declare(
+            number(
+                "Seconds between two heartbeats that the observer sends, so that the status shows chassis that no longer answer; 0 for none. "
+                "Each one costs every chassis a transaction in the Southbound database.",
+                0,
+                3600,
+                default=HEARTBEAT_SECONDS,
             )
         )
     )

@@ -37,9 +37,17 @@ _REASONS = {
 }
 _UUID_LENGTH = 36
 _LONGEST = 1000  # of a message
+_NAMES = 5  # of chassis in a message
 
 # Numbers that differ in each observation and mean no change.
 _RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
+
+
+class ChassisCount(t.NamedTuple):
+    """How many chassis are registered, and the names of those that have not answered the last heartbeat; None: they are configured not to answer."""
+
+    registered: int
+    late: tuple[str, ...] | None
 
 
 class _Condition(t.NamedTuple):
@@ -57,28 +65,26 @@ def cluster_status(
     previous: t.Mapping[str, t.Any],
     verdicts: t.Mapping[str, Verdict],
     endpoints: t.Mapping[str, str],
-    chassis: t.Mapping[str, int] | None,
+    chassis: ChassisCount | None,
     now: str,
     northd: t.Sequence[str] | None = None,
     declared: int | None = None,
     left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
 ) -> dict[str, t.Any]:
-    """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis` (count, active), `northd` (active
-    pods), `left` (what is pending until the pods are as the objects desire), `schemas`.
+    """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis`, `northd` (active pods),
+    `left` (what is pending until the pods are as the objects desire), `schemas`.
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
     """
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
     databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
-    counts = {"count": previous.get("chassisCount"), "active": previous.get("activeControllers")}
-    if chassis is not None:
-        counts = {"count": chassis["count"], "active": chassis["active"]}
+    southbound_serves = verdicts["southbound"].writable
     conditions: list[_Condition | None] = [
         *databases,
         _northd(northd, known.get("NorthdReady")),
-        _controllers(counts, verdicts["southbound"].writable),
+        _controllers(chassis, southbound_serves, known.get("ControllersReady")),
         _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
         _schema(schemas or {}, known.get(SCHEMA)),
     ]
@@ -92,9 +98,14 @@ def cluster_status(
     observed = previous.get("observedGeneration") if left is None or left else generation
     if observed is not None:
         status["observedGeneration"] = observed
-    if counts["count"] is not None:
-        status["chassisCount"], status["activeControllers"] = counts["count"], counts["active"] or 0
-    return status
+    if chassis is not None:
+        active = (
+            None if chassis.late is None else chassis.registered - len(chassis.late)
+        )  # None deletes it in a merge patch
+        counts = {"chassisCount": chassis.registered, "activeControllers": active}
+    else:
+        counts = {key: previous[key] for key in ("chassisCount", "activeControllers") if key in previous}
+    return {**status, **counts}
 
 
 def serves(verdict: Verdict) -> bool:
@@ -201,22 +212,29 @@ def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None
     )
 
 
-def _controllers(counts: t.Mapping[str, int | None], fresh: bool) -> _Condition:
-    count, active = counts["count"], counts["active"] or 0
+def _controllers(
+    chassis: ChassisCount | None, southbound_serves: bool, before: t.Mapping[str, t.Any] | None
+) -> _Condition:
     kind = "ControllersReady"
-    if not fresh:
+    if not southbound_serves:
         return _Condition(
             kind,
             "Unknown",
             "SouthboundNotReady",
             "The Southbound database does not serve, so it is unknown which chassis are alive.",
         )
-    if count is None:
-        return _Condition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
-    if not count:
+    if chassis is None:
+        unknown = _Condition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
+        return _again(before) if before and before["reason"] != "SouthboundNotReady" else unknown
+    if not chassis.registered:
         return _Condition(kind, "False", "NoChassis", "No chassis is registered.")
-    message = f"{active} of {count} chassis answer."
-    if active < count:
+    if chassis.late is None:
+        message = "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats."
+        return _Condition(kind, "Unknown", "HeartbeatsDisabled", message)
+    message = f"{chassis.registered - len(chassis.late)} of {chassis.registered} chassis answer."
+    if chassis.late:
+        more = f" and {len(chassis.late) - _NAMES} more" if len(chassis.late) > _NAMES else ""
+        message = f"{message} No answer: {', '.join(sorted(chassis.late)[:_NAMES])}{more}."
         return _Condition(kind, "False", "ChassisUnresponsive", message)
     return _Condition(kind, "True", "AllAnswer", message)
 

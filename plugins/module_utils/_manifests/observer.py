@@ -67,6 +67,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "OVN_NAMESPACE": context.namespace,
         "OVN_NORTHBOUND": ",".join(context.endpoints("northbound")),
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
+        "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),
     }
     return pods.container(

@@ -4,8 +4,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.chassis_count import GRACE, ChassisCounter, apply_updates
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.chassis_count import ChassisCounter, apply_updates
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer
+
+GRACE = 60.0
 
 
 def rows(asked: int, **answered: int) -> dict[str, dict[str, dict[str, t.Any]]]:
@@ -17,41 +19,41 @@ def rows(asked: int, **answered: int) -> dict[str, dict[str, dict[str, t.Any]]]:
 
 
 def test_nobody() -> None:
-    assert ChassisCounter().count({}, 0) == {"count": 0, "active": 0}
+    assert ChassisCounter(GRACE).count({}, 0) == (0, ())
 
 
 def test_who_has_not_answered_what_was_asked_before_is_silent() -> None:
-    assert ChassisCounter().count(rows(7, one=7, two=6), 1000) == {"count": 2, "active": 1}
+    assert ChassisCounter(GRACE).count(rows(7, one=7, two=6), 1000) == (2, ("two",))
 
 
 def test_a_new_heartbeat_gives_everybody_time() -> None:
-    count = ChassisCounter()
-    assert count.count(rows(7, one=7, two=7), 0) == {"count": 2, "active": 2}
-    assert count.count(rows(8, one=8, two=7), 1) == {"count": 2, "active": 2}
-    assert count.count(rows(8, one=8, two=7), 1 + GRACE) == {"count": 2, "active": 1}
-    assert count.count(rows(8, one=8, two=8), 2 + GRACE) == {"count": 2, "active": 2}
+    count = ChassisCounter(GRACE)
+    assert count.count(rows(7, one=7, two=7), 0) == (2, ())
+    assert count.count(rows(8, one=8, two=7), 1) == (2, ())
+    assert count.count(rows(8, one=8, two=7), 1 + GRACE) == (2, ("two",))
+    assert count.count(rows(8, one=8, two=8), 2 + GRACE) == (2, ())
 
 
 def test_frequent_heartbeats_give_no_endless_time() -> None:
-    count = ChassisCounter()
-    found = {}
+    count = ChassisCounter(GRACE)
+    found: t.Any = ()
     for second in range(0, 200, 10):
         found = count.count(rows(7 + second, one=7 + second, two=7), second)
-    assert found == {"count": 2, "active": 1}
+    assert found == (2, ("two",))
 
 
 def test_numbers_that_start_again() -> None:
     """A Southbound database that was created again counts from zero."""
-    count = ChassisCounter()
+    count = ChassisCounter(GRACE)
     count.count(rows(700, one=700), 0)
     count.count(rows(1, one=1), 10)
-    assert count.count(rows(1, one=1), 200) == {"count": 1, "active": 1}
+    assert count.count(rows(1, one=1), 200) == (1, ())
 
 
 def test_the_answer_of_a_removed_chassis_does_not_count() -> None:
     content = rows(7, one=7)
     content["Chassis_Private"]["old"] = {"name": "old", "nb_cfg": 7}
-    assert ChassisCounter().count(content, 0) == {"count": 1, "active": 1}
+    assert ChassisCounter(GRACE).count(content, 0) == (1, ())
 
 
 def test_updates() -> None:

@@ -7,7 +7,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import cluster_status, members_of, pod_of, rolled_out
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
+    ChassisCount,
+    cluster_status,
+    members_of,
+    pod_of,
+    rolled_out,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_schema import CLUSTER_STATUS
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import PendingItem
@@ -28,7 +34,7 @@ def status(
     southbound: Verdict,
     *,
     previous: dict[str, t.Any] | None = None,
-    chassis: dict[str, int] | None = None,
+    chassis: ChassisCount | None = None,
     northd: t.Sequence[str] | None = NORTHD,
     now: str = NOW,
     declared: int = 3,
@@ -81,7 +87,7 @@ def promised(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
 
 def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
-    found = status(verdict, verdict, chassis={"count": 2, "active": 2})
+    found = status(verdict, verdict, chassis=ChassisCount(2, ()))
     assert set(written(found)) == set(promised(CLUSTER_STATUS))
 
 
@@ -234,23 +240,35 @@ def test_warnings_are_not_reported(say: Say) -> None:
 @pytest.mark.parametrize(
     ("chassis", "expected"),
     [
-        pytest.param({"count": 2, "active": 2}, ("True", "AllAnswer"), id="all answer"),
-        pytest.param({"count": 2, "active": 1}, ("False", "ChassisUnresponsive"), id="one does not answer"),
-        pytest.param({"count": 0, "active": 0}, ("False", "NoChassis"), id="there are none"),
+        pytest.param(ChassisCount(2, ()), ("True", "AllAnswer"), id="all answer"),
+        pytest.param(ChassisCount(2, ("c1",)), ("False", "ChassisUnresponsive"), id="one does not answer"),
+        pytest.param(ChassisCount(0, ()), ("False", "NoChassis"), id="there are none"),
+        pytest.param(ChassisCount(2, None), ("Unknown", "HeartbeatsDisabled"), id="they are told not to answer"),
         pytest.param(None, ("Unknown", "NotObserved"), id="nobody has looked"),
     ],
 )
-def test_chassis(say: Say, chassis: dict[str, int] | None, expected: tuple[str, str]) -> None:
+def test_chassis(say: Say, chassis: ChassisCount | None, expected: tuple[str, str]) -> None:
     good = assess(say.healthy(), 3)
     found = status(good, good, chassis=chassis)
     assert conditions(found)["ControllersReady"] == expected
     assert conditions(found)["Ready"][0] == "True"
-    assert found.get("chassisCount") == (chassis or {}).get("count")
+    assert found.get("chassisCount") == (chassis.registered if chassis else None)
+    known = chassis is not None and chassis.late is not None
+    assert (found.get("activeControllers") is not None) == known
+
+
+def test_late_chassis_are_named(say: Say) -> None:
+    good = assess(say.healthy(), 3)
+    few = status(good, good, chassis=ChassisCount(9, ("c2", "c1")))
+    assert few["activeControllers"] == 7
+    assert words(few, "ControllersReady") == "7 of 9 chassis answer. No answer: c1, c2."
+    many = status(good, good, chassis=ChassisCount(900, tuple(f"c{number}" for number in range(7))))
+    assert words(many, "ControllersReady").endswith("No answer: c0, c1, c2, c3, c4 and 2 more.")
 
 
 def test_known_chassis_stay_when_the_caller_does_not_know(say: Say) -> None:
     good, lost = assess(say.healthy(), 3), assess([say.unresponsive(n) for n in range(3)], 3)
-    before = status(good, good, chassis={"count": 2, "active": 2}, now=THEN)
+    before = status(good, good, chassis=ChassisCount(2, ()), now=THEN)
     assert status(good, good, previous=before) == before
     after = status(good, lost, previous=before)
     assert (after["chassisCount"], conditions(after)["ControllersReady"][0]) == (2, "Unknown")

@@ -84,6 +84,7 @@ CHANGED: dict[str, t.Any] = {
     **below("southbound", _DATABASE),
     **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
     "priorityClassName": "databases",
+    "heartbeatInterval": 300,
     **below("controller", _DAEMONS),
     **below(
         "ovs",

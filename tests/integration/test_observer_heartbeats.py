@@ -1,0 +1,115 @@
+"""Heartbeats between runs: the observer with real databases, northd and ovn-controllers, of which one freezes."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import signal
+import time
+import typing as t
+
+import pytest
+from _installation import Installation
+from _vswitch import require_vswitch
+from conftest import run, until
+from test_observer import World
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+
+if t.TYPE_CHECKING:
+    from _apiserver import ApiServer
+    from conftest import MakeCluster
+
+INTERVAL = 6.0
+
+
+class Chassis:
+    """Two chassis, and the observer's world around them."""
+
+    def __init__(self, world: World, installation: Installation) -> None:
+        self.world, self.installation = world, installation
+
+    @property
+    def number(self) -> int:
+        """The last heartbeat, in the Northbound database."""
+        select = {"op": "select", "table": "NB_Global", "where": [], "columns": ["nb_cfg"]}
+        socket = self.installation.northbound.leader.socket
+        answer = json.loads(run("ovsdb-client", "-t", "10", "query", socket, json.dumps(["OVN_Northbound", select])))
+        return int(answer[0]["rows"][0]["nb_cfg"])
+
+    def set_option(self, value: str) -> None:
+        options = ["options", "insert", ["map", [["enable_chassis_nb_cfg_update", value]]]]
+        delete = ["options", "delete", ["set", ["enable_chassis_nb_cfg_update"]]]
+        mutate = {"op": "mutate", "table": "NB_Global", "where": [], "mutations": [delete, options]}
+        socket = self.installation.northbound.leader.socket
+        run("ovsdb-client", "-t", "10", "transact", socket, json.dumps(["OVN_Northbound", mutate]))
+
+    def send(self, chassis: str, number: signal.Signals) -> float:
+        self.installation.chassis[chassis].daemons["ovn-controller"].signal(number)
+        return time.monotonic()
+
+    def is_ready(self) -> str:
+        return self.world.is_ready("ControllersReady")
+
+
+@pytest.fixture
+def chassis(
+    api_server: ApiServer, namespace: str, raft_cluster: MakeCluster, short_dir: pathlib.Path
+) -> t.Iterator[Chassis]:
+    require_vswitch()
+    clusters = {database: raft_cluster(1, database, tls=True) for database in DATABASES}
+    world = World(api_server, namespace, short_dir / "world", clusters)
+    installation = Installation(clusters["northbound"], clusters["southbound"], short_dir)
+    try:
+        world.prepare()
+        installation.start_northd()
+        for index, name in enumerate(("one", "two"), 1):
+            installation.start_chassis(name, f"198.51.100.{index}")
+        yield Chassis(world, installation)
+    finally:
+        world.stop()
+        for vswitch in installation.chassis.values():
+            vswitch.stop()
+        for northd in installation.northds:
+            northd.kill()
+
+
+def test_a_frozen_chassis_is_found_within_two_intervals_without_a_run(chassis: Chassis) -> None:
+    chassis.world.observe(OVN_HEARTBEAT_SECONDS=str(INTERVAL))
+    until(lambda: chassis.world.status.get("activeControllers") == 2, "both chassis", timeout=40)
+    until(lambda: chassis.is_ready() == "True", "both to answer", timeout=20)
+    first = chassis.number
+    until(lambda: chassis.number > first, "a heartbeat", timeout=2 * INTERVAL)
+
+    frozen_at = chassis.send("two", signal.SIGSTOP)
+    until(lambda: chassis.is_ready() == "False", "the frozen one", timeout=2 * INTERVAL)
+    assert time.monotonic() - frozen_at < 2 * INTERVAL
+    assert chassis.world.status["activeControllers"] == 1
+    assert chassis.world.status["chassisCount"] == 2
+    assert chassis.world.condition("ControllersReady")["message"] == "1 of 2 chassis answer. No answer: two."
+
+    chassis.send("two", signal.SIGCONT)
+    until(lambda: chassis.is_ready() == "True", "it to answer again", timeout=2 * INTERVAL)
+    assert chassis.world.status["activeControllers"] == 2
+
+
+def test_no_heartbeat_is_sent_with_an_interval_of_zero(chassis: Chassis) -> None:
+    chassis.world.observe(OVN_HEARTBEAT_SECONDS="0")
+    until(lambda: chassis.world.status.get("chassisCount") == 2, "both chassis", timeout=40)
+    before = chassis.number
+    time.sleep(INTERVAL)
+    assert chassis.number == before
+
+
+def test_chassis_that_are_told_not_to_answer_are_unknown(chassis: Chassis) -> None:
+    chassis.world.observe(OVN_HEARTBEAT_SECONDS="2")
+    until(lambda: chassis.world.status.get("activeControllers") == 2, "both chassis", timeout=40)
+    chassis.set_option("false")
+    until(lambda: chassis.world.condition("ControllersReady")["reason"] == "HeartbeatsDisabled", "Unknown", timeout=20)
+    assert chassis.is_ready() == "Unknown"
+    assert "activeControllers" not in chassis.world.status
+    number = chassis.number
+    time.sleep(5)
+    assert chassis.number == number
+    chassis.set_option("true")
+    until(lambda: chassis.is_ready() == "True", "answers again", timeout=20)
