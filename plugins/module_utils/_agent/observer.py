@@ -33,6 +33,7 @@ from .._raft.answer import Answer, failed_answer
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
+from .certificate_watch import CertificateWatch
 from .chassis_count import ChassisCounter, ChassisWatch
 from .contents_watch import ContentsWatch, takes_part
 from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
@@ -80,6 +81,8 @@ class Observer:
         self.heartbeats = HeartbeatSender(
             functools.partial(self._member_of, "northbound"), settings.tls, settings.heartbeat_seconds, log.report_error
         )
+        endpoints = [endpoint for name in DATABASES for endpoint in settings.endpoints[name]]
+        self.certificates = CertificateWatch(endpoints, settings.tls, self._wake.set)
         self._counter = ChassisCounter(grace(settings.heartbeat_seconds))
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
@@ -105,9 +108,9 @@ class Observer:
 
     def run(self) -> None:
         """Run until it is stopped, or its archive is replaced."""
-        threads: list[Mirror | ChassisWatch | ContentsWatch | HeartbeatSender | MemberWatch]
+        threads: list[Mirror | CertificateWatch | ChassisWatch | ContentsWatch | HeartbeatSender | MemberWatch]
         threads = [self.pods, self.clusters, self.stateful_sets, self.deployments]
-        threads += [self.chassis, self.contents, self.heartbeats]
+        threads += [self.chassis, self.contents, self.heartbeats, self.certificates]
         threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
@@ -282,6 +285,7 @@ class Observer:
             verdicts=verdicts,
             endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
             chassis=self._chassis_count(),
+            certificates=self.certificates.ends or None,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

@@ -20,6 +20,8 @@ from .._kubernetes.rollout_progress import PendingItem
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
+from .certificate_status import CERTIFICATE, certificate_condition, first_end
+from .conditions import StatusCondition, repeat_condition
 from .leader_labels import leader_of
 
 UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
@@ -50,15 +52,6 @@ class ChassisCount(t.NamedTuple):
     late: tuple[str, ...] | None
 
 
-class _Condition(t.NamedTuple):
-    """A condition without its history."""
-
-    kind: str
-    status: str  # True | False | Unknown
-    reason: str
-    message: str
-
-
 def cluster_status(
     *,
     generation: int,
@@ -71,9 +64,11 @@ def cluster_status(
     declared: int | None = None,
     left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
+    certificates: t.Mapping[str, float] | None = None,
 ) -> dict[str, t.Any]:
     """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis`, `northd` (active pods),
-    `left` (what is pending until the pods are as the objects desire), `schemas`.
+    `left` (what is pending until the pods are as the objects desire), `schemas`, `certificates` (when the one that each endpoint
+    serves ends, in seconds since 1970; empty without TLS).
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
@@ -81,12 +76,13 @@ def cluster_status(
     known = {condition["type"]: condition for condition in previous.get("conditions", ())}
     databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
     southbound_serves = verdicts["southbound"].writable
-    conditions: list[_Condition | None] = [
+    conditions: list[StatusCondition | None] = [
         *databases,
         _northd(northd, known.get("NorthdReady")),
         _controllers(chassis, southbound_serves, known.get("ControllersReady")),
         _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
         _schema(schemas or {}, known.get(SCHEMA)),
+        certificate_condition(certificates, known.get(CERTIFICATE), now),
     ]
     current = [condition for condition in conditions if condition is not None]
     current.insert(0, _ready(current))
@@ -105,7 +101,8 @@ def cluster_status(
         counts = {"chassisCount": chassis.registered, "activeControllers": active}
     else:
         counts = {key: previous[key] for key in ("chassisCount", "activeControllers") if key in previous}
-    return {**status, **counts}
+    end = first_end(certificates) if certificates is not None else previous.get("certificateNotAfter")
+    return {**status, **counts, **({"certificateNotAfter": end} if end else {})}
 
 
 def serves(verdict: Verdict) -> bool:
@@ -116,11 +113,11 @@ def serves(verdict: Verdict) -> bool:
     return verdict.writable and _taking_part(members) >= majority(len(members))
 
 
-def _database(name: str, verdict: Verdict, endpoints: str) -> _Condition:
+def _database(name: str, verdict: Verdict, endpoints: str) -> StatusCondition:
     members = members_of(verdict)
     message = f"{_taking_part(members)} of {len(members)} members take part, {pod_of(leader_of(verdict) or 'no member')} leads."
     problems = [reason.message for reason in verdict.reasons if reason.severity == "problem"]
-    return _Condition(
+    return StatusCondition(
         f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
@@ -168,88 +165,86 @@ def rolled_out(status: t.Mapping[str, t.Any]) -> int:
     return int(condition.get("observedGeneration") or status.get("observedGeneration") or 0)
 
 
-def _again(before: t.Mapping[str, t.Any]) -> _Condition:
-    return _Condition(before["type"], before["status"], before["reason"], before["message"])
-
-
 def _up_to_date(
     generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
-) -> _Condition:
+) -> StatusCondition:
     if declared > generation:
         message = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
-        return _Condition(UP_TO_DATE, "False", "NotRolledOut", message)
+        return StatusCondition(UP_TO_DATE, "False", "NotRolledOut", message)
     if left is None:
         message = "The pods of this specification have not been observed yet."
-        return _again(before) if before else _Condition(UP_TO_DATE, "Unknown", "NotObserved", message)
+        return repeat_condition(before) if before else StatusCondition(UP_TO_DATE, "Unknown", "NotObserved", message)
     if left:
         reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
-        return _Condition(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
-    return _Condition(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
+        return StatusCondition(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
+    return StatusCondition(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
 
 
-def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> _Condition | None:
+def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
     """Return the condition of both schemas, or the previous one if a database could not be asked."""
     if not all(name in schemas and None not in schemas[name] for name in DATABASES):
-        return _again(before) if before else None
+        return repeat_condition(before) if before else None
     gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
     if gaps:
-        return _Condition(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
+        return StatusCondition(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
     message = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
-    return _Condition(SCHEMA, "True", "AsImage", f"{message}.")
+    return StatusCondition(SCHEMA, "True", "AsImage", f"{message}.")
 
 
-def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> _Condition:
+def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition:
     if active is None:
         return (
-            _again(before)
+            repeat_condition(before)
             if before
-            else _Condition("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
+            else StatusCondition("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
         )
     if active:
-        return _Condition("NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database.")
-    return _Condition(
+        return StatusCondition(
+            "NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database."
+        )
+    return StatusCondition(
         "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
     )
 
 
 def _controllers(
     chassis: ChassisCount | None, southbound_serves: bool, before: t.Mapping[str, t.Any] | None
-) -> _Condition:
+) -> StatusCondition:
     kind = "ControllersReady"
     if not southbound_serves:
-        return _Condition(
+        return StatusCondition(
             kind,
             "Unknown",
             "SouthboundNotReady",
             "The Southbound database does not serve, so it is unknown which chassis are alive.",
         )
     if chassis is None:
-        unknown = _Condition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
-        return _again(before) if before and before["reason"] != "SouthboundNotReady" else unknown
+        unknown = StatusCondition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
+        return repeat_condition(before) if before and before["reason"] != "SouthboundNotReady" else unknown
     if not chassis.registered:
-        return _Condition(kind, "False", "NoChassis", "No chassis is registered.")
+        return StatusCondition(kind, "False", "NoChassis", "No chassis is registered.")
     if chassis.late is None:
         message = "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats."
-        return _Condition(kind, "Unknown", "HeartbeatsDisabled", message)
+        return StatusCondition(kind, "Unknown", "HeartbeatsDisabled", message)
     message = f"{chassis.registered - len(chassis.late)} of {chassis.registered} chassis answer."
     if chassis.late:
         more = f" and {len(chassis.late) - _NAMES} more" if len(chassis.late) > _NAMES else ""
         message = f"{message} No answer: {', '.join(sorted(chassis.late)[:_NAMES])}{more}."
-        return _Condition(kind, "False", "ChassisUnresponsive", message)
-    return _Condition(kind, "True", "AllAnswer", message)
+        return StatusCondition(kind, "False", "ChassisUnresponsive", message)
+    return StatusCondition(kind, "True", "AllAnswer", message)
 
 
-def _ready(conditions: t.Sequence[_Condition]) -> _Condition:
+def _ready(conditions: t.Sequence[StatusCondition]) -> StatusCondition:
     """Return the condition of the control plane: databases and northd. Chassis come and go, they have a condition of their own."""
     missing = [f for f in conditions if f.kind in _CONTROL_PLANE and f.status != "True"]
     if missing:
         first = min(missing, key=lambda f: f.status != "False")
-        return _Condition("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
-    return _Condition("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
+        return StatusCondition("Ready", first.status, f"{first.kind[: -len('Ready')]}NotReady", first.message)
+    return StatusCondition("Ready", "True", "ControlPlaneReady", "Both databases take writes.")
 
 
 def _with_history(
-    condition: _Condition, before: t.Mapping[str, t.Any] | None, generation: int, now: str
+    condition: StatusCondition, before: t.Mapping[str, t.Any] | None, generation: int, now: str
 ) -> dict[str, t.Any]:
     message, since = condition.message, now
     if before is not None:

@@ -80,6 +80,10 @@ CLUSTER_STATUS = record(
         ),
         "chassisCount": number("Chassis in the Southbound database.", 0, _MANY),
         "activeControllers": number("Chassis whose ovn-controller is alive.", 0, _MANY),
+        "certificateNotAfter": {
+            **_TIME,
+            "description": "When the first of the certificates ends that the members serve. Absent without TLS.",
+        },
         "northbound": _database_status("Northbound"),
         "southbound": _database_status("Southbound"),
     },

@@ -22,7 +22,12 @@ if t.TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=8)
 def client_context(files: TlsFiles) -> ssl.SSLContext:
-    """Return the context; `InvalidInput` or `CertificateProblem` name the file that cannot be used.
+    """Return the context of these files, the same one for all connections."""
+    return new_context(files)
+
+
+def new_context(files: TlsFiles) -> ssl.SSLContext:
+    """Return a context of the files as they are now; `InvalidInput` or `CertificateProblem` name the file that cannot be used.
 
     Host names are not checked, as no OVSDB client does (ovsdb(7)): every certificate of the CA is trusted.
     """

@@ -41,6 +41,7 @@ def status(
     left: t.Sequence[PendingItem] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
     endpoints: dict[str, str] | None = None,
+    certificates: dict[str, float] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
         generation=3,
@@ -53,6 +54,7 @@ def status(
         chassis=chassis,
         now=now,
         northd=northd,
+        certificates=certificates,
     )
 
 
@@ -87,7 +89,8 @@ def promised(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
 
 def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
-    found = status(verdict, verdict, chassis=ChassisCount(2, ()))
+    found = status(verdict, verdict, chassis=ChassisCount(2, ()), certificates={"ssl:a:1": 2e9})
+    assert status(verdict, verdict, previous=found)["certificateNotAfter"] == found["certificateNotAfter"]
     assert set(written(found)) == set(promised(CLUSTER_STATUS))
 
 
