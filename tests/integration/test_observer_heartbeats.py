@@ -113,3 +113,23 @@ def test_chassis_that_are_told_not_to_answer_are_unknown(chassis: Chassis) -> No
     assert chassis.number == number
     chassis.set_option("true")
     until(lambda: chassis.is_ready() == "True", "answers again", timeout=20)
+
+
+def test_conflicting_claims_are_reported_until_they_are_gone(chassis: Chassis) -> None:
+    chassis.world.observe(OVN_CLAIMS_SECONDS="1")
+    until(lambda: chassis.world.status.get("chassisCount") == 2, "both chassis", timeout=40)
+    until(lambda: chassis.world.is_ready("ClaimsConsistent") == "True", "no conflict", timeout=20)
+    northbound, southbound = (",".join(chassis.installation.options[name]) for name in DATABASES)
+    run("ovn-nbctl", f"--db={northbound}", "ls-add", "net", "--", "lsp-add", "net", "vm")
+    run("ovn-nbctl", f"--db={northbound}", "set", "Logical_Switch_Port", "vm", "options:requested-chassis=gone")
+    sbctl = ("ovn-sbctl", f"--db={southbound}")
+    uuid = run(*sbctl, "--bare", "--columns=_uuid", "find", "Chassis", "name=two").strip()
+    until(lambda: run(*sbctl, "--bare", "find", "Port_Binding", "logical_port=vm").strip(), "the port")
+    # The real controller releases it at once, unless it cannot.
+    chassis.send("two", signal.SIGSTOP)
+    run(*sbctl, "set", "Port_Binding", "vm", f"chassis={uuid}")
+    until(lambda: chassis.world.is_ready("ClaimsConsistent") == "False", "the conflict", timeout=20)
+    message = chassis.world.condition("ClaimsConsistent")["message"]
+    assert message == "Port vm is requested on gone, but bound by two."
+    run(*sbctl, "clear", "Port_Binding", "vm", "chassis")
+    until(lambda: chassis.world.is_ready("ClaimsConsistent") == "True", "no conflict again", timeout=20)

@@ -35,6 +35,7 @@ from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
 from .certificate_watch import CertificateWatch
 from .chassis_count import ChassisCounter, ChassisWatch
+from .claims_watch import ClaimsWatch
 from .contents_watch import ContentsWatch, takes_part
 from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
 from .heartbeat_sender import HeartbeatSender, grace, round_pause
@@ -72,9 +73,9 @@ class Observer:
             name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
             for name in DATABASES
         }
-        self.chassis = ChassisWatch(
-            functools.partial(self._member_of, "southbound"), settings.tls, self._wake.set, log.report_error
-        )
+        southbound = functools.partial(self._member_of, "southbound")
+        self.chassis = ChassisWatch(southbound, settings.tls, self._wake.set, log.report_error)
+        self.claims = ClaimsWatch(southbound, settings.tls, settings.claims_seconds, self._wake.set, log.report_error)
         self.contents = ContentsWatch(
             self.members, settings.tls, settings.compare_seconds, self._wake.set, log.report_error
         )
@@ -108,9 +109,11 @@ class Observer:
 
     def run(self) -> None:
         """Run until it is stopped, or its archive is replaced."""
-        threads: list[Mirror | CertificateWatch | ChassisWatch | ContentsWatch | HeartbeatSender | MemberWatch]
+        threads: list[
+            Mirror | CertificateWatch | ChassisWatch | ClaimsWatch | ContentsWatch | HeartbeatSender | MemberWatch
+        ]
         threads = [self.pods, self.clusters, self.stateful_sets, self.deployments]
-        threads += [self.chassis, self.contents, self.heartbeats, self.certificates]
+        threads += [self.chassis, self.contents, self.heartbeats, self.certificates, self.claims]
         threads += [member for members in self.members.values() for member in members]
         for thread in threads:
             thread.start()
@@ -286,6 +289,7 @@ class Observer:
             endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
             chassis=self._chassis_count(),
             certificates=self.certificates.ends or None,
+            claims=self.claims.conflicts,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

@@ -19,6 +19,7 @@ from .._ovsdb.tls_files import TlsFiles
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
 
+CLAIMS_SECONDS = 300.0  # between two looks at what chassis claim: each reads all ports
 HEARTBEAT_SECONDS = 60  # between two heartbeats
 
 
@@ -33,6 +34,7 @@ class ObserverSettings(t.NamedTuple):
     schemas: str = FOLDER
     compare_seconds: float = COMPARE_SECONDS
     heartbeat_seconds: float = HEARTBEAT_SECONDS
+    claims_seconds: float = CLAIMS_SECONDS
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
@@ -49,5 +51,6 @@ class ObserverSettings(t.NamedTuple):
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
             heartbeat_seconds=float(environment.get("OVN_HEARTBEAT_SECONDS", HEARTBEAT_SECONDS)),
+            claims_seconds=float(environment.get("OVN_CLAIMS_SECONDS", CLAIMS_SECONDS)),
             compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
         )

@@ -24,7 +24,7 @@ from .certificate_status import CERTIFICATE, certificate_condition, first_end
 from .conditions import StatusCondition, repeat_condition
 from .leader_labels import leader_of
 
-UP_TO_DATE, SCHEMA = "UpToDate", "SchemaCurrent"
+UP_TO_DATE, SCHEMA, CLAIMS = "UpToDate", "SchemaCurrent", "ClaimsConsistent"
 # Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
 _CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")
 
@@ -39,7 +39,7 @@ _REASONS = {
 }
 _UUID_LENGTH = 36
 _LONGEST = 1000  # of a message
-_NAMES = 5  # of chassis in a message
+_NAMES = 5  # of chassis or conflicts in a message
 
 # Numbers that differ in each observation and mean no change.
 _RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
@@ -65,10 +65,11 @@ def cluster_status(
     left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
     certificates: t.Mapping[str, float] | None = None,
+    claims: t.Sequence[str] | None = None,
 ) -> dict[str, t.Any]:
     """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis`, `northd` (active pods),
     `left` (what is pending until the pods are as the objects desire), `schemas`, `certificates` (when the one that each endpoint
-    serves ends, in seconds since 1970; empty without TLS).
+    serves ends, in seconds since 1970; empty without TLS), `claims` (conflicts between chassis).
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
@@ -83,6 +84,7 @@ def cluster_status(
         _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
         _schema(schemas or {}, known.get(SCHEMA)),
         certificate_condition(certificates, known.get(CERTIFICATE), now),
+        _claims(claims, known.get(CLAIMS)),
     ]
     current = [condition for condition in conditions if condition is not None]
     current.insert(0, _ready(current))
@@ -232,6 +234,15 @@ def _controllers(
         message = f"{message} No answer: {', '.join(sorted(chassis.late)[:_NAMES])}{more}."
         return StatusCondition(kind, "False", "ChassisUnresponsive", message)
     return StatusCondition(kind, "True", "AllAnswer", message)
+
+
+def _claims(conflicts: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
+    if conflicts is None:
+        return repeat_condition(before) if before else None
+    if not conflicts:
+        return StatusCondition(CLAIMS, "True", "NoConflicts", "No chassis claims what is another one's.")
+    more = f" And {len(conflicts) - _NAMES} more." if len(conflicts) > _NAMES else ""
+    return StatusCondition(CLAIMS, "False", "ConflictingClaims", f"{' '.join(conflicts[:_NAMES])}{more}"[:_LONGEST])
 
 
 def _ready(conditions: t.Sequence[StatusCondition]) -> StatusCondition:

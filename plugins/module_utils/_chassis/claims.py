@@ -73,6 +73,24 @@ def borrowed_encapsulations(tables: Tables) -> dict[str, list[tuple[str, str]]]:
     return {name: sorted(pairs) for name, pairs in found.items()}
 
 
+def conflicting_claims(tables: Tables) -> list[str]:
+    """Return a message for each tunnel address and host name of several chassis, and for each port that is bound elsewhere than requested."""
+    addresses = [(value_of(row, "chassis_name", ""), value_of(row, "ip", "")) for row in tables("Encap")]
+    addresses += [(name, ip) for name, pairs in borrowed_encapsulations(tables).items() for _kind, ip in pairs]
+    hostnames = ((value_of(row, "name", ""), value_of(row, "hostname", "")) for row in tables("Chassis"))
+    return [
+        *(
+            f"Chassis {', '.join(names)} have the tunnel address {ip}."
+            for ip, names in shared_values(addresses).items()
+        ),
+        *(f"Chassis {', '.join(names)} have the host name {name}." for name, names in shared_values(hostnames).items()),
+        *(
+            f"Port {one.port} is requested on {', '.join(one.requested)}, but bound by {', '.join(one.chassis)}."
+            for one in misplaced_ports(tables)
+        ),
+    ]
+
+
 def shared_values(pairs: t.Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Return each value that several chassis have, with their names; `pairs` of (name, value). An address counts in any of its spellings."""
     holders: dict[str, set[str]] = {}

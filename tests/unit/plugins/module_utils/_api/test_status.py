@@ -42,6 +42,7 @@ def status(
     schemas: dict[str, Schemas] | None = None,
     endpoints: dict[str, str] | None = None,
     certificates: dict[str, float] | None = None,
+    claims: t.Sequence[str] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
         generation=3,
@@ -55,6 +56,7 @@ def status(
         now=now,
         northd=northd,
         certificates=certificates,
+        claims=claims,
     )
 
 
@@ -258,6 +260,17 @@ def test_chassis(say: Say, chassis: ChassisCount | None, expected: tuple[str, st
     assert found.get("chassisCount") == (chassis.registered if chassis else None)
     known = chassis is not None and chassis.late is not None
     assert (found.get("activeControllers") is not None) == known
+
+
+def test_claims_of_chassis(say: Say) -> None:
+    good = assess(say.healthy(), 3)
+    assert "ClaimsConsistent" not in conditions(status(good, good))
+    assert conditions(status(good, good, claims=[]))["ClaimsConsistent"] == ("True", "NoConflicts")
+    found = status(good, good, claims=[f"{number}." for number in range(7)])
+    assert conditions(found)["ClaimsConsistent"] == ("False", "ConflictingClaims")
+    assert words(found, "ClaimsConsistent") == "0. 1. 2. 3. 4. And 2 more."
+    assert conditions(found)["Ready"][0] == "True"
+    assert status(good, good, previous=found) == found
 
 
 def test_late_chassis_are_named(say: Say) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.claims import (
     MisplacedPort,
     borrowed_encapsulations,
+    conflicting_claims,
     misplaced_ports,
     shared_values,
 )
@@ -76,6 +77,27 @@ def test_encapsulations_of_others() -> None:
         ],
     }
     assert borrowed_encapsulations(tables.__getitem__) == {"c2": [("geneve", "192.0.2.1")]}
+
+
+def test_messages_of_conflicts() -> None:
+    tables: dict[str, list[dict[str, t.Any]]] = {
+        "Encap": [
+            {"_uuid": "e1", "chassis_name": "c1", "type": "geneve", "ip": "192.0.2.1"},
+            {"_uuid": "e2", "chassis_name": "c2", "type": "vxlan", "ip": "192.0.2.1"},
+            {"_uuid": "e3", "chassis_name": "c3", "type": "geneve", "ip": "192.0.2.3"},
+        ],
+        "Chassis": [
+            {"_uuid": "u1", "name": "c1", "hostname": "h", "encaps": ["e1", "e3"]},
+            {"_uuid": "u2", "name": "c2", "hostname": "h", "encaps": ["e2"]},
+        ],
+        "Port_Binding": [{"logical_port": "vm", "options": {"requested-chassis": "c1"}, "chassis": "u2"}],
+    }
+    assert conflicting_claims(tables.__getitem__) == [
+        "Chassis c1, c2 have the tunnel address 192.0.2.1.",
+        "Chassis c1, c3 have the tunnel address 192.0.2.3.",
+        "Chassis c1, c2 have the host name h.",
+        "Port vm is requested on c1, but bound by c2.",
+    ]
 
 
 @pytest.mark.parametrize(
