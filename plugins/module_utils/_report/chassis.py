@@ -8,9 +8,11 @@ The chassis in the report: which are alive, late, missing or not declared. Pure.
 
 from __future__ import annotations
 
+import datetime
 import typing as t
 
 from .._chassis.claims import shared_values
+from .._kubernetes.timestamps import format_timestamp
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
@@ -50,7 +52,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     for name in late:
         section.problem(
             "chassis_late",
-            f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, its last answer was {known[name]['nb_cfg']}: "
+            f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, "
+            f"its last answer was {known[name]['nb_cfg']}{_answered_at(known[name], ' at ')}: "
             "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
         )
     for name in unexpected:
@@ -92,6 +95,14 @@ def _origin(entry: t.Mapping[str, t.Any]) -> str:
     """Return host name and tunnel addresses of a chassis, which help to find its machine."""
     known = [entry["hostname"], *sorted({encapsulation["ip"] for encapsulation in entry["encapsulations"]})]
     return f" ({', '.join(filter(None, known))})" if any(known) else ""
+
+
+def _answered_at(entry: t.Mapping[str, t.Any], prefix: str) -> str:
+    """Return when the chassis answered last, by its own clock; empty if it never did."""
+    milliseconds = entry["nb_cfg_timestamp"]
+    if not milliseconds:
+        return ""
+    return prefix + format_timestamp(datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc))
 
 
 def _report_claims(
@@ -147,6 +158,7 @@ def _chassis_lines(
         details += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
         details += ["gateway"] if entry["gateway"] else []
         details += ["not in the inventory"] if name in unexpected else []
+        details += [] if probed else list(filter(None, [_answered_at(entry, "answered at ")]))
         good = "alive" if probed else "answered"
         state = "unknown" if entry["alive"] is None else good if entry["alive"] else "late"
         rank = 1 if state == "late" else 2 if name in unexpected else 3

@@ -94,7 +94,7 @@ def chassis(name: str, **changes: t.Any) -> dict[str, t.Any]:
         "alive": True,
         "remote": False,
         "nb_cfg": 17,
-        "nb_cfg_timestamp": 1,
+        "nb_cfg_timestamp": 1767225600123,
         "encapsulations": [{"type": "geneve", "ip": f"192.0.2.{sum(map(ord, name)) % 200}"}],
         "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex"}],
         "gateway": name == "hv1",
@@ -511,7 +511,10 @@ def test_a_look_without_a_heartbeat_says_so() -> None:
     report = build_report(installation(looked))
     assert report["healthy"]
     assert "Heartbeat     not sent    the last one was number 17, northd answered it" in report["lines"]
-    assert "  hv2         answered    geneve 192.0.2.72, physnet1:br-ex" in report["lines"]
+    assert (
+        "  hv2         answered    geneve 192.0.2.72, physnet1:br-ex, answered at 2026-01-01T00:00:00Z"
+        in report["lines"]
+    )
     assert "Chassis       not asked   2/2 had answered the last heartbeat" in report["lines"]
 
 
@@ -543,6 +546,17 @@ def test_many_chassis_stay_short_and_the_bad_ones_come_first() -> None:
     assert len(report["lines"]) <= 20
     assert report["lines"][6].startswith("  hv150       late")
     assert "  and 194 more" in report["lines"]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "answer"), [(1767225600123, "17 at 2026-01-01T00:00:00Z: "), (0, "17: "), (None, "17: ")]
+)
+def test_when_a_late_chassis_answered_last(timestamp: int | None, answer: str) -> None:
+    late = both(
+        put("heartbeat", "chassis", 1, "alive", False), put("heartbeat", "chassis", 1, "nb_cfg_timestamp", timestamp)
+    )
+    (problem,) = build_report(installation(late))["problems"]
+    assert f"its last answer was {answer}" in problem
 
 
 def test_everything_down_is_still_short() -> None:
