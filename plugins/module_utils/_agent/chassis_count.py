@@ -15,7 +15,7 @@ import contextlib
 import threading
 import typing as t
 
-from .._api.status import ChassisCount
+from .._api.status_conditions import ChassisCount
 from .._chassis.heartbeats import describe_chassis
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
 from .._databases import DATABASE_NAMES
@@ -29,7 +29,7 @@ _EVERY = 10.0
 _COLUMNS: dict[str, t.Any] = {
     # Those of another availability zone (OVN interconnection) are not counted.
     "Chassis": [{"columns": ["name"], "where": [["other_config", "excludes", ["map", [["is-remote", "true"]]]]]}],
-    "Chassis_Private": [{"columns": ["name", "nb_cfg"]}],
+    "Chassis_Private": [{"columns": ["name", "nb_cfg", "nb_cfg_timestamp"]}],
     "SB_Global": [{"columns": ["nb_cfg"]}],
 }
 
@@ -52,6 +52,12 @@ def apply_updates(rows: Rows, updates: t.Any) -> None:
                     known[uuid] = {**(known.get(uuid, {}) if kind == "modify" else {}), **change[kind]}
     except (AttributeError, TypeError, StopIteration) as e:
         raise BadAnswer(f"An update makes no sense: {str(updates)[:200]}.") from e
+
+
+def last_answers(rows: Rows) -> dict[str, float]:
+    """Return when each chassis answered a heartbeat last, by its own clock, in seconds since 1970."""
+    answers = private_rows(lambda table: rows.get(table, {}).values())
+    return {name: row.timestamp / 1000 for name, row in answers.items() if row.timestamp}
 
 
 class ChassisCounter:

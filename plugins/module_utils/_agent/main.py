@@ -18,6 +18,12 @@ def _observer(arguments: t.Sequence[str]) -> int:
     return run(arguments)
 
 
+def _host_observer(arguments: t.Sequence[str]) -> int:
+    from .host_observer import main as run
+
+    return run(arguments)
+
+
 def _chassis(arguments: t.Sequence[str]) -> int:
     from .chassis_agent import main as run
 
@@ -39,6 +45,7 @@ def _version(arguments: t.Sequence[str]) -> int:
 
 COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
     "observer": _observer,
+    "host-observer": _host_observer,
     "northd": _northd,
     "chassis": _chassis,
     "version": _version,

@@ -23,24 +23,18 @@ import typing as t
 from .._api.leader_labels import LABELS, active_northd, label_patches
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
-from .._api.status import ChassisCount, cluster_status, pod_of, rolled_out
-from .._database.schema_update import Schemas, image_schema_version
-from .._databases import DATABASE_NAMES, DATABASES, OVSDB_ELECTION_TIMER, Database
+from .._api.status import cluster_status, pod_of, rolled_out
+from .._databases import DATABASES, OVSDB_ELECTION_TIMER
 from .._errors import InvalidInput, OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
-from .._ovsdb.endpoint import Endpoint
-from .._raft.answer import Answer, failed_answer
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
-from .certificate_watch import CertificateWatch
-from .chassis_count import ChassisCounter, ChassisWatch
-from .claims_watch import ClaimsWatch
-from .contents_watch import ContentsWatch, takes_part
-from .debounce import ActiveNorthd, VerdictDebouncer, leading_pod
-from .heartbeat_sender import HeartbeatSender, grace, round_pause
+from .control_plane_watch import ControlPlaneWatch
+from .debounce import ActiveNorthd, leading_pod
+from .heartbeat_sender import round_pause
 from .log import Log, as_ovn_error
-from .member_watch import MemberWatch
+from .metrics_server import serve_metrics
 from .self_update import RunningArchive
 from .witness_writer import WitnessWriter, indexes_on_disk
 
@@ -48,7 +42,6 @@ _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
 _SOON = 1.0  # while a state may be transient or a write has failed
 _GATHER = 0.1  # for further events of one cause
-_START = 5.0  # until every member has had the time to answer once
 _RECORD_EVERY = 15.0
 
 
@@ -69,33 +62,14 @@ class Observer:
         apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
         self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.report_error)
         self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.report_error)
-        self.members: dict[str, list[MemberWatch]] = {
-            name: [MemberWatch(e, DATABASE_NAMES[name], settings.tls, self._wake.set) for e in settings.endpoints[name]]
-            for name in DATABASES
-        }
-        southbound = functools.partial(self._member_of, "southbound")
-        self.chassis = ChassisWatch(southbound, settings.tls, self._wake.set, log.report_error)
-        self.claims = ClaimsWatch(southbound, settings.tls, settings.claims_seconds, self._wake.set, log.report_error)
-        self.contents = ContentsWatch(
-            self.members, settings.tls, settings.compare_seconds, self._wake.set, log.report_error
+        self.watch = ControlPlaneWatch(
+            settings.endpoints, settings.tls, settings.intervals, settings.schemas, self._wake.set, log.report_error
         )
-        self.heartbeats = HeartbeatSender(
-            functools.partial(self._member_of, "northbound"), settings.tls, settings.heartbeat_seconds, log.report_error
-        )
-        endpoints = [endpoint for name in DATABASES for endpoint in settings.endpoints[name]]
-        self.certificates = CertificateWatch(endpoints, settings.tls, self._wake.set)
-        self._counter = ChassisCounter(grace(settings.heartbeat_seconds))
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
-        self._debouncers: dict[str, VerdictDebouncer] = {
-            name: VerdictDebouncer(len(settings.endpoints[name])) for name in DATABASES
-        }
         self._northd = ActiveNorthd()
         self._last_summary = ""
-        self._image_schemas = {
-            name: image_schema_version(name, settings.schemas) for name in DATABASES
-        }  # as long as it lives
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._record_read_at: dict[str, float] = {}
 
@@ -109,15 +83,13 @@ class Observer:
 
     def run(self) -> None:
         """Run until it is stopped, or its archive is replaced."""
-        threads: list[
-            Mirror | CertificateWatch | ChassisWatch | ClaimsWatch | ContentsWatch | HeartbeatSender | MemberWatch
-        ]
-        threads = [self.pods, self.clusters, self.stateful_sets, self.deployments]
-        threads += [self.chassis, self.contents, self.heartbeats, self.certificates, self.claims]
-        threads += [member for members in self.members.values() for member in members]
-        for thread in threads:
-            thread.start()
-        self._first_answers()
+        mirrors = (self.pods, self.clusters, self.stateful_sets, self.deployments)
+        for mirror in mirrors:
+            mirror.start()
+        self.watch.start()
+        if self.settings.metrics_port:
+            serve_metrics(self.settings.metrics_port, self._metrics)
+        self.watch.wait_for_first_answers(self._wake, self._stop)
         while not self._stop.is_set() and not self._archive.is_replaced():
             try:
                 settled = self._round()
@@ -126,34 +98,16 @@ class Observer:
                 self.log.report_error("round", as_ovn_error(e))
                 settled = False
             _touch(self.settings.alive_file)
-            self._wake.wait(round_pause(self.settings.heartbeat_seconds) if settled else _SOON)
+            self._wake.wait(round_pause(self.settings.intervals.heartbeats) if settled else _SOON)
             self._wake.clear()
             self._stop.wait(_GATHER)
-        for thread in threads:
-            thread.stop()
+        for mirror in mirrors:
+            mirror.stop()
+        self.watch.stop()
 
-    def _first_answers(self) -> None:
-        end = time.monotonic() + _START
-        while time.monotonic() < end and not self._stop.is_set():
-            if all(m.answer is not None for members in self.members.values() for m in members):
-                return
-            self._wake.wait(0.2)
-            self._wake.clear()
-
-    def _member_of(self, database: Database) -> Endpoint | None:
-        """Return the member to ask: the first that takes part, so that it stays the same one."""
-        for member in self.members[database]:
-            if takes_part(member.answer):
-                return member.endpoint
-        return None
-
-    def _answers(self, name: str) -> list[Answer]:
-        message = f"no answer within {_START:g} s"
-        return [
-            member.answer
-            or failed_answer(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {message}.")
-            for member in self.members[name]
-        ]
+    def _metrics(self) -> str:
+        resource = (self.clusters.objects or {}).get(self.settings.name) or {}
+        return self.watch.metrics(resource.get("status") or {})
 
     def _round(self) -> bool:
         """Assess and write; return False if another round is needed soon."""
@@ -165,7 +119,7 @@ class Observer:
             verdicts[name], current = self._assess(name, resource)
             if current:
                 leaders[LABELS[name]] = leading_pod(verdicts[name])
-            settled &= current and not self._debouncers[name].unsettled
+            settled &= current and not self.watch.is_unsettled(name)
             # The next regular write is soon enough, so a failure needs no round of its own.
             self._try(f"witness of {name}", functools.partial(self._write_witness, name))
         pods = list((self.pods.objects or {}).values())
@@ -192,7 +146,7 @@ class Observer:
     def _write_witness(self, name: str) -> None:
         """Record how new the members' files are, for pods that start."""
         now, cluster_id = time.monotonic(), self._cluster_ids[name]
-        samples = [(member.answer, member.indexes) for member in self.members[name]]
+        samples = [(member.answer, member.indexes) for member in self.watch.members[name]]
         self._witnesses[name].write(cluster_id, indexes_on_disk(samples, cluster_id, now), now)
 
     def _patch_labels(self, pod: str, patch: t.Any) -> None:
@@ -203,15 +157,9 @@ class Observer:
 
     def _assess(self, name: str, resource: t.Any) -> tuple[Verdict, bool]:
         spec = (resource or {}).get("spec", {}).get(name, {})
-        indexes = {member.member: member.indexes for member in self.members[name]}
+        timer = int(spec.get("electionTimer") or OVSDB_ELECTION_TIMER)
         while True:
-            verdict, current = self._debouncers[name].debounce(
-                self.contents.add_contents(name, self._answers(name)),
-                indexes,
-                self._cluster_ids[name],
-                int(spec.get("electionTimer") or OVSDB_ELECTION_TIMER),
-                time.monotonic(),
-            )
+            verdict, current = self.watch.assess(name, self._cluster_ids[name], timer)
             # A cluster gets another id only by being created again, which a run records before it can be observed.
             unsure = self._cluster_ids[name] is None or verdict.verdict == "split"
             if not unsure or not self._read_record(name):
@@ -250,14 +198,6 @@ class Observer:
             in_effect=previous.get("observedGeneration") == generation,
         )
 
-    def _schemas(self) -> dict[str, Schemas]:
-        """Return the schema of each database, by any member that takes part, and that of the image of this process."""
-        known: dict[str, Schemas] = {}
-        for name in DATABASES:
-            there = next((m.schema for m in self.members[name] if m.schema and takes_part(m.answer)), None)
-            known[name] = Schemas(there, self._image_schemas[name])
-        return known
-
     def _outside_endpoints(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
         """Return the endpoints for clients outside, which only a run can compute. Addresses of nodes follow members that have moved."""
         known = {name: endpoints for name, endpoints in previous.get("endpoints", {}).items() if endpoints}
@@ -266,13 +206,6 @@ class Observer:
                 members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[name]]
                 known[name] = follow(known[name], members, self.pods.objects)
         return known
-
-    def _chassis_count(self) -> ChassisCount | None:
-        rows = self.chassis.rows
-        if rows is None:
-            return None
-        counted = self._counter.count(rows, time.monotonic())
-        return counted if self.heartbeats.answers else counted._replace(late=None)
 
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
         """Write the status if it differs from that on the API server."""
@@ -283,13 +216,13 @@ class Observer:
             generation=rolled_out(previous),
             declared=resource["metadata"]["generation"],
             left=self._pending_items(resource.get("spec", {}), previous),
-            schemas=self._schemas(),
+            schemas=self.watch.schemas,
             previous=previous,
             verdicts=verdicts,
             endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
-            chassis=self._chassis_count(),
-            certificates=self.certificates.ends or None,
-            claims=self.claims.conflicts,
+            chassis=self.watch.chassis,
+            certificates=self.watch.certificates,
+            claims=self.watch.conflicts,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

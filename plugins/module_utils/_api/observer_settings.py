@@ -23,8 +23,24 @@ CLAIMS_SECONDS = 300.0  # between two looks at what chassis claim: each reads al
 HEARTBEAT_SECONDS = 60  # between two heartbeats
 
 
+class Intervals(t.NamedTuple):
+    """In seconds: between two heartbeats (0: none are sent), two looks at what chassis claim, two comparisons of the contents of members."""
+
+    heartbeats: float = HEARTBEAT_SECONDS
+    claims: float = CLAIMS_SECONDS
+    comparisons: float = COMPARE_SECONDS
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> Intervals:
+        return cls(
+            float(environment.get("OVN_HEARTBEAT_SECONDS", HEARTBEAT_SECONDS)),
+            float(environment.get("OVN_CLAIMS_SECONDS", CLAIMS_SECONDS)),
+            float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
+        )
+
+
 class ObserverSettings(t.NamedTuple):
-    """From the environment."""
+    """From the environment. `metrics_port` 0: no metrics are served."""
 
     name: str
     namespace: str
@@ -32,25 +48,30 @@ class ObserverSettings(t.NamedTuple):
     tls: TlsFiles
     alive_file: str
     schemas: str = FOLDER
-    compare_seconds: float = COMPARE_SECONDS
-    heartbeat_seconds: float = HEARTBEAT_SECONDS
-    claims_seconds: float = CLAIMS_SECONDS
+    intervals: Intervals = Intervals()
+    metrics_port: int = 0
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
-        def needed(variable: str) -> str:
-            if not environment.get(variable):
-                raise InvalidInput(f"{variable} is not set.")
-            return environment[variable]
-
         return cls(
-            name=needed("OVN_CLUSTER_NAME"),
-            namespace=needed("OVN_NAMESPACE"),
-            endpoints={name: parse_endpoints([needed(f"OVN_{name.upper()}")]) for name in DATABASES},
+            name=needed(environment, "OVN_CLUSTER_NAME"),
+            namespace=needed(environment, "OVN_NAMESPACE"),
+            endpoints=endpoints_of(environment),
             tls=TlsFiles.of_environment(environment),
             alive_file=environment.get("OVN_ALIVE_FILE", ALIVE_FILE),
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
-            heartbeat_seconds=float(environment.get("OVN_HEARTBEAT_SECONDS", HEARTBEAT_SECONDS)),
-            claims_seconds=float(environment.get("OVN_CLAIMS_SECONDS", CLAIMS_SECONDS)),
-            compare_seconds=float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
+            intervals=Intervals.of(environment),
+            metrics_port=int(environment.get("OVN_METRICS_PORT", 0)),
         )
+
+
+def endpoints_of(environment: t.Mapping[str, str]) -> dict[str, list[Endpoint]]:
+    """Return the ports of the members without a role, by database; `InvalidInput` if a variable is not set."""
+    return {name: parse_endpoints([needed(environment, f"OVN_{name.upper()}")]) for name in DATABASES}
+
+
+def needed(environment: t.Mapping[str, str], variable: str) -> str:
+    """Return the value of the variable; `InvalidInput` if it is not set."""
+    if not environment.get(variable):
+        raise InvalidInput(f"{variable} is not set.")
+    return environment[variable]

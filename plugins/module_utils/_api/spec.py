@@ -186,6 +186,16 @@ class ClusterSpec:
             )
         )
     )
+    metrics_port: int = field(
+        metadata=declare(
+            number(
+                "Port of the observer's pod where it serves its metrics to Prometheus, without TLS; 0: it serves none.",
+                0,
+                65535,
+                default=0,
+            )
+        )
+    )
     controller: Controller = field(metadata=part(Controller, "ovn-controller on the hypervisors.", given=True))
     ovs: OpenVSwitch = field(
         metadata=part(

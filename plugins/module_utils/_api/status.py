@@ -14,17 +14,28 @@ import ipaddress
 import re
 import typing as t
 
-from .._database.schema_update import Schemas, schema_gap
+from .._database.schema_update import Schemas
 from .._databases import DATABASES, TITLES
 from .._kubernetes.rollout_progress import PendingItem
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .certificate_status import CERTIFICATE, certificate_condition, first_end
-from .conditions import StatusCondition, repeat_condition
+from .conditions import StatusCondition
 from .leader_labels import leader_of
+from .status_conditions import (
+    CLAIMS,
+    LONGEST,
+    SCHEMA,
+    UP_TO_DATE,
+    ChassisCount,
+    claims_condition,
+    controllers_condition,
+    northd_condition,
+    schema_condition,
+    up_to_date_condition,
+)
 
-UP_TO_DATE, SCHEMA, CLAIMS = "UpToDate", "SchemaCurrent", "ClaimsConsistent"
 # Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
 _CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")
 
@@ -38,18 +49,9 @@ _REASONS = {
     "unreachable": "Unreachable",
 }
 _UUID_LENGTH = 36
-_LONGEST = 1000  # of a message
-_NAMES = 5  # of chassis or conflicts in a message
 
 # Numbers that differ in each observation and mean no change.
 _RESTLESS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:s ago|log entries))")
-
-
-class ChassisCount(t.NamedTuple):
-    """How many chassis are registered, and the names of those that have not answered the last heartbeat; None: they are configured not to answer."""
-
-    registered: int
-    late: tuple[str, ...] | None
 
 
 def cluster_status(
@@ -74,33 +76,68 @@ def cluster_status(
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
     """
-    known = {condition["type"]: condition for condition in previous.get("conditions", ())}
-    databases = [_database(name, verdicts[name], endpoints[name]) for name in DATABASES]
-    southbound_serves = verdicts["southbound"].writable
+    known = _by_type(previous)
     conditions: list[StatusCondition | None] = [
-        *databases,
-        _northd(northd, known.get("NorthdReady")),
-        _controllers(chassis, southbound_serves, known.get("ControllersReady")),
-        _up_to_date(generation, declared or generation, left, known.get(UP_TO_DATE)),
-        _schema(schemas or {}, known.get(SCHEMA)),
+        *(_database(name, verdicts[name], endpoints[name]) for name in DATABASES),
+        northd_condition(northd, known.get("NorthdReady")),
+        controllers_condition(chassis, verdicts["southbound"].writable, known.get("ControllersReady")),
+        up_to_date_condition(generation, declared or generation, left, known.get(UP_TO_DATE)),
+        schema_condition(schemas or {}, known.get(SCHEMA)),
         certificate_condition(certificates, known.get(CERTIFICATE), now),
-        _claims(claims, known.get(CLAIMS)),
+        claims_condition(claims, known.get(CLAIMS)),
     ]
-    current = [condition for condition in conditions if condition is not None]
-    current.insert(0, _ready(current))
     status: dict[str, t.Any] = {
-        "conditions": [_with_history(condition, known.get(condition.kind), generation, now) for condition in current],
+        "conditions": [
+            {**condition, "observedGeneration": generation} for condition in _with_history(conditions, known, now)
+        ],
         "endpoints": {name: endpoints[name] for name in DATABASES},
-        **{name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES},
+        **_observed(previous, verdicts, chassis, certificates),
     }
     observed = previous.get("observedGeneration") if left is None or left else generation
     if observed is not None:
         status["observedGeneration"] = observed
+    return status
+
+
+def machines_status(
+    *,
+    previous: t.Mapping[str, t.Any],
+    verdicts: t.Mapping[str, Verdict],
+    endpoints: t.Mapping[str, str],
+    chassis: ChassisCount | None,
+    certificates: t.Mapping[str, float] | None,
+    claims: t.Sequence[str] | None,
+    now: str,
+) -> dict[str, t.Any]:
+    """Return the same for a control plane on machines, where no object has a generation and each northd is known to its own host alone."""
+    known = _by_type(previous)
+    conditions = [
+        *(_database(name, verdicts[name], endpoints[name]) for name in DATABASES),
+        controllers_condition(chassis, verdicts["southbound"].writable, known.get("ControllersReady")),
+        certificate_condition(certificates, known.get(CERTIFICATE), now),
+        claims_condition(claims, known.get(CLAIMS)),
+    ]
+    return {
+        "conditions": _with_history(conditions, known, now),
+        "endpoints": dict(endpoints),
+        **_observed(previous, verdicts, chassis, certificates),
+    }
+
+
+def _by_type(status: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, t.Any]]:
+    return {condition["type"]: condition for condition in status.get("conditions", ())}
+
+
+def _observed(
+    previous: t.Mapping[str, t.Any],
+    verdicts: t.Mapping[str, Verdict],
+    chassis: ChassisCount | None,
+    certificates: t.Mapping[str, float] | None,
+) -> dict[str, t.Any]:
+    status: dict[str, t.Any] = {name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES}
     if chassis is not None:
-        active = (
-            None if chassis.late is None else chassis.registered - len(chassis.late)
-        )  # None deletes it in a merge patch
-        counts = {"chassisCount": chassis.registered, "activeControllers": active}
+        active = None if chassis.late is None else chassis.registered - len(chassis.late)
+        counts = {"chassisCount": chassis.registered, "activeControllers": active}  # None deletes it in a merge patch
     else:
         counts = {key: previous[key] for key in ("chassisCount", "activeControllers") if key in previous}
     end = first_end(certificates) if certificates is not None else previous.get("certificateNotAfter")
@@ -123,7 +160,7 @@ def _database(name: str, verdict: Verdict, endpoints: str) -> StatusCondition:
         f"{TITLES[name]}Ready",
         "True" if serves(verdict) else "False",
         _REASONS[verdict.verdict],
-        " ".join([message, *_unresponsive_addresses(members, endpoints), *dict.fromkeys(problems)])[:_LONGEST],
+        " ".join([message, *_unresponsive_addresses(members, endpoints), *dict.fromkeys(problems)])[:LONGEST],
     )
 
 
@@ -167,84 +204,6 @@ def rolled_out(status: t.Mapping[str, t.Any]) -> int:
     return int(condition.get("observedGeneration") or status.get("observedGeneration") or 0)
 
 
-def _up_to_date(
-    generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
-) -> StatusCondition:
-    if declared > generation:
-        message = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
-        return StatusCondition(UP_TO_DATE, "False", "NotRolledOut", message)
-    if left is None:
-        message = "The pods of this specification have not been observed yet."
-        return repeat_condition(before) if before else StatusCondition(UP_TO_DATE, "Unknown", "NotObserved", message)
-    if left:
-        reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
-        return StatusCondition(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:_LONGEST])
-    return StatusCondition(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
-
-
-def _schema(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
-    """Return the condition of both schemas, or the previous one if a database could not be asked."""
-    if not all(name in schemas and None not in schemas[name] for name in DATABASES):
-        return repeat_condition(before) if before else None
-    gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
-    if gaps:
-        return StatusCondition(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
-    message = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
-    return StatusCondition(SCHEMA, "True", "AsImage", f"{message}.")
-
-
-def _northd(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition:
-    if active is None:
-        return (
-            repeat_condition(before)
-            if before
-            else StatusCondition("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
-        )
-    if active:
-        return StatusCondition(
-            "NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database."
-        )
-    return StatusCondition(
-        "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
-    )
-
-
-def _controllers(
-    chassis: ChassisCount | None, southbound_serves: bool, before: t.Mapping[str, t.Any] | None
-) -> StatusCondition:
-    kind = "ControllersReady"
-    if not southbound_serves:
-        return StatusCondition(
-            kind,
-            "Unknown",
-            "SouthboundNotReady",
-            "The Southbound database does not serve, so it is unknown which chassis are alive.",
-        )
-    if chassis is None:
-        unknown = StatusCondition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
-        return repeat_condition(before) if before and before["reason"] != "SouthboundNotReady" else unknown
-    if not chassis.registered:
-        return StatusCondition(kind, "False", "NoChassis", "No chassis is registered.")
-    if chassis.late is None:
-        message = "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats."
-        return StatusCondition(kind, "Unknown", "HeartbeatsDisabled", message)
-    message = f"{chassis.registered - len(chassis.late)} of {chassis.registered} chassis answer."
-    if chassis.late:
-        more = f" and {len(chassis.late) - _NAMES} more" if len(chassis.late) > _NAMES else ""
-        message = f"{message} No answer: {', '.join(sorted(chassis.late)[:_NAMES])}{more}."
-        return StatusCondition(kind, "False", "ChassisUnresponsive", message)
-    return StatusCondition(kind, "True", "AllAnswer", message)
-
-
-def _claims(conflicts: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
-    if conflicts is None:
-        return repeat_condition(before) if before else None
-    if not conflicts:
-        return StatusCondition(CLAIMS, "True", "NoConflicts", "No chassis claims what is another one's.")
-    more = f" And {len(conflicts) - _NAMES} more." if len(conflicts) > _NAMES else ""
-    return StatusCondition(CLAIMS, "False", "ConflictingClaims", f"{' '.join(conflicts[:_NAMES])}{more}"[:_LONGEST])
-
-
 def _ready(conditions: t.Sequence[StatusCondition]) -> StatusCondition:
     """Return the condition of the control plane: databases and northd. Chassis come and go, they have a condition of their own."""
     missing = [f for f in conditions if f.kind in _CONTROL_PLANE and f.status != "True"]
@@ -255,8 +214,14 @@ def _ready(conditions: t.Sequence[StatusCondition]) -> StatusCondition:
 
 
 def _with_history(
-    condition: StatusCondition, before: t.Mapping[str, t.Any] | None, generation: int, now: str
-) -> dict[str, t.Any]:
+    conditions: t.Iterable[StatusCondition | None], known: t.Mapping[str, t.Mapping[str, t.Any]], now: str
+) -> list[dict[str, t.Any]]:
+    """Return the conditions that there are, after the one that sums them up."""
+    current = [condition for condition in conditions if condition is not None]
+    return [_since(condition, known.get(condition.kind), now) for condition in (_ready(current), *current)]
+
+
+def _since(condition: StatusCondition, before: t.Mapping[str, t.Any] | None, now: str) -> dict[str, t.Any]:
     message, since = condition.message, now
     if before is not None:
         if before["status"] == condition.status:
@@ -269,7 +234,6 @@ def _with_history(
         "reason": condition.reason,
         "message": message,
         "lastTransitionTime": since,
-        "observedGeneration": generation,
     }
 
 

@@ -62,12 +62,14 @@ def observer_deployment(context: ManifestContext) -> Object:
 
 def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
     command = ["python3", "-I", f"{pods.SCRIPTS}/{pods.ARCHIVE}", "observer"]
+    port = context.spec.metrics_port
     settings = {
         "OVN_CLUSTER_NAME": context.name,
         "OVN_NAMESPACE": context.namespace,
         "OVN_NORTHBOUND": ",".join(context.endpoints("northbound")),
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
         "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
+        **({"OVN_METRICS_PORT": str(port)} if port else {}),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),
     }
     return pods.container(
@@ -77,5 +79,6 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         Resources({"cpu": "10m", "memory": "48Mi"}, {}),
         env=pods.environment(settings),
         volumeMounts=mounts,
+        **({"ports": [{"name": "metrics", "containerPort": port, "protocol": "TCP"}]} if port else {}),
         livenessProbe=pods.probe([*command, "--alive"], period=30, failures=4, timeout=10),
     )

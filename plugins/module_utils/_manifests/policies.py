@@ -45,6 +45,8 @@ def flows(context: ManifestContext) -> list[Flow]:
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
         # through a port of a node looks as if it came from there. Certificates decide which clients may connect.
         table.append(Flow("anywhere", database, (ports.client,)))
+    if context.spec.metrics_port:
+        table.append(Flow("anywhere", "observer", (context.spec.metrics_port,)))
     for component in _PODS:
         table.append(Flow(component, "anywhere", _DNS, ("UDP", "TCP")))
     table += [Flow(component, "anywhere", _API) for component in ("northd", "observer")]

@@ -9,12 +9,15 @@ What the options of ovn_central mean: the desired state of one central host, and
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import typing as t
 
 from ansible.module_utils.common.dict_transformations import dict_merge
 
+from .._agent.archive import build_archive
+from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._database.schema_update import FILES as SCHEMA_FILES
 from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._errors import InvalidInput
@@ -35,6 +38,7 @@ from .._relay.command_line import (
     relay_revision,
 )
 from .._stop_budget import STOP_SECONDS
+from .central_observer import observer_state
 from .options import read_options
 
 PREFIX = "ovn_central_"
@@ -75,6 +79,9 @@ class CentralMachineOptions:
     certificate: str = "/etc/ovn/tls/central-cert.pem"
     ca_certificate: str = "/etc/ovn/tls/ca.pem"
     relay_ca_certificate: str = "/etc/ovn/tls/ca.pem"
+    observer: bool = True
+    heartbeat_interval: int = HEARTBEAT_SECONDS
+    metrics_file: str = "/run/c5c3-ovn/observer/metrics.prom"
 
     @classmethod
     def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralMachineOptions:
@@ -192,6 +199,7 @@ def desired_state(
             "control_socket": control_socket(options.run_directory),
         },
         "relay": _relay(options, clients["southbound"], listeners["southbound"]) if options.has_relay else {},
+        "observer": _observer(options, clients, environment, timers.values()) if options.observer else {},
         "wait_timeout": wait_timeout,
         # The lock is renewed before each step, and the longest step stops a member and waits for it.
         "lock_seconds": wait_timeout + STOP_SECONDS,
@@ -366,3 +374,25 @@ def _relay(
         "socket": relay_database_socket(options.run_directory),
         "target": settings.target,
     }
+
+
+def _observer(
+    options: CentralMachineOptions,
+    clients: t.Mapping[Database, t.Mapping[str, str]],
+    environment: t.Mapping[Database, t.Mapping[str, str]],
+    timers: t.Iterable[Timers],
+) -> dict[str, t.Any]:
+    return observer_state(
+        clients=clients,
+        records=_each(lambda database: environment[database]["OVN_RECORD_DIR"]),
+        election_timer=max(timer.election_timer for timer in timers),
+        heartbeat_interval=options.heartbeat_interval,
+        metrics_file=options.metrics_file,
+        tls=options.tls_files,
+        program_digest=_program_digest(),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _program_digest() -> str:
+    return hashlib.sha1(build_archive()).hexdigest()

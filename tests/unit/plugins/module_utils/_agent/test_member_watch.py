@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent import member_watch as members
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.observer import Observer
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.control_plane_watch import known_schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
@@ -83,8 +83,5 @@ def test_only_members_that_take_part_tell_the_schema(first: ServerView | None, f
         return types.SimpleNamespace(schema=schema, answer=Answer("m", "OVN_Northbound", server=server))
 
     there = [member("6.0.0", first), member("7.0.0", view())]
-    observer = types.SimpleNamespace(
-        members={"northbound": there, "southbound": []}, _image_schemas={"northbound": None, "southbound": None}
-    )
-    known = Observer._schemas(t.cast(t.Any, observer))
-    assert (known["northbound"].database, known["southbound"].database) == (found, None)
+    assert known_schemas(there, "7.0.0") == (found, "7.0.0")
+    assert known_schemas([], None) == (None, None)

@@ -8,12 +8,13 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
-    ChassisCount,
     cluster_status,
+    machines_status,
     members_of,
     pod_of,
     rolled_out,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import ChassisCount
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_schema import CLUSTER_STATUS
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import PendingItem
@@ -94,6 +95,30 @@ def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     found = status(verdict, verdict, chassis=ChassisCount(2, ()), certificates={"ssl:a:1": 2e9})
     assert status(verdict, verdict, previous=found)["certificateNotAfter"] == found["certificateNotAfter"]
     assert set(written(found)) == set(promised(CLUSTER_STATUS))
+
+
+def test_the_status_of_machines_has_no_generation_and_no_northd(say: Say) -> None:
+    verdict = assess(say.healthy(), 3)
+    found = machines_status(
+        previous={},
+        verdicts={"northbound": verdict, "southbound": verdict},
+        endpoints=ENDPOINTS,
+        chassis=ChassisCount(2, ("b",)),
+        certificates={"ssl:a:1": 2e9},
+        claims=(),
+        now=NOW,
+    )
+    assert conditions(found) == {
+        "Ready": ("True", "ControlPlaneReady"),
+        "NorthboundReady": ("True", "Healthy"),
+        "SouthboundReady": ("True", "Healthy"),
+        "ControllersReady": ("False", "ChassisUnresponsive"),
+        "CertificateValid": ("True", "Valid"),
+        "ClaimsConsistent": ("True", "NoConflicts"),
+    }
+    assert (found["chassisCount"], found["activeControllers"]) == (2, 1)
+    assert set(written(found)) < set(promised(CLUSTER_STATUS))
+    assert not any("observedGeneration" in path for path in written(found))
 
 
 CASES: list[tuple[str, t.Callable[[Say], list[Answer]], str, str, str]] = [

@@ -85,6 +85,7 @@ CHANGED: dict[str, t.Any] = {
     **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
     "priorityClassName": "databases",
     "heartbeatInterval": 300,
+    "metricsPort": 9476,
     **below("controller", _DAEMONS),
     **below(
         "ovs",

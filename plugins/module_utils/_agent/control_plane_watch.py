@@ -1,0 +1,166 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Watches a control plane from outside, on its ports for clients: the members of both databases, their contents, the chassis, their claims and the certificates,
+each with a thread of its own. The observers of Kubernetes and of machines assess and write what is found here.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import typing as t
+
+from .._api.observer_settings import Intervals
+from .._api.status_conditions import ChassisCount
+from .._database.schema_update import Schemas, image_schema_version
+from .._databases import DATABASE_NAMES, DATABASES, Database
+from .._errors import OvnError
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.tls_files import TlsFiles
+from .._raft.answer import Answer, failed_answer
+from .._raft.verdict import Verdict
+from .certificate_watch import CertificateWatch
+from .chassis_count import ChassisCounter, ChassisWatch, last_answers
+from .claims_watch import ClaimsWatch
+from .contents_watch import ContentsWatch, takes_part
+from .debounce import VerdictDebouncer
+from .heartbeat_sender import HeartbeatSender, grace
+from .member_watch import MemberWatch
+from .metrics import metrics
+
+_START = 5.0  # until every member has had the time to answer once
+
+
+def known_schemas(members: t.Iterable[MemberWatch], image: str | None) -> Schemas:
+    """Return the schema of a database, by the first member that takes part and tells it, beside `image`, that of the packages."""
+    return Schemas(next((m.schema for m in members if m.schema and takes_part(m.answer)), None), image)
+
+
+class ControlPlaneWatch:
+    """`changed` is called when something differs, from any thread, and `report_error` with what cannot be observed."""
+
+    def __init__(
+        self,
+        endpoints: t.Mapping[str, t.Sequence[Endpoint]],
+        tls: TlsFiles,
+        intervals: Intervals,
+        schemas: str,
+        changed: t.Callable[[], None],
+        report_error: t.Callable[[str, OvnError | None], None],
+    ) -> None:
+        self.members: dict[str, list[MemberWatch]] = {
+            name: [MemberWatch(endpoint, DATABASE_NAMES[name], tls, changed) for endpoint in endpoints[name]]
+            for name in DATABASES
+        }
+        southbound = functools.partial(self._member_of, "southbound")
+        self._chassis = ChassisWatch(southbound, tls, changed, report_error)
+        self._claims = ClaimsWatch(southbound, tls, intervals.claims, changed, report_error)
+        self._contents = ContentsWatch(self.members, tls, intervals.comparisons, changed, report_error)
+        self._heartbeats = HeartbeatSender(
+            functools.partial(self._member_of, "northbound"), tls, intervals.heartbeats, report_error
+        )
+        self._certificates = CertificateWatch([one for name in DATABASES for one in endpoints[name]], tls, changed)
+        self._counter = ChassisCounter(grace(intervals.heartbeats))
+        self._debouncers: dict[str, VerdictDebouncer] = {
+            name: VerdictDebouncer(len(endpoints[name])) for name in DATABASES
+        }
+        # As long as this process lives
+        self._image_schemas = {name: image_schema_version(name, schemas) for name in DATABASES}
+
+    @property
+    def _threads(
+        self,
+    ) -> list[CertificateWatch | ChassisWatch | ClaimsWatch | ContentsWatch | HeartbeatSender | MemberWatch]:
+        members = [member for members in self.members.values() for member in members]
+        return [self._chassis, self._contents, self._heartbeats, self._certificates, self._claims, *members]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        for thread in self._threads:
+            thread.stop()
+
+    def wait_for_first_answers(self, wake: threading.Event, stop: threading.Event) -> None:
+        """Wait until every member has answered or failed once, at most 5 s."""
+        end = time.monotonic() + _START
+        while time.monotonic() < end and not stop.is_set():
+            if all(member.answer is not None for members in self.members.values() for member in members):
+                return
+            wake.wait(0.2)
+            wake.clear()
+
+    def assess(self, name: str, cluster_id: str | None, election_timer: int) -> tuple[Verdict, bool]:
+        """Return the verdict to publish, and whether it is the current one; `election_timer` in milliseconds."""
+        return self._debouncers[name].debounce(
+            self._contents.add_contents(name, self._answers(name)),
+            {member.member: member.indexes for member in self.members[name]},
+            cluster_id,
+            election_timer,
+            time.monotonic(),
+        )
+
+    def is_unsettled(self, name: str) -> bool:
+        """Return whether another look at the database is needed soon, even without an event."""
+        return self._debouncers[name].unsettled
+
+    @property
+    def schemas(self) -> dict[str, Schemas]:
+        """The schema of each database, by any member that takes part, and that of the packages of this process."""
+        return {name: known_schemas(self.members[name], self._image_schemas[name]) for name in DATABASES}
+
+    @property
+    def chassis(self) -> ChassisCount | None:
+        """How many chassis are registered, and which are late; None while that is not known."""
+        rows = self._chassis.rows
+        if rows is None:
+            return None
+        counted = self._counter.count(rows, time.monotonic())
+        return counted if self._heartbeats.answers else counted._replace(late=None)
+
+    @property
+    def heartbeats(self) -> dict[str, float]:
+        """When each chassis answered a heartbeat last, in seconds since 1970."""
+        return last_answers(self._chassis.rows or {})
+
+    @property
+    def certificates(self) -> dict[str, float] | None:
+        """When the certificate of each endpoint ends, in seconds since 1970; None while none has answered, and without TLS."""
+        return self._certificates.ends or None
+
+    @property
+    def conflicts(self) -> list[str] | None:
+        """What chassis claim although it is another one's; None before two looks."""
+        return self._claims.conflicts
+
+    def metrics(self, status: t.Mapping[str, t.Any]) -> str:
+        """Return the status, and what was found since, as metrics."""
+        chassis = self.chassis
+        return metrics(
+            status,
+            certificates=self.certificates,
+            conflicts=self.conflicts,
+            heartbeats=self.heartbeats,
+            late=chassis.late if chassis else None,
+            now=time.time(),
+        )
+
+    def _member_of(self, database: Database) -> Endpoint | None:
+        """Return the member to ask: the first that takes part, so that it stays the same one."""
+        for member in self.members[database]:
+            if takes_part(member.answer):
+                return member.endpoint
+        return None
+
+    def _answers(self, name: str) -> list[Answer]:
+        message = f"no answer within {_START:g} s"
+        return [
+            member.answer
+            or failed_answer(member.member, DATABASE_NAMES[name], "timeout", f"{member.endpoint}: {message}.")
+            for member in self.members[name]
+        ]

@@ -1,0 +1,164 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`c5c3-ovn.pyz host-observer`: the observer of a control plane on machines, on each central host. It sends heartbeats, unless another one just has, and
+keeps a file with the status and one with metrics up to date, between runs and without them. It repairs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import signal
+import threading
+import time
+import typing as t
+
+from .._api.observer_settings import Intervals, endpoints_of, needed
+from .._api.status import machines_status
+from .._database.schema_update import FOLDER
+from .._databases import DATABASES, OVSDB_ELECTION_TIMER
+from .._errors import InvalidInput, OvnError
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.tls_files import TlsFiles
+from .._raft.record_dir import read_record
+from .._raft.verdict import Verdict
+from .control_plane_watch import ControlPlaneWatch
+from .heartbeat_sender import round_pause
+from .log import Log, as_ovn_error
+from .self_update import RunningArchive
+
+_SOON = 1.0  # while a state may be transient or a file could not be written
+_GATHER = 0.1  # for further events of one cause
+_RECORD_EVERY = 15.0
+
+
+class HostObserverSettings(t.NamedTuple):
+    """From the environment: `records` are the directories of the state records, `election_timer` is in milliseconds."""
+
+    endpoints: t.Mapping[str, t.Sequence[Endpoint]]
+    records: t.Mapping[str, str]
+    tls: TlsFiles
+    status_file: str
+    metrics_file: str
+    election_timer: int
+    intervals: Intervals
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> HostObserverSettings:
+        return cls(
+            endpoints=endpoints_of(environment),
+            records={name: needed(environment, f"OVN_{name.upper()}_RECORD") for name in DATABASES},
+            tls=TlsFiles.of_environment(environment),
+            status_file=needed(environment, "OVN_STATUS_FILE"),
+            metrics_file=needed(environment, "OVN_METRICS_FILE"),
+            election_timer=int(environment.get("OVN_ELECTION_TIMER", OVSDB_ELECTION_TIMER)),
+            intervals=Intervals.of(environment),
+        )
+
+
+class HostObserver:
+    """Threads that observe, and one loop that assesses and writes."""
+
+    def __init__(self, settings: HostObserverSettings, log: Log, archive: RunningArchive) -> None:
+        self.settings, self.log, self._archive = settings, log, archive
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self.watch = ControlPlaneWatch(
+            settings.endpoints, settings.tls, settings.intervals, FOLDER, self._wake.set, log.report_error
+        )
+        self._status: dict[str, t.Any] = {}
+        self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
+        self._records_read_at = -_RECORD_EVERY
+
+    @property
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        """Run until it is stopped, or its archive is replaced."""
+        self.watch.start()
+        self.watch.wait_for_first_answers(self._wake, self._stop)
+        while not self._stop.is_set() and not self._archive.is_replaced():
+            try:
+                settled = self._round()
+                self.log.report_error("round", None)
+            except Exception as e:  # also for a bug: the next round may work
+                self.log.report_error("round", as_ovn_error(e))
+                settled = False
+            self._wake.wait(round_pause(self.settings.intervals.heartbeats) if settled else _SOON)
+            self._wake.clear()
+            self._stop.wait(_GATHER)
+        self.watch.stop()
+
+    def _round(self) -> bool:
+        """Assess and write; return False if another round is needed soon."""
+        self._read_records()
+        verdicts: dict[str, Verdict] = {}
+        settled = True
+        for name in DATABASES:
+            verdicts[name], current = self.watch.assess(name, self._cluster_ids[name], self.settings.election_timer)
+            settled &= current and not self.watch.is_unsettled(name)
+        self._status = machines_status(
+            previous=self._status,
+            verdicts=verdicts,
+            endpoints={name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES},
+            chassis=self.watch.chassis,
+            certificates=self.watch.certificates,
+            claims=self.watch.conflicts,
+            now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+        _replace(self.settings.status_file, json.dumps(self._status, indent=1) + "\n")
+        _replace(self.settings.metrics_file, self.watch.metrics(self._status))
+        return settled
+
+    def _read_records(self) -> None:
+        """Read the cluster ids, at most every 15 s: a server of another cluster is none of ours."""
+        now = time.monotonic()
+        if now - self._records_read_at < _RECORD_EVERY:
+            return
+        self._records_read_at = now
+        for name, path in self.settings.records.items():
+            try:
+                record = read_record(path, name)
+                self._cluster_ids[name] = record.cid if record else None
+                self.log.report_error(f"record of {name}", None)
+            except OvnError as e:
+                self.log.report_error(f"record of {name}", e)
+
+
+def _replace(path: str, text: str) -> None:
+    """Write the file at once: others read it at any time."""
+    new = f"{path}.{os.getpid()}"  # the collector reads *.prom alone
+    try:
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(new, path)
+    except OSError as e:
+        with contextlib.suppress(OSError):
+            os.remove(new)
+        raise OvnError(
+            f"{path} cannot be written: {(e.strerror or str(e)).lower()}. Create its directory, or name another one."
+        ) from e
+
+
+def main(_arguments: t.Sequence[str]) -> int:
+    log, archive = Log("observer"), RunningArchive()
+    try:
+        observer = HostObserver(HostObserverSettings.of(os.environ), log, archive)
+    except InvalidInput as e:
+        log.info(str(e))
+        return 2
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: observer.stop())
+    observer.run()
+    if not observer.stopped:
+        archive.restart()
+    return 0

@@ -1,0 +1,122 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+A status as metrics, in the text format of Prometheus 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). Pure.
+
+The image of a pod has no library for it, and on a machine the file is for the textfile collector of node_exporter, which opens no port of ours.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+PREFIX = "c5c3_ovn"
+
+if t.TYPE_CHECKING:
+    _Sample = tuple[t.Mapping[str, str], float]
+else:  # Python 3.8 in a pod cannot evaluate it
+    _Sample = tuple
+
+
+def metrics(
+    status: t.Mapping[str, t.Any],
+    *,
+    certificates: t.Mapping[str, float] | None,
+    conflicts: t.Sequence[str] | None,
+    heartbeats: t.Mapping[str, float],
+    late: t.Collection[str] | None,
+    now: float,
+) -> str:
+    """Return the metrics of a status of an OVNCluster or of machines; a metric that is not known yet is absent.
+
+    `certificates`: when the one that each endpoint serves ends, `heartbeats`: when each chassis answered last, both and `now` in seconds since 1970;
+    `conflicts` between chassis; `late`: the chassis that have not answered the last heartbeat.
+    """
+    conditions = status.get("conditions", ())
+    lines = [
+        *_metric(
+            "condition",
+            "Whether a condition of the status is true: 1, false: 0, or unknown: -1.",
+            [({"type": one["type"]}, _VALUES[one["status"]]) for one in conditions],
+        ),
+        *_metric(
+            "member_connected",
+            "Whether a member takes part in the Raft cluster of its database.",
+            [({"database": name, "member": member["name"]}, member["connected"]) for name, member in _members(status)],
+        ),
+        *_metric(
+            "member_leader",
+            "Whether a member leads the Raft cluster of its database.",
+            [
+                ({"database": name, "member": member["name"]}, member["role"] == "leader")
+                for name, member in _members(status)
+            ],
+        ),
+        *_metric("chassis_registered", "Chassis in the Southbound database.", _one(status.get("chassisCount"))),
+        *_metric(
+            "chassis_active",
+            "Chassis that have answered the last heartbeat in time.",
+            _one(status.get("activeControllers")),
+        ),
+        *_metric(
+            "chassis_last_heartbeat_timestamp_seconds",
+            "When a chassis answered a heartbeat last, by its own clock.",
+            [({"chassis": name}, when) for name, when in sorted(heartbeats.items())],
+        ),
+        *_metric(
+            "chassis_late",
+            "Chassis that have not answered the last heartbeat in time.",
+            [({"chassis": name}, 1) for name in sorted(late or ())],
+        ),
+        *_metric(
+            "certificate_not_after_timestamp_seconds",
+            "When the certificate ends that an endpoint serves.",
+            [({"endpoint": endpoint}, end) for endpoint, end in sorted((certificates or {}).items())],
+        ),
+        *_metric(
+            "chassis_conflicts",
+            "Claims of chassis that are another one's: tunnel addresses, host names, ports that are requested elsewhere.",
+            _one(None if conflicts is None else len(conflicts)),
+        ),
+        *_metric("observed_timestamp_seconds", "When the observer looked last.", [({}, now)]),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+_VALUES = {"True": 1, "False": 0, "Unknown": -1}
+
+
+def _members(status: t.Mapping[str, t.Any]) -> list[tuple[str, t.Mapping[str, t.Any]]]:
+    return [
+        (name, member) for name in ("northbound", "southbound") for member in status.get(name, {}).get("members", ())
+    ]
+
+
+def _one(value: float | None) -> list[_Sample]:
+    return [] if value is None else [({}, value)]
+
+
+def _metric(name: str, description: str, samples: t.Sequence[_Sample]) -> list[str]:
+    if not samples:
+        return []
+    full = f"{PREFIX}_{name}"
+    return [
+        f"# HELP {full} {description}",
+        f"# TYPE {full} gauge",
+        *(f"{full}{_labels(labels)} {_number(value)}" for labels, value in samples),
+    ]
+
+
+def _labels(labels: t.Mapping[str, str]) -> str:
+    pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.3f}"

@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Conditions of an OVNCluster beside those of its databases. What was not observed keeps its previous condition, if it had one. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._database.schema_update import Schemas, schema_gap
+from .._databases import DATABASES, TITLES
+from .._kubernetes.rollout_progress import PendingItem
+from .conditions import StatusCondition, repeat_condition
+
+UP_TO_DATE, SCHEMA, CLAIMS = "UpToDate", "SchemaCurrent", "ClaimsConsistent"
+LONGEST = 1000  # of a message
+_NAMES = 5  # of chassis or conflicts in a message
+
+
+class ChassisCount(t.NamedTuple):
+    """How many chassis are registered, and the names of those that have not answered the last heartbeat; None: they are configured not to answer."""
+
+    registered: int
+    late: tuple[str, ...] | None
+
+
+def up_to_date_condition(
+    generation: int, declared: int, left: t.Sequence[PendingItem] | None, before: t.Mapping[str, t.Any] | None
+) -> StatusCondition:
+    if declared > generation:
+        message = f"Generation {declared} of the specification is not rolled out. A run of ovn_cluster does that."
+        return StatusCondition(UP_TO_DATE, "False", "NotRolledOut", message)
+    if left is None:
+        message = "The pods of this specification have not been observed yet."
+        return repeat_condition(before) if before else StatusCondition(UP_TO_DATE, "Unknown", "NotObserved", message)
+    if left:
+        reason = "RestartsDue" if any(one.kind == "restart" for one in left) else "PodsMissing"
+        return StatusCondition(UP_TO_DATE, "False", reason, " ".join(one.message for one in left)[:LONGEST])
+    return StatusCondition(UP_TO_DATE, "True", "RolledOut", f"All pods are of generation {generation}.")
+
+
+def schema_condition(schemas: t.Mapping[str, Schemas], before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
+    """Return the condition of both schemas, or the previous one if a database could not be asked."""
+    if not all(name in schemas and None not in schemas[name] for name in DATABASES):
+        return repeat_condition(before) if before else None
+    gaps = [gap for name in DATABASES if (gap := schema_gap(name, schemas[name]))]
+    if gaps:
+        return StatusCondition(SCHEMA, "False", "OtherThanImage", " ".join(gaps))
+    message = ", ".join(f"{TITLES[name]} {schemas[name].database}" for name in DATABASES)
+    return StatusCondition(SCHEMA, "True", "AsImage", f"{message}.")
+
+
+def northd_condition(active: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition:
+    if active is None:
+        return (
+            repeat_condition(before)
+            if before
+            else StatusCondition("NorthdReady", "Unknown", "NotObserved", "northd has not been observed yet.")
+        )
+    if active:
+        return StatusCondition(
+            "NorthdReady", "True", "Active", f"{', '.join(active)} translates the Northbound database."
+        )
+    return StatusCondition(
+        "NorthdReady", "False", "NobodyActive", "No ovn-northd says that it is active: changes reach no chassis."
+    )
+
+
+def controllers_condition(
+    chassis: ChassisCount | None, southbound_serves: bool, before: t.Mapping[str, t.Any] | None
+) -> StatusCondition:
+    kind = "ControllersReady"
+    if not southbound_serves:
+        return StatusCondition(
+            kind,
+            "Unknown",
+            "SouthboundNotReady",
+            "The Southbound database does not serve, so it is unknown which chassis are alive.",
+        )
+    if chassis is None:
+        unknown = StatusCondition(kind, "Unknown", "NotObserved", "The chassis have not been observed yet.")
+        return repeat_condition(before) if before and before["reason"] != "SouthboundNotReady" else unknown
+    if not chassis.registered:
+        return StatusCondition(kind, "False", "NoChassis", "No chassis is registered.")
+    if chassis.late is None:
+        message = "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats."
+        return StatusCondition(kind, "Unknown", "HeartbeatsDisabled", message)
+    message = f"{chassis.registered - len(chassis.late)} of {chassis.registered} chassis answer."
+    if chassis.late:
+        more = f" and {len(chassis.late) - _NAMES} more" if len(chassis.late) > _NAMES else ""
+        message = f"{message} No answer: {', '.join(sorted(chassis.late)[:_NAMES])}{more}."
+        return StatusCondition(kind, "False", "ChassisUnresponsive", message)
+    return StatusCondition(kind, "True", "AllAnswer", message)
+
+
+def claims_condition(conflicts: t.Sequence[str] | None, before: t.Mapping[str, t.Any] | None) -> StatusCondition | None:
+    if conflicts is None:
+        return repeat_condition(before) if before else None
+    if not conflicts:
+        return StatusCondition(CLAIMS, "True", "NoConflicts", "No chassis claims what is another one's.")
+    more = f" And {len(conflicts) - _NAMES} more." if len(conflicts) > _NAMES else ""
+    return StatusCondition(CLAIMS, "False", "ConflictingClaims", f"{' '.join(conflicts[:_NAMES])}{more}"[:LONGEST])

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The desired state of the observer of a central host. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import typing as t
+
+from .._databases import DATABASES, Database
+from .._ovsdb.tls_files import TlsFiles
+
+PROGRAM = "/usr/lib/c5c3-ovn/c5c3-ovn.pyz"
+STATUS_FILE = "/run/c5c3-ovn/observer/status.json"
+
+
+def observer_state(
+    *,
+    clients: t.Mapping[Database, t.Mapping[str, str]],
+    records: t.Mapping[Database, str],
+    election_timer: int,
+    heartbeat_interval: int,
+    metrics_file: str,
+    tls: TlsFiles,
+    program_digest: str,
+) -> dict[str, t.Any]:
+    """Return the environment of the unit and its digest.
+
+    `clients` has the endpoints without a role by database and member, `records` the directories of the state records, `program_digest` is that of the program.
+    """
+    environment = {
+        **{f"OVN_{name.upper()}": ",".join(clients[name].values()) for name in DATABASES},
+        **{f"OVN_{name.upper()}_RECORD": records[name] for name in DATABASES},
+        **tls.as_environment(),
+        "OVN_ELECTION_TIMER": str(election_timer),
+        "OVN_HEARTBEAT_SECONDS": str(heartbeat_interval),
+        "OVN_METRICS_FILE": metrics_file,
+        "OVN_STATUS_FILE": STATUS_FILE,
+    }
+    text = json.dumps(environment, sort_keys=True)
+    return {
+        "program": PROGRAM,
+        # The process itself goes on with another program, so this is no matter of its revision.
+        "program_digest": program_digest,
+        "environment": environment,
+        "revision": hashlib.sha1(text.encode()).hexdigest(),
+        "metrics_directory": posixpath.dirname(metrics_file),
+    }
