@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import sys
 import typing as t
 import urllib.error
@@ -14,6 +15,7 @@ import pytest
 from _manifests import manifests_of
 from _raft_contents_lib import diverge, insert
 from conftest import Daemon, Member, RaftCluster, run, until
+from prometheus_client.parser import text_string_to_metric_families
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
@@ -259,6 +261,23 @@ def test_status_and_labels_of_a_healthy_cluster(world: World) -> None:
     assert status["chassisCount"] == 0
     assert world.condition("ControllersReady")["reason"] == "NoChassis"
     assert os.path.exists(world.folder / "alive")
+
+
+def test_metrics_are_served_on_the_declared_port(world: World) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    world.observe(OVN_METRICS_PORT=str(port))
+    settled(world)
+    text = run("curl", "-sS", "--max-time", "5", f"http://127.0.0.1:{port}/metrics")
+    values = {
+        (family.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert values["c5c3_ovn_condition", "Ready"] == 1
+    assert values["c5c3_ovn_member_connected", "northbound", pod(world.clusters["northbound"].leader)] == 1
+    assert values["c5c3_ovn_chassis_registered",] == 0
 
 
 def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead(world: World) -> None:
