@@ -40,7 +40,7 @@ options:
         type: str
         required: true
       address:
-        description: IPv4 address.
+        description: IPv4 or IPv6 address, of one version for all targets.
         type: str
         required: true
       chassis:
@@ -55,7 +55,7 @@ options:
     type: float
     default: 0.1
   packet_size:
-    description: Size of the IPv4 packets, in octets.
+    description: Size of the packets with their IP header, in octets.
     type: int
     default: 1400
   reply_timeout:
@@ -153,7 +153,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._connectivity_test import tunnels
 from ..module_utils._connectivity_test.guest import ANSWER_SECONDS
-from ..module_utils._connectivity_test.icmp import HEADER, IP_HEADER, Tally, report_line
+from ..module_utils._connectivity_test.icmp import HEADER, Tally, report_line, version_of
 from ..module_utils._connectivity_test.netns import Pinger, inside
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError
@@ -166,15 +166,17 @@ _LARGEST = 65535
 
 
 def _checked(params: t.Mapping[str, t.Any]) -> None:
+    versions = set()
     for target in params["targets"]:
         try:
-            ipaddress.IPv4Address(target["address"])
+            versions.add(ipaddress.ip_address(target["address"]).version)
         except ValueError as e:
-            raise InvalidInput(f'targets: "{target["address"]}" is not an IPv4 address.') from e
-    if not IP_HEADER + HEADER <= params["packet_size"] <= _LARGEST:
-        raise InvalidInput(
-            f"packet_size: {params['packet_size']} is not between {IP_HEADER + HEADER} and {_LARGEST} octets."
-        )
+            raise InvalidInput(f'targets: "{target["address"]}" is not an IP address.') from e
+    if len(versions) > 1:
+        raise InvalidInput("targets: IPv4 and IPv6 cannot be mixed, packets of one size differ. Use two tasks.")
+    smallest = version_of(target["address"] for target in params["targets"]).ip_header + HEADER
+    if not smallest <= params["packet_size"] <= _LARGEST:
+        raise InvalidInput(f"packet_size: {params['packet_size']} is not between {smallest} and {_LARGEST} octets.")
     if params["count"] < 1:
         raise InvalidInput(f"count: {params['count']} requests prove nothing; at least 1 is needed.")
 

@@ -53,7 +53,7 @@ options:
         type: str
         required: true
       ip:
-        description: IPv4 address without prefix length.
+        description: IPv4 or IPv6 address without prefix length.
         type: str
         required: true
   northbound:
@@ -124,9 +124,9 @@ def _port(entry: t.Mapping[str, str]) -> SwitchPort:
     if not _MAC.fullmatch(mac) or int(mac[:2], 16) & 1:
         raise InvalidInput(f'ports: "{entry["mac"]}" is not a unicast MAC address like 02:c5:c3:00:00:01.')
     try:
-        address = ipaddress.IPv4Address(entry["ip"])
+        address = ipaddress.ip_address(entry["ip"])
     except ValueError as e:
-        raise InvalidInput(f'ports: "{entry["ip"]}" is not an IPv4 address.') from e
+        raise InvalidInput(f'ports: "{entry["ip"]}" is not an IP address.') from e
     return SwitchPort(entry["name"], f"{mac} {address}")
 
 

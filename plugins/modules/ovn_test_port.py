@@ -40,7 +40,7 @@ options:
     description: MAC address of the guest, the one in the Northbound database. Needed for O(state=present).
     type: str
   address:
-    description: IPv4 address of the guest with prefix length, like V(198.18.0.1/16). Needed for O(state=present).
+    description: Address of the guest with prefix length, like V(198.18.0.1/16) or V(2001:2::1/48). Needed for O(state=present).
     type: str
   mtu:
     description: MTU of the guest's interface, in octets. A Geneve tunnel needs 58 octets more in the underlay, with IPv6 78.
@@ -216,9 +216,9 @@ def _address(text: str | None) -> str:
     if not text:
         return ""
     try:
-        return str(ipaddress.IPv4Interface(text))
+        return str(ipaddress.ip_interface(text))
     except ValueError as e:
-        raise InvalidInput(f'address: "{text}" is not an IPv4 address with a prefix length, like 198.18.0.1/16.') from e
+        raise InvalidInput(f'address: "{text}" is not an IP address with a prefix length, like 198.18.0.1/16.') from e
 
 
 def main() -> t.NoReturn:

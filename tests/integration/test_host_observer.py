@@ -168,12 +168,12 @@ def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: O
 
 def test_a_new_program_goes_on_in_the_same_process(observed: Observed) -> None:
     daemon = observed.start("central1", OVN_HEARTBEAT_SECONDS="4")
-    until(lambda: observed.status("central1"), "the first status", timeout=30)
+    until(lambda: observed.status("central1") != {}, "the first status", timeout=30)
     new = observed.folder / "new"
     new.write_bytes(build_archive())
     new.replace(observed.archive)
     (observed.folder / "central1.json").unlink()
-    until(lambda: observed.status("central1"), "a status by the new one", timeout=30)
+    until(lambda: observed.status("central1") != {}, "a status by the new one", timeout=30)
     assert daemon.running
 
 

@@ -159,6 +159,16 @@ def test_a_join_asks_every_other_member(cluster: Cluster) -> None:
     assert facts["cid"] == STRANGER
 
 
+def test_a_join_over_ipv6_names_the_others_as_they_are_recorded(cluster: Cluster) -> None:
+    """Their addresses have brackets, as the list in the file has."""
+    third = cluster.members[2]
+    remotes = ["ssl:[2001:db8::1]:6643", "ssl:[2001:db8::2]:6643"]
+    tool(f"--cid={STRANGER}", "join-cluster", third.file, DATABASE, third.address, *remotes)
+    cluster.publish(cid=STRANGER)
+    facts = third.examined()
+    assert (facts["class"], facts["remotes"].split()) == ("joining-outdated", remotes)
+
+
 def test_a_member_that_left_idles_until_it_is_expected_again(cluster: Cluster) -> None:
     members = cluster.complete()
     third, old = members[2], members[2].sid

@@ -117,6 +117,24 @@ def test_guests_ping(vswitch: Vswitch, run_module: RunModule) -> None:
     assert vswitch.bridges() == {"br-int": []}
 
 
+def test_guests_ping_over_ipv6(vswitch: Vswitch, run_module: RunModule) -> None:
+    guests = Guests(vswitch, run_module)
+    for number in (1, 2):
+        guests.port(number, may_fail=True, wait_timeout=1)  # one that had IPv4 before
+        guests.installed(number)
+        assert guests.port(number, address=f"2001:2::{number}/48")["changed"]
+        assert not guests.port(number, address=f"2001:2::{number}/48")["changed"]
+    result = guests.ping("2001:2::2", packet_size=1400)
+    assert result["results"][0]["received"] == 5
+    assert guests.ping("198.18.0.2", may_fail=True, wait_timeout=1).failed
+    silent = guests.ping("2001:2::99", may_fail=True, wait_timeout=1)
+    assert "no answer at all" in silent["msg"]
+    large = guests.ping("2001:2::2", may_fail=True, wait_timeout=1, packet_size=2000)
+    assert "Message too long" in large["msg"]
+    for number in (1, 2):
+        assert guests.port(number, state="absent")["changed"]
+
+
 def test_guest_refuses(vswitch: Vswitch, run_module: RunModule) -> None:
     guests = Guests(vswitch, run_module)
     vswitch.device("guest1")
@@ -125,7 +143,7 @@ def test_guest_refuses(vswitch: Vswitch, run_module: RunModule) -> None:
     for changes, words in (
         ({}, "already a port of bridge br-ex"),
         ({"bridge": "br-none"}, "There is no bridge br-none"),
-        ({"address": "198.18.0.1/99"}, "not an IPv4 address with a prefix length"),
+        ({"address": "198.18.0.1/99"}, "not an IP address with a prefix length"),
         ({"database": "unix:/nonexistent"}, "not reachable"),
     ):
         failed = guests.port(1, may_fail=True, **changes)
@@ -138,7 +156,12 @@ def test_guest_refuses(vswitch: Vswitch, run_module: RunModule) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"targets": [{"name": "x", "address": "::1"}]}, "not an IPv4 address"),
+        ({"targets": [{"name": "x", "address": "::1.2"}]}, "not an IP address"),
+        (
+            {"targets": [{"name": "x", "address": "::1"}, {"name": "y", "address": "198.18.0.1"}]},
+            "IPv4 and IPv6 cannot be mixed",
+        ),
+        ({"targets": [{"name": "x", "address": "::1"}], "packet_size": 47}, "not between 48 and 65535"),
         ({"targets": [], "packet_size": 10}, "not between"),
         ({"targets": [], "count": 0}, "at least 1"),
         ({"targets": [], "namespace": "c5c3-nonexistent"}, "cannot be entered"),

@@ -113,7 +113,7 @@ def test_a_second_switch_is_refused_and_removed(raft_cluster: MakeCluster, run_m
         ({"northbound": ["http://x"]}, "not an OVSDB endpoint"),
         ({"northbound": ["ssl:127.0.0.1:1"]}, "private_key"),
         ({"ports": [{**PORTS[0], "mac": "01:00:00:00:00:01"}]}, "not a unicast MAC"),
-        ({"ports": [{**PORTS[0], "ip": "::1"}]}, "not an IPv4 address"),
+        ({"ports": [{**PORTS[0], "ip": "::1.2"}]}, "not an IP address"),
         ({"ports": [PORTS[0], PORTS[0]]}, "a port is there twice"),
         ({"ports": [{**PORTS[0], "name": ""}]}, "need a name"),
         ({"name": ""}, "need a name"),

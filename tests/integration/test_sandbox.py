@@ -14,16 +14,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SANDBOX = ROOT / "tests" / "testbed" / "sandbox"
 
 
+@pytest.fixture(params=["ipv4", "ipv6"])
+def family(request: pytest.FixtureRequest) -> str:
+    """That of all addresses: of SSH, OVN and the tunnels. Machines with IPv6 have no other."""
+    return str(request.param)
+
+
 @pytest.fixture
-def sandbox(tmp_path: pathlib.Path) -> t.Iterator[t.Callable[[str], str]]:
+def sandbox(tmp_path: pathlib.Path, family: str) -> t.Iterator[t.Callable[[str], str]]:
     """Run a verb of the sandbox with a folder, machines and a network of its own; all of it is gone after the test."""
     if os.geteuid() != 0:
         pytest.skip("!!! NOT TESTED HERE: the sandbox boots machines, that needs root")
     environment = {
         **os.environ,
         "SANDBOX_FOLDER": str(tmp_path / "sandbox"),
-        "MACHINES_STATE": "/var/tmp/c5c3-ovn-test-sandbox",
-        "MACHINES_NAMESPACE": "tsandbox",
+        "MACHINES_STATE": f"/var/tmp/c5c3-ovn-test-{family}",
+        "MACHINES_NAMESPACE": f"t{family}",
+        "MACHINES_FAMILY": family,
         "MACHINES_NETWORK": "203.0.113",
     }
 
@@ -46,12 +53,16 @@ def sandbox(tmp_path: pathlib.Path) -> t.Iterator[t.Callable[[str], str]]:
         down()
 
 
-def test_sandbox_from_nothing_again_and_away(sandbox: t.Callable[[str], str], tmp_path: pathlib.Path) -> None:
+def test_sandbox_from_nothing_again_and_away(
+    sandbox: t.Callable[[str], str], tmp_path: pathlib.Path, family: str
+) -> None:
     first = sandbox("up")
     assert "OVN is healthy" in first
     for line in ("Northbound .* 3/3 members", "Southbound .* 3/3 members", "Chassis .* 2/2 alive"):
         assert re.search(line, first), f"{line} is not in the report:\n{first}"
-    assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers.*geneve", first)
+    tunnel = {"ipv4": "172.31.0.22", "ipv6": "fd31::22"}[family]
+    assert re.search(rf"hypervisor1 -> hypervisor2: 5 of 5 answers.*geneve tunnel to {tunnel}", first)
+    assert ("ssl:[2001:db8:203:0:113::11]:6641" in first) is (family == "ipv6")
     assert not re.search(r"ok, 0 changed", first)
 
     again = sandbox("up")
@@ -60,5 +71,5 @@ def test_sandbox_from_nothing_again_and_away(sandbox: t.Callable[[str], str], tm
 
     sandbox("down")
     assert not (tmp_path / "sandbox").exists()
-    assert not pathlib.Path("/run/netns/tsandbox").exists()
-    assert not pathlib.Path("/var/tmp/c5c3-ovn-test-sandbox").exists()
+    assert not pathlib.Path(f"/run/netns/t{family}").exists()
+    assert not pathlib.Path(f"/var/tmp/c5c3-ovn-test-{family}").exists()

@@ -122,7 +122,7 @@ def test_other_parts_leave_the_databases_alone(site: LocalSite) -> None:
     assert not {LOCK, CERTIFICATE, UNITS, STEP} & set(ran.tasks)
     chassis = site.run("c5c3.ovn.site", "--check", "--tags", "chassis", hypervisors=("h1",))
     assert {
-        "Check that the distribution is known, and that the chassis keeps its name",
+        "Check that the distribution is known, that the chassis keeps its name, and whose Open vSwitch runs",
         "Stop the distribution's ovn-controller and keep its flows",
     } <= set(chassis.tasks)
     assert not {LOCK, CERTIFICATE, UNITS, STEP, "Show the report"} & set(chassis.tasks)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-ICMP echo packets (RFC 792): built, recognised and summed up. No socket here.
+ICMP echo packets (RFC 792, RFC 4443): built, recognised and summed up. No socket here.
 """
 
 from __future__ import annotations
@@ -12,10 +12,24 @@ import dataclasses
 import struct
 import typing as t
 
-ECHO_REPLY = 0
-ECHO_REQUEST = 8
 HEADER = 8  # octets of an ICMP echo header
-IP_HEADER = 20  # octets of an IPv4 header without options
+
+
+class Version(t.NamedTuple):
+    """What differs between IPv4 and IPv6: types of the messages, octets of an IP header without options."""
+
+    echo_request: int
+    echo_reply: int
+    ip_header: int
+
+
+IPV4 = Version(8, 0, 20)
+IPV6 = Version(128, 129, 40)
+
+
+def version_of(addresses: t.Iterable[str]) -> Version:
+    """Return the version of the addresses, which is one; IPv4 if there are none."""
+    return IPV6 if any(":" in address for address in addresses) else IPV4
 
 
 def checksum(data: bytes) -> int:
@@ -28,22 +42,25 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def echo_request(identifier: int, sequence: int, packet_size: int) -> bytes:
-    """An echo request that makes an IPv4 packet of `packet_size` octets."""
-    payload = bytes(index & 0xFF for index in range(max(0, packet_size - IP_HEADER - HEADER)))
-    header = struct.pack("!BBHHH", ECHO_REQUEST, 0, 0, identifier, sequence)
-    return struct.pack("!BBHHH", ECHO_REQUEST, 0, checksum(header + payload), identifier, sequence) + payload
+def echo_request(identifier: int, sequence: int, packet_size: int, version: Version = IPV4) -> bytes:
+    """An echo request that makes a packet of `packet_size` octets. The sum of IPv6 covers addresses, so the kernel writes it (RFC 3542)."""
+    payload = bytes(index & 0xFF for index in range(max(0, packet_size - version.ip_header - HEADER)))
+    header = struct.pack("!BBHHH", version.echo_request, 0, 0, identifier, sequence)
+    total = checksum(header + payload) if version is IPV4 else 0
+    return struct.pack("!BBHHH", version.echo_request, 0, total, identifier, sequence) + payload
 
 
-def echo_reply_sequence(packet: bytes, identifier: int) -> int | None:
-    """The sequence number if the IPv4 packet answers one of our requests, else None."""
+def echo_reply_sequence(packet: bytes, identifier: int, version: Version = IPV4) -> int | None:
+    """The sequence number if the packet answers one of our requests, else None. With IPv6 it comes without its header, and the kernel has checked the sum."""
     if not packet:
         return None
-    icmp = packet[(packet[0] & 0x0F) * 4 :]
+    icmp = packet[(packet[0] & 0x0F) * 4 :] if version is IPV4 else packet
     if len(icmp) < HEADER:
         return None
     kind, code, _checksum, its_identifier, sequence = struct.unpack("!BBHHH", icmp[:HEADER])
-    if (kind, code, its_identifier) != (ECHO_REPLY, 0, identifier) or checksum(icmp) != 0:
+    if (kind, code, its_identifier) != (version.echo_reply, 0, identifier):
+        return None
+    if version is IPV4 and checksum(icmp) != 0:
         return None
     return int(sequence)
 

@@ -22,7 +22,7 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError, Refused, Unreachable
-from .icmp import Tally, echo_reply_sequence, echo_request
+from .icmp import IPV4, Tally, echo_reply_sequence, echo_request, version_of
 
 FOLDER = "/run/netns"
 
@@ -96,21 +96,27 @@ def tx_checksum(device: str, value: bool | None = None) -> bool:
 
 
 class Pinger:
-    """Echo requests of one size to several IPv4 addresses at the same time."""
+    """Echo requests of one size to several addresses of one version of IP at the same time."""
 
     def __init__(self, addresses: t.Sequence[str], packet_size: int) -> None:
         self.addresses = list(addresses)
-        self._packet_size = packet_size
+        self._packet_size, self._version = packet_size, version_of(addresses)
         self._identifier = os.getpid() & 0xFFFF
         self._sequence = 0
         self._pending: dict[tuple[str, int], float] = {}
         self.problem = ""
         try:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.getprotobyname("icmp"))
+            if self._version is IPV4:
+                self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+            else:
+                self._socket = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
         except PermissionError as e:
             raise Refused("ICMP packets cannot be sent: raw sockets need root (become).") from e
         # Never in fragments: a tunnel whose underlay has a too small MTU has to show up.
-        self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
+        if self._version is IPV4:
+            self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
+        else:
+            self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_DONTFRAG, 1)
         self._socket.setblocking(False)
 
     def __enter__(self) -> Pinger:
@@ -122,7 +128,8 @@ class Pinger:
     def _send(self, address: str) -> None:
         self._sequence = (self._sequence + 1) & 0xFFFF
         try:
-            self._socket.sendto(echo_request(self._identifier, self._sequence, self._packet_size), (address, 0))
+            request = echo_request(self._identifier, self._sequence, self._packet_size, self._version)
+            self._socket.sendto(request, (address, 0))
         except OSError as e:
             self.problem = f"{address}: {e.strerror}"
         self._pending[address, self._sequence] = time.monotonic()
@@ -132,8 +139,8 @@ class Pinger:
         while not enough() and not until.expired:
             if not select.select([self._socket], [], [], until.left())[0]:
                 return
-            packet, (address, _port) = self._socket.recvfrom(65535)
-            sequence = echo_reply_sequence(packet, self._identifier)
+            packet, (address, *_rest) = self._socket.recvfrom(65535)
+            sequence = echo_reply_sequence(packet, self._identifier, self._version)
             sent = self._pending.pop((address, sequence), None) if sequence is not None else None
             if sent is not None:
                 yield address, (time.monotonic() - sent) * 1000

@@ -49,7 +49,7 @@ def pod_problems(
     pods: t.Iterable[Object],
     nodes: t.Iterable[Node],
     events: t.Sequence[Object] = (),
-    components: t.Mapping[str, str] = COMPONENTS,
+    components: t.Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return node to what is wrong with its pods, and what its agent says in `events`; nodes without a problem are left out."""
     places: dict[tuple[str, str], Object] = {}
@@ -62,7 +62,8 @@ def pod_problems(
     problems = {}
     for node in nodes:
         messages = [
-            _pod_problem(node, places.get((node.name, component)), name) for component, name in components.items()
+            _pod_problem(node, places.get((node.name, component)), name)
+            for component, name in (components or COMPONENTS).items()
         ]
         found = [message for message in messages if message]
         names = [pod["metadata"]["name"] for (place, _one), pod in places.items() if place == node.name]

@@ -128,7 +128,8 @@ read_header() {
         '"prev_term"') last_term=$value ;;
         '"prev_index"') last_index=$value ;;
         '"prev_servers"') header_servers=$value ;;
-        '"remote_addresses"') remotes=$(printf '%s\n' "$value" | tr -d '[]"' | tr , ' ') ;;
+        '"remote_addresses"') value=${value#"["} # IPv6 addresses have brackets of their own
+            remotes=$(printf '%s\n' "${value%"]"}" | tr -d '"' | tr , ' ') ;;
         esac
     done
     [ -n "$complete" ] && [ -n "$sid" ] && [ -n "$file_name" ] && [ -n "$local_address" ] || return 1

@@ -35,7 +35,7 @@ def read(text: str) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def rendered(status: t.Mapping[str, t.Any] = STATUS, **changes: t.Any) -> dict[str, dict[tuple[str, ...], float]]:
+def rendered(status: t.Mapping[str, t.Any] | None = None, **changes: t.Any) -> dict[str, dict[tuple[str, ...], float]]:
     known: dict[str, t.Any] = {
         "certificates": {"ssl:[2001:db8::1]:6641": 1827139494.0},
         "conflicts": ["one", "two"],
@@ -43,7 +43,7 @@ def rendered(status: t.Mapping[str, t.Any] = STATUS, **changes: t.Any) -> dict[s
         "late": ("hypervisor2",),
         "now": 1795604700.5,
     }
-    return read(metrics(status, **{**known, **changes}))
+    return read(metrics(STATUS if status is None else status, **{**known, **changes}))
 
 
 def test_all_that_is_known() -> None:

@@ -40,7 +40,7 @@ ETH0 = {
     "linkinfo": {"info_kind": "veth"},
     "addr_info": [
         {"family": "inet", "local": "198.18.0.1", "prefixlen": 16},
-        {"family": "inet6", "local": "fe80::1", "prefixlen": 64},
+        {"family": "inet6", "scope": "link", "local": "fe80::1", "prefixlen": 64},
     ],
 }
 

@@ -6,11 +6,14 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.icmp import (
+    IPV4,
+    IPV6,
     Tally,
     checksum,
     echo_reply_sequence,
     echo_request,
     report_line,
+    version_of,
 )
 
 IP_HEADER = bytes([0x45]) + bytes(19)
@@ -47,6 +50,21 @@ def test_a_request_makes_a_packet_of_the_wanted_size(size: int) -> None:
 @pytest.mark.parametrize("size", [28, 29, 1400])
 def test_a_reply_is_recognised(size: int) -> None:
     assert echo_reply_sequence(reply(echo_request(7, 9, size)), 7) == 9
+
+
+@pytest.mark.parametrize("size", [48, 1400, 65535])
+def test_ipv6(size: int) -> None:
+    request = echo_request(7, 9, size, IPV6)
+    assert (len(request) + 40, request[0]) == (size, 128)
+    assert echo_reply_sequence(b"\x81" + request[1:], 7, IPV6) == 9
+    assert echo_reply_sequence(request, 7, IPV6) is None
+    assert echo_reply_sequence(b"\x81" + request[1:], 8, IPV6) is None
+    assert echo_reply_sequence(b"\x81", 7, IPV6) is None
+
+
+def test_the_version_is_that_of_the_addresses() -> None:
+    assert version_of(["198.18.0.1"]) is version_of([]) is IPV4
+    assert version_of(["2001:2::1"]) is IPV6
 
 
 def test_options_in_the_ip_header_are_skipped() -> None:
