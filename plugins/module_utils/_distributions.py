@@ -17,6 +17,7 @@ Role = t.Literal["central", "hypervisor"]
 Data = dict[str, t.Any]
 
 _PYTHON = "/usr/lib/python3/dist-packages"
+DEBIAN_OPENVSWITCH = "openvswitch-switch.service"  # it starts ovsdb-server.service and ovs-vswitchd.service
 _DEBIAN: dict[Role, Data] = {
     "central": {
         "packages": ["ovn-central", "openvswitch-common", "python3-openvswitch", "python3-ovsdbapp"],
@@ -43,7 +44,7 @@ _DEBIAN: dict[Role, Data] = {
         "packages": ["openvswitch-switch", "ovn-host", "python3-openvswitch"],
         "files": ["/usr/bin/ovn-controller", "/usr/bin/ovs-vsctl", f"{_PYTHON}/ovs"],
         "masked_units": ["ovn-host.service", "ovn-controller.service", "ovn-controller-vtep.service"],
-        "openvswitch_service": "openvswitch-switch.service",
+        "openvswitch_service": DEBIAN_OPENVSWITCH,
         "openvswitch_packages": ["openvswitch-switch"],
         "controller": "/usr/bin/ovn-controller",
         "appctl": "/usr/bin/ovn-appctl",

@@ -11,13 +11,32 @@ from __future__ import annotations
 import typing as t
 
 # In this order everywhere: private key, certificate, CA certificate.
+CIPHERS_VARIABLE = "OVN_TLS_CIPHERS"  # empty or absent: the default
 VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # environment of launchers and agents
 _OPTIONS = ("-p", "-c", "-C")
 
+CIPHERS_PATTERN = (
+    "^[A-Za-z0-9+:!@=_.-]+$"  # what openssl-ciphers(1) knows, and no word for shells, units and their specifiers
+)
+# Ciphers of TLS 1.2, as openssl-ciphers(1) writes them: forward secrecy and authenticated encryption. TLS 1.0 and 1.1 have none of them, and TLS 1.3 has its
+# own. `--ssl-protocols` cannot say "1.2 and later" in all versions: to Open vSwitch 3.1 TLSv1.2+ is unknown, and TLSv1.2 excludes 1.3.
+DEFAULT_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+
 # For the launchers: arguments in the language of the shell.
-SHELL_ARGUMENTS = " ".join(f'{option} "${variable}"' for option, variable in zip(_OPTIONS, VARIABLES))
+SHELL_ARGUMENTS = " ".join(
+    [
+        *(f'{option} "${variable}"' for option, variable in zip(_OPTIONS, VARIABLES)),
+        f'--ssl-ciphers="${{{CIPHERS_VARIABLE}:-{DEFAULT_CIPHERS}}}"',
+    ]
+)
 
 
-def tls_arguments(paths: t.Sequence[str | None]) -> list[str]:
-    """Return the arguments for these files, without those that are not given."""
-    return [word for option, path in zip(_OPTIONS, paths) if path for word in (option, path)]
+def tls_arguments(paths: t.Sequence[str | None], ciphers: str = "") -> list[str]:
+    """Return the arguments for these files, without those that are not given, and for the ciphers if there are any files."""
+    files = [word for option, path in zip(_OPTIONS, paths) if path for word in (option, path)]
+    return [*files, *cipher_arguments(ciphers)] if files else []
+
+
+def cipher_arguments(ciphers: str = "") -> list[str]:
+    """Return the arguments of a daemon whose files come from its database."""
+    return [f"--ssl-ciphers={ciphers or DEFAULT_CIPHERS}"]

@@ -55,6 +55,11 @@ class Relay:
         return relay_control_socket(self.settings.run_directory)
 
     def start(self) -> None:
+        self.launch()
+        run("ovsdb-client", "-t", "30", "wait", f"unix:{self.socket}", "OVN_Southbound", "connected", timeout=40)
+
+    def launch(self) -> None:
+        """Start the process, which may find no member."""
         schema = self.directory / "listeners.ovsschema"
         schema.write_text(json.dumps(SCHEMA))
         file = pathlib.Path(self.settings.listeners_file)
@@ -62,7 +67,6 @@ class Relay:
         run("ovsdb-tool", "create", str(file), str(schema))
         run("ovsdb-tool", "transact", str(file), listeners_transaction(self.settings))
         self.daemon = Daemon(relay_command(self.settings), self.directory / "relay.out")
-        run("ovsdb-client", "-t", "30", "wait", f"unix:{self.socket}", "OVN_Southbound", "connected", timeout=40)
 
     def kill(self) -> None:
         if self.daemon is not None:

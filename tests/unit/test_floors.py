@@ -19,6 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_inventory",
         "_progress",
         "_stop_budget",
+        "_systemd_sandbox",
         "_tls_options",
         "_units",
     ),

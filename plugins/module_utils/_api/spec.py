@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .._databases import PORTS, TITLES, Database
 from .._northd.command_line import DEFAULT_THREADS
+from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
@@ -123,6 +124,16 @@ class Tls:
                 "default": True,
                 "x-kubernetes-validations": [rule("self == oldSelf", SAME_TLS)],
             }
+        )
+    )
+    ciphers: str = field(
+        metadata=declare(
+            text(
+                "Ciphers of TLS 1.2 for the daemons, as openssl-ciphers(1) writes them. TLS 1.3 has its own.",
+                default=DEFAULT_CIPHERS,
+                pattern=CIPHERS_PATTERN,
+                maxLength=1024,
+            )
         )
     )
     cert_secret_ref: SecretReference = field(

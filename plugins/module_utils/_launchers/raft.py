@@ -40,7 +40,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_CLIENT_ENDPOINTS  client endpoints of the other members, comma list; any answer forbids a creation
 #   OVN_LOG_FILE          log of ovsdb-server
 #   OVN_SCHEMA            default: /usr/share/ovn/ovn-nb.ovsschema, ovn-sb.ovsschema
-#   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together
+#   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together; OVN_TLS_CIPHERS optional, for TLS 1.2
 #   OVN_BACKLOG_THRESHOLD optional, "MESSAGES BYTES"; OVN_MEMORY_TRIM optional, on or off
 #   OVN_LOG_LEVELS        optional, words like raft:file:dbg; OVN_EXTRA_OPTIONS optional, words for ovsdb-server
 #   OVN_REVISION          optional, copied to the state directory when the server starts

@@ -111,7 +111,12 @@ disk_identity() {
     found=''
     case $(stat -f -c %T "$directory" 2>/dev/null) in
     ext2/ext3 | btrfs) found=$(stat -f -c %i "$directory" 2>/dev/null) ;;
-    xfs) ! command -v findmnt >/dev/null || found=$(findmnt -n -o UUID -T "$directory" 2>/dev/null) ;;
+    xfs)
+        if command -v findmnt >/dev/null; then
+            found=$(findmnt -n -o UUID -T "$directory" 2>/dev/null)
+            # Where no device can be opened (PrivateDevices of the unit), udev(7) has written down what it read from it.
+            [ -n "$found" ] || found=$(sed -n 's/^E:ID_FS_UUID=//p' "/run/udev/data/b$(findmnt -n -o MAJ:MIN -T "$directory" 2>/dev/null)" 2>/dev/null)
+        fi ;;
     esac
     case $found in '' | *[!0-9a-f-]*) echo - ;; *) printf '%s\n' "$found" ;; esac
 }

@@ -108,6 +108,7 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         # The log goes where the node rotates it; a file in the pod would grow for ever.
         console=True,
         tls=pods.tls_files(context.spec.tls.enabled),
+        ciphers=context.spec.tls.ciphers,
     )
     alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
     return pods.container(

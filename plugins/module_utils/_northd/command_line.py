@@ -28,6 +28,7 @@ class NorthdSettings:
     log_file: str = ""
     threads: int = DEFAULT_THREADS
     tls: TlsFiles = NO_TLS
+    ciphers: str = ""  # empty: the default
 
 
 def control_socket(run_directory: str) -> str:
@@ -50,4 +51,4 @@ def northd_command(settings: NorthdSettings) -> list[str]:
     ]
     if settings.threads > 1:
         command.append(f"--n-threads={settings.threads}")
-    return command + tls_arguments(settings.tls)
+    return command + tls_arguments(settings.tls, settings.ciphers)

@@ -13,6 +13,7 @@ import typing as t
 
 from .._databases import Database
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
+from .._tls_options import CIPHERS_VARIABLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +39,7 @@ class LauncherSettings:
     poll_seconds: int | None = None
     console: bool = False
     tls: TlsFiles = NO_TLS
+    ciphers: str = ""
 
 
 def launcher_environment(settings: LauncherSettings) -> dict[str, str]:
@@ -60,7 +62,10 @@ def launcher_environment(settings: LauncherSettings) -> dict[str, str]:
         "OVN_LOG_LEVELS": settings.log_levels,
         "OVN_BACKLOG_THRESHOLD": settings.backlog_threshold,
     }
+    tls = settings.tls.as_environment() if settings.tls.complete else {}
+    if tls and settings.ciphers:
+        tls[CIPHERS_VARIABLE] = settings.ciphers
     return {
         **{name: value for name, value in values.items() if value},
-        **(settings.tls.as_environment() if settings.tls.complete else {}),
+        **tls,
     }

@@ -97,6 +97,7 @@ class RelaySettings:
     tls: TlsFiles
     log_file: str
     log_level: str = "info"
+    ciphers: str = ""  # empty: the default
 
 
 def relay_control_socket(run_directory: str) -> str:
@@ -122,7 +123,7 @@ def relay_command(settings: RelaySettings) -> list[str]:
         f"--unixctl={relay_control_socket(settings.run_directory)}",
         f"--remote=punix:{relay_database_socket(settings.run_directory)}",
         f"--remote=db:{LISTENERS},Config,connections",
-        *tls_arguments(settings.tls),
+        *tls_arguments(settings.tls, settings.ciphers),
         settings.listeners_file,
         f"relay:{DATABASE_NAMES['southbound']}:{','.join(settings.sources)}",
     ]

@@ -38,7 +38,10 @@ from .._relay.command_line import (
     relay_revision,
 )
 from .._stop_budget import STOP_SECONDS
+from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
+from .._tls_options import DEFAULT_CIPHERS
 from .central_observer import observer_state
+from .ciphers import check_ciphers, own_ciphers
 from .options import read_options
 
 PREFIX = "ovn_central_"
@@ -58,6 +61,7 @@ class CentralMachineOptions:
 
     members: list[str]
     tls: bool = True
+    tls_ciphers: str = DEFAULT_CIPHERS
     southbound_rbac: bool = True
     election_timer: int = DEFAULT_ELECTION_TIMER
     inactivity_probe: int = DEFAULT_INACTIVITY_PROBE
@@ -104,6 +108,7 @@ class CentralClusterOptions:
 
     members: list[str]
     tls: bool = True
+    tls_ciphers: str = DEFAULT_CIPHERS
     election_timer: int = DEFAULT_ELECTION_TIMER
     inactivity_probe: int = DEFAULT_INACTIVITY_PROBE
     northd_threads: int = DEFAULT_THREADS
@@ -133,6 +138,7 @@ def desired_state(
 
     `addresses` has the address of each member, IPv6 without brackets, `sizes` the size of each database, as far as it is known.
     """
+    check_ciphers(f"{PREFIX}tls_ciphers", options.tls_ciphers)
     if host not in options.members:
         raise InvalidInput(
             f"{host} is none of ovn_central_members ({', '.join(options.members)}). Add it, or leave it out of the play."
@@ -148,8 +154,10 @@ def desired_state(
     environment = _each(
         lambda database: launcher_environment(_launcher(options, database, host, raft[database], clients[database]))
     )
-    revision = _each(lambda database: _revision(environment[database]))
+    sandbox = sandbox_settings(_database_sandbox(options))
+    revision = _each(lambda database: sandbox_revision(_revision(environment[database]), sandbox))
     northd = " ".join(northd_command(_northd(options, clients)))
+    northd_sandbox = sandbox_settings(Sandbox([_LOGS], [*options.tls_files]))
     wait_timeout = _wait_timeout(options, timers.values())
     listeners = {
         "northbound": _northbound_listeners(options, timers["northbound"]),
@@ -169,6 +177,7 @@ def desired_state(
                 "database_file": environment[database]["OVN_DB_FILE"],
                 "environment": {**environment[database], "OVN_REVISION": revision[database]},
                 "revision": revision[database],
+                "sandbox": sandbox,
                 "timers": timers[database]._asdict(),
                 # Where clients find the database, on the member or its relay
                 "listeners": listeners[database],
@@ -195,7 +204,8 @@ def desired_state(
         "raft_addresses": raft,
         "northd": {
             "command": northd,
-            "revision": hashlib.sha1(northd.encode()).hexdigest(),
+            "revision": sandbox_revision(northd, northd_sandbox),
+            "sandbox": northd_sandbox,
             "control_socket": control_socket(options.run_directory),
         },
         "relay": _relay(options, clients["southbound"], listeners["southbound"]) if options.has_relay else {},
@@ -224,7 +234,7 @@ def cluster_spec(options: CentralClusterOptions) -> dict[str, t.Any]:
         "northbound": database,
         "southbound": database,
         "northd": {"threads": options.northd_threads},
-        "tls": {"enabled": options.tls, **_given(certSecretRef=secret)},
+        "tls": {"enabled": options.tls, **own_ciphers(options.tls_ciphers), **_given(certSecretRef=secret)},
         **_given(ovnImage=options.image, ovsImage=options.openvswitch_image),
     }
     merged: dict[str, t.Any] = dict_merge(spec, options.spec)
@@ -297,6 +307,7 @@ def _launcher(
         # A run waits for the launcher.
         poll_seconds=1,
         tls=options.tls_files,
+        ciphers=options.tls_ciphers,
     )
 
 
@@ -304,6 +315,11 @@ def _revision(environment: t.Mapping[str, str]) -> str:
     """Return the digest of all that a database process is started with: a process with another one has to be restarted."""
     settings = {name: value for name, value in environment.items() if name not in _READ_AT_CREATION}
     return hashlib.sha1((LAUNCHER + json.dumps(settings, sort_keys=True)).encode()).hexdigest()
+
+
+def _database_sandbox(options: CentralMachineOptions) -> Sandbox:
+    """The launcher writes the witness beside the record."""
+    return Sandbox([options.config_directory, options.database_directory, _LOGS], [*options.tls_files])
 
 
 def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
@@ -315,6 +331,7 @@ def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mappi
         log_file=f"{_LOGS}/ovn-northd.log",
         threads=options.northd_threads,
         tls=options.tls_files,
+        ciphers=options.tls_ciphers,
     )
 
 
@@ -362,10 +379,13 @@ def _relay(
         tls=TlsFiles(options.private_key, options.certificate, options.relay_ca_certificate),
         log_file=f"{_LOGS}/ovsdb-server-sb-relay.log",
         log_level=options.log_level,
+        ciphers=options.tls_ciphers,
     )
+    sandbox = sandbox_settings(Sandbox([_LOGS], [*settings.tls]))
     return {
         "command": " ".join(relay_command(settings)),
-        "revision": relay_revision(settings),
+        "revision": sandbox_revision(relay_revision(settings), sandbox),
+        "sandbox": sandbox,
         "environment_file": f"{options.config_directory}/southbound-relay.env",
         "listeners_file": settings.listeners_file,
         "listeners": listeners_transaction(settings),

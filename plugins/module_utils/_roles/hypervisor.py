@@ -18,13 +18,18 @@ from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
-from .._tls_options import tls_arguments
+from .._systemd_sandbox import Sandbox, sandbox_settings
+from .._tls_options import DEFAULT_CIPHERS
+from .ciphers import check_ciphers, own_ciphers
 from .distribution import socket_of
 from .endpoints import endpoints_of
+from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .options import plain, read_options
 from .variables import Hostvars, Variables, as_list, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
+DROP_IN = "c5c3-ovn.conf"
+CONTROLLER_LOG = "/var/log/ovn/ovn-controller.log"
 _DEFAULT_ENCAPSULATION = "geneve"
 
 
@@ -42,8 +47,13 @@ class HypervisorMachineOptions:
     certificate: str
     ca_certificate: str
     system_id_file: str
+    controller: str
+    run_directory: str
+    openvswitch_database: str
     tls: bool = True
+    tls_ciphers: str = DEFAULT_CIPHERS
     openvswitch: str = "managed"
+    openvswitch_sandbox: bool = True
     openvswitch_packages: list[str] = dataclasses.field(default_factory=list)
     masked_units: list[str] = dataclasses.field(default_factory=list)
     unknown_units: list[str] = dataclasses.field(default_factory=list)
@@ -57,6 +67,7 @@ class HypervisorClusterOptions:
 
     tls_secret: str
     tls: bool = True
+    tls_ciphers: str = DEFAULT_CIPHERS
     spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -104,12 +115,20 @@ def desired_state(given: Variables) -> dict[str, t.Any]:
 
 
 def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
+    check_ciphers(f"{PREFIX}tls_ciphers", options.tls_ciphers)
     underlay = options.underlay
     bridge = (
         {"name": underlay["bridge"], "ports": [underlay["interface"]], "datapath_type": "netdev"} if underlay else None
     )
     units = [*([options.underlay_unit] if underlay else []), options.unit]
     existing = options.openvswitch == "existing"
+    drop_ins = (
+        []
+        if existing
+        else openvswitch_files(
+            options.openvswitch_service, os.path.dirname(options.unit), restricted=options.openvswitch_sandbox
+        )
+    )
     if existing and underlay:
         raise InvalidInput(
             f"{PREFIX}underlay is set, and {PREFIX}openvswitch is existing: its bridge takes over an interface, which is up to the owner of that "
@@ -118,37 +137,36 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
     return {
         "openvswitch": options.openvswitch,
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
-        "openvswitch_units": [] if existing else [_running(options.openvswitch_service)],
-        "units": [_running(os.path.basename(path)) for path in units],
+        "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),
+        "openvswitch_files": drop_ins,
+        "units": [running_unit(os.path.basename(path)) for path in units],
         # Debian's ovn-host depends on openvswitch-switch: its daemons must not start beside those that run.
         "masked_before_packages": [*options.masked_units, *(options.unknown_units if existing else [])],
         "excluded_packages": options.openvswitch_packages if existing else [],
         "wanted_unit": "" if existing else options.openvswitch_service,
-        "controller_arguments": _controller_arguments(options) if existing and options.tls else "",
+        "controller": controller_state(
+            options.controller,
+            options.openvswitch_database,
+            f"{options.run_directory}/ovn-controller.pid",
+            [options.private_key, options.certificate, options.ca_certificate] if options.tls else [],
+            options.tls_ciphers,
+            names_files=existing,
+        ),
+        "underlay_sandbox": sandbox_settings(Sandbox(capabilities=["CAP_NET_ADMIN"])),
         "files": [
             options.private_key,
             options.certificate,
             *([] if existing else [options.system_id_file]),
+            *(file["path"] for file in drop_ins),
             options.underlay_unit,
             options.unit,
         ],
     }
 
 
-def _controller_arguments(options: HypervisorMachineOptions) -> str:
-    """Return the arguments for the files of TLS, with a blank before them: the table SSL belongs to the owner of the Open vSwitch."""
-    return "".join(
-        f" {word}" for word in tls_arguments([options.private_key, options.certificate, options.ca_certificate])
-    )
-
-
-def _running(unit: str) -> dict[str, t.Any]:
-    return {"name": unit, "enabled": True, "state": "started"}
-
-
 def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     """The specification of the control plane's OVNCluster counts more than the other options."""
-    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls}}
+    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls, **own_ciphers(options.tls_ciphers)}}
     if options.image:
         spec["ovnImage"] = options.image
     if options.openvswitch_image:

@@ -11,19 +11,29 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import T
 from ansible_collections.c5c3.ovn.plugins.module_utils._tls_options import SHELL_ARGUMENTS, tls_arguments
 
 FILES = TlsFiles("/etc/a key.pem", "/etc/cert.pem", "/etc/ca.pem")
-ARGUMENTS = ["-p", "/etc/a key.pem", "-c", "/etc/cert.pem", "-C", "/etc/ca.pem"]
+CIPHERS = "--ssl-ciphers=ECDHE+AESGCM:ECDHE+CHACHA20"
+ARGUMENTS = ["-p", "/etc/a key.pem", "-c", "/etc/cert.pem", "-C", "/etc/ca.pem", CIPHERS]
 
 
 def test_arguments() -> None:
     assert tls_arguments(FILES) == ARGUMENTS
     assert tls_arguments(TlsFiles()) == []
-    assert tls_arguments(TlsFiles(ca_certificate="/etc/ca.pem")) == ["-C", "/etc/ca.pem"]
+    assert tls_arguments(TlsFiles(ca_certificate="/etc/ca.pem")) == ["-C", "/etc/ca.pem", CIPHERS]
 
 
 def test_a_shell_gives_the_same_files_with_the_same_options() -> None:
     script = f"printf '%s\\n' {SHELL_ARGUMENTS}"
     done = subprocess.run(["sh", "-c", script], env=FILES.as_environment(), capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ARGUMENTS
+
+
+def test_ciphers_of_the_site() -> None:
+    own = {**FILES.as_environment(), "OVN_TLS_CIPHERS": "ECDHE+AESGCM"}
+    done = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {SHELL_ARGUMENTS}"], env=own, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == tls_arguments(FILES, "ECDHE+AESGCM")
+    assert done.stdout.splitlines()[-1] == "--ssl-ciphers=ECDHE+AESGCM"
 
 
 @pytest.mark.parametrize("script", [raft.SCRIPT, chassis.SCRIPT], ids=["raft", "chassis"])

@@ -103,6 +103,7 @@ CHANGED: dict[str, t.Any] = {
     **below("neutronIntegration.nbConnection.service", {"name": "nb", "port": 16641}),
     **below("neutronIntegration.sbConnection.service", {"name": "sb", "port": 16642}),
     "tls.enabled": False,
+    "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
     **below("network", {"netCidr": "10.128.0.0/14/23", "svcCidr": "172.30.0.0/16"}),
 }

@@ -12,6 +12,7 @@ import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     CentralClusterOptions,
     CentralMachineOptions,
@@ -96,6 +97,7 @@ class TestLauncher:
             "OVN_PRIVATE_KEY": "/etc/ovn/tls/central-key.pem",
             "OVN_CERTIFICATE": "/etc/ovn/tls/central-cert.pem",
             "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
+            "OVN_TLS_CIPHERS": "ECDHE+AESGCM:ECDHE+CHACHA20",
             "OVN_REVISION": desired["databases"]["southbound"]["revision"],
         }
 
@@ -219,7 +221,7 @@ class TestRelay:
             "ovsdb-server --no-chdir -vconsole:off -vsyslog:warn -vfile:dbg --log-file=/var/log/ovn/ovsdb-server-sb-relay.log "
             "--pidfile=/run/ovn/ovnsb_relay_db.pid --unixctl=/run/ovn/ovnsb_relay_db.ctl --remote=punix:/run/ovn/ovnsb_relay_db.sock "
             "--remote=db:Local_Config,Config,connections -p /etc/ovn/tls/central-key.pem -c /etc/ovn/tls/central-cert.pem "
-            "-C /etc/ovn/tls/relay-ca.pem /run/c5c3-ovn/southbound-relay/listeners.db "
+            "-C /etc/ovn/tls/relay-ca.pem --ssl-ciphers=ECDHE+AESGCM:ECDHE+CHACHA20 /run/c5c3-ovn/southbound-relay/listeners.db "
             "relay:OVN_Southbound:ssl:192.0.2.11:16642,ssl:[2001:db8::12]:16642,ssl:c3:16642"
         )
 
@@ -362,3 +364,64 @@ def test_hosts_are_shared_out_once() -> None:
     sharing, hosts = ["c1", "c2", "c3"], ["c1", "c2", "c3", "h1", "h2", "c2"]
     shares = [host_share(hosts, sharing, host) for host in sharing]
     assert shares == [["c1", "h1"], ["c2", "h2"], ["c3"]]
+
+
+class TestSandbox:
+    def test_a_database_writes_its_file_its_log_and_the_witness_beside_the_record(self) -> None:
+        found = of_databases(machine({"database_directory": "/srv/ovn"}), "sandbox")
+        assert found["northbound"] == found["southbound"]
+        writable = [line for line in found["northbound"] if line.startswith("ReadWritePaths=")]
+        assert writable == ["ReadWritePaths=-/etc/c5c3-ovn", "ReadWritePaths=-/srv/ovn", "ReadWritePaths=-/var/log/ovn"]
+
+    @pytest.mark.parametrize("part", ["northd", "relay"])
+    def test_northd_and_the_relay_write_logs_alone(self, part: str) -> None:
+        writable = [line for line in machine()[part]["sandbox"] if line.startswith("ReadWritePaths=")]
+        assert writable == ["ReadWritePaths=-/var/log/ovn"]
+
+    def test_keys_in_a_home_stay_readable(self) -> None:
+        desired = machine({"private_key": "/root/key.pem"})
+        for sandbox in (of_databases(desired, "sandbox")["northbound"], desired["northd"]["sandbox"]):
+            assert "ProtectHome=read-only" in sandbox
+        assert "ProtectHome=yes" in machine()["northd"]["sandbox"]
+
+    def test_another_sandbox_is_another_revision(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """So that the rounds restart the members, one after the other."""
+
+        def revisions() -> list[str]:
+            desired = machine()
+            return [
+                *of_databases(desired, "revision").values(),
+                desired["northd"]["revision"],
+                desired["relay"]["revision"],
+            ]
+
+        before = revisions()
+        monkeypatch.setattr(central, "sandbox_settings", lambda _sandbox: ["NoNewPrivileges=no"])
+        assert [new for new, old in zip(revisions(), before) if new == old] == []
+
+
+class TestCiphers:
+    def test_all_daemons_have_the_same_and_are_restarted_for_others(self) -> None:
+        desired = machine({"tls_ciphers": "ECDHE+AESGCM"})
+        assert "--ssl-ciphers=ECDHE+AESGCM" in desired["northd"]["command"].split()
+        assert "--ssl-ciphers=ECDHE+AESGCM" in desired["relay"]["command"].split()
+        for environment in of_databases(desired, "environment").values():
+            assert environment["OVN_TLS_CIPHERS"] == "ECDHE+AESGCM"
+        before = machine()
+        for part in ("northd", "relay"):
+            assert desired[part]["revision"] != before[part]["revision"]
+        assert of_databases(desired, "revision")["northbound"] != of_databases(before, "revision")["northbound"]
+
+    def test_without_tls_there_are_none(self) -> None:
+        desired = machine({"tls": False})
+        assert "--ssl-ciphers" not in desired["northd"]["command"]
+        assert "OVN_TLS_CIPHERS" not in of_databases(desired, "environment")["northbound"]
+
+    @pytest.mark.parametrize("ciphers", ["HIGH --remote=ptcp:1", "$(x)", "%h", "HIGH;x"])
+    def test_words_of_shells_and_units_are_refused(self, ciphers: str) -> None:
+        with pytest.raises(InvalidInput, match=r"ovn_central_tls_ciphers is .* Nothing was changed"):
+            machine({"tls_ciphers": ciphers})
+
+    def test_a_cluster_has_the_default_of_its_ovncluster(self) -> None:
+        assert "ciphers" not in cluster_spec(cluster({}))["tls"]
+        assert cluster_spec(cluster({"tls_ciphers": "ECDHE+AESGCM"}))["tls"]["ciphers"] == "ECDHE+AESGCM"

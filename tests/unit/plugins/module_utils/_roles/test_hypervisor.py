@@ -34,6 +34,9 @@ MACHINE: dict[str, t.Any] = {
     "openvswitch_packages": ["openvswitch-switch"],
     "masked_units": ["ovn-controller.service"],
     "unknown_units": ["ovs-vswitchd.service"],
+    "controller": "/usr/bin/ovn-controller",
+    "run_directory": "/run/ovn",
+    "openvswitch_database": "unix:/run/openvswitch/db.sock",
 }
 CLUSTER: dict[str, t.Any] = {
     "backend": "kubernetes",
@@ -53,17 +56,78 @@ def running(*units: str) -> list[dict[str, t.Any]]:
 
 
 def test_a_machine() -> None:
-    assert desired_state(MACHINE) == {
-        "openvswitch": "managed",
-        "bridges": [],
-        "openvswitch_units": running("openvswitch-switch.service"),
-        "units": running("c5c3-ovn-controller.service"),
-        "masked_before_packages": ["ovn-controller.service"],
-        "excluded_packages": [],
-        "wanted_unit": "openvswitch-switch.service",
-        "controller_arguments": "",
-        "files": ["/k", "/c", MACHINE["system_id_file"], MACHINE["underlay_unit"], MACHINE["unit"]],
-    }
+    found = desired_state(MACHINE)
+    assert found["bridges"] == []
+    assert found["openvswitch"] == "managed"
+    # Those of Open vSwitch are named, so that systemd reads what lies beside them, and neither started nor restarted for it.
+    assert found["openvswitch_units"] == [
+        {"name": "ovsdb-server.service"},
+        {"name": "ovs-vswitchd.service"},
+        *running("openvswitch-switch.service"),
+    ]
+    assert found["units"] == running("c5c3-ovn-controller.service")
+    assert found["masked_before_packages"] == ["ovn-controller.service"]
+    assert found["excluded_packages"] == []
+    assert found["wanted_unit"] == "openvswitch-switch.service"
+    drop_ins = [f"{UNITS}/{unit}.service.d/c5c3-ovn.conf" for unit in ("ovsdb-server", "ovs-vswitchd")]
+    assert found["files"] == [
+        "/k",
+        "/c",
+        MACHINE["system_id_file"],
+        *drop_ins,
+        MACHINE["underlay_unit"],
+        MACHINE["unit"],
+    ]
+
+
+def test_the_command_of_ovn_controller() -> None:
+    command = (
+        "/usr/bin/ovn-controller unix:/run/openvswitch/db.sock -vconsole:off -vsyslog:err -vfile:info --no-chdir "
+        "--log-file=/var/log/ovn/ovn-controller.log --pidfile=/run/ovn/ovn-controller.pid"
+    )
+    assert desired_state({**MACHINE, "tls": False})["controller"]["command"] == command
+    assert desired_state(MACHINE)["controller"]["command"] == f"{command} --ssl-ciphers=ECDHE+AESGCM:ECDHE+CHACHA20"
+
+
+def test_ciphers_of_the_site() -> None:
+    given = {"tls_ciphers": "ECDHE+AESGCM"}
+    assert desired_state({**MACHINE, **given})["controller"]["command"].endswith(" --ssl-ciphers=ECDHE+AESGCM")
+    assert desired_state({**CLUSTER, **given})["spec"]["tls"] == {"enabled": True, "ciphers": "ECDHE+AESGCM"}
+    with pytest.raises(InvalidInput, match="ovn_hypervisor_tls_ciphers is"):
+        desired_state({**MACHINE, "tls_ciphers": "HIGH x"})
+
+
+def test_ovn_controller_is_restarted_for_another_sandbox() -> None:
+    """A key in a home makes one; the command has no path of a key."""
+    before, after = (desired_state({**MACHINE, "private_key": key})["controller"] for key in ("/etc/k", "/root/k"))
+    assert "ProtectHome=read-only" in after["sandbox"]
+    assert before["command"] == after["command"]
+    assert before["revision"] != after["revision"]
+
+
+def drop_ins(**options: t.Any) -> dict[str, str]:
+    return {file["path"]: file["content"] for file in desired_state({**MACHINE, **options})["openvswitch_files"]}
+
+
+def test_the_units_of_open_vswitch_are_restricted() -> None:
+    found = drop_ins()
+    database, vswitchd = (f"{UNITS}/{name}.service.d/c5c3-ovn.conf" for name in ("ovsdb-server", "ovs-vswitchd"))
+    assert list(found) == [database, vswitchd]
+    assert "\nNoNewPrivileges=yes\n" in found[database]
+    # The module of the datapath is loaded by a unit of systemd, before the daemon that must not.
+    assert found[vswitchd].index("After=modprobe@openvswitch.service") < found[vswitchd].index("[Service]")
+
+
+def test_the_units_of_open_vswitch_can_be_left_as_they_are() -> None:
+    left = drop_ins(openvswitch_sandbox=False)
+    assert len(left) == 2
+    assert [line for text in left.values() for line in text.splitlines() if not line.startswith("#")] == []
+
+
+def test_open_vswitch_of_another_distribution_is_left_alone() -> None:
+    found = desired_state({**MACHINE, "openvswitch_service": "openvswitch.service"})
+    assert found["openvswitch_files"] == []
+    assert found["openvswitch_units"] == running("openvswitch.service")
 
 
 def test_an_open_vswitch_of_others_is_not_touched() -> None:
@@ -72,9 +136,11 @@ def test_an_open_vswitch_of_others_is_not_touched() -> None:
     assert found["excluded_packages"] == ["openvswitch-switch"]
     assert found["masked_before_packages"] == ["ovn-controller.service", "ovs-vswitchd.service"]
     assert found["wanted_unit"] == ""
-    assert found["controller_arguments"] == " -p /k -c /c -C /a"
+    assert found["openvswitch_files"] == []
+    assert "-p /k -c /c -C /a --ssl-ciphers=" in found["controller"]["command"]
     assert MACHINE["system_id_file"] not in found["files"]
-    assert desired_state({**MACHINE, "openvswitch": "existing", "tls": False})["controller_arguments"] == ""
+    without = desired_state({**MACHINE, "openvswitch": "existing", "tls": False})
+    assert without["controller"]["command"].endswith("--pidfile=/run/ovn/ovn-controller.pid")
     given = {**MACHINE, "openvswitch": "existing", "system_id": "ch1"}
     assert recorded_chassis({}, given) == {"set_up": False, "system_id": "ch1"}
     with pytest.raises(
