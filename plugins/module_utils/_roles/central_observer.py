@@ -8,13 +8,13 @@ The desired state of the observer of a central host. Pure.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
 import typing as t
 
 from .._databases import DATABASES, Database
 from .._ovsdb.tls_files import TlsFiles
+from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 
 PROGRAM = "/usr/lib/c5c3-ovn/c5c3-ovn.pyz"
 STATUS_FILE = "/run/c5c3-ovn/observer/status.json"
@@ -30,7 +30,7 @@ def observer_state(
     tls: TlsFiles,
     program_digest: str,
 ) -> dict[str, t.Any]:
-    """Return the environment of the unit and its digest.
+    """Return the environment of the unit, what it may do, and the digest of both.
 
     `clients` has the endpoints without a role by database and member, `records` the directories of the state records, `program_digest` is that of the program.
     """
@@ -43,12 +43,13 @@ def observer_state(
         "OVN_METRICS_FILE": metrics_file,
         "OVN_STATUS_FILE": STATUS_FILE,
     }
+    sandbox = sandbox_settings(Sandbox(writable=[posixpath.dirname(metrics_file)], files=list(tls)))
     text = json.dumps(environment, sort_keys=True)
     return {
         "program": PROGRAM,
         # The process itself goes on with another program, so this is no matter of its revision.
         "program_digest": program_digest,
         "environment": environment,
-        "revision": hashlib.sha1(text.encode()).hexdigest(),
-        "metrics_directory": posixpath.dirname(metrics_file),
+        "sandbox": sandbox,
+        "revision": sandbox_revision(text, sandbox),
     }

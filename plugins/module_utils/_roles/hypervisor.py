@@ -28,8 +28,6 @@ from .options import plain, read_options
 from .variables import Hostvars, Variables, as_list, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
-DROP_IN = "c5c3-ovn.conf"
-CONTROLLER_LOG = "/var/log/ovn/ovn-controller.log"
 _DEFAULT_ENCAPSULATION = "geneve"
 
 

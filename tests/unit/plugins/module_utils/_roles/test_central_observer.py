@@ -36,7 +36,8 @@ def test_the_environment() -> None:
         "OVN_METRICS_FILE": "/var/lib/prometheus/node-exporter/ovn.prom",
         "OVN_STATUS_FILE": "/run/c5c3-ovn/observer/status.json",
     }
-    assert state["metrics_directory"] == "/var/lib/prometheus/node-exporter"
+    assert "ReadWritePaths=-/var/lib/prometheus/node-exporter" in state["sandbox"]
+    assert "ProtectSystem=strict" in state["sandbox"]
 
 
 def test_another_program_needs_no_restart_but_other_settings_do() -> None:
