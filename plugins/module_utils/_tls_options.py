@@ -22,21 +22,18 @@ CIPHERS_PATTERN = (
 # own. `--ssl-protocols` cannot say "1.2 and later" in all versions: to Open vSwitch 3.1 TLSv1.2+ is unknown, and TLSv1.2 excludes 1.3.
 DEFAULT_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
-# For the launchers: arguments in the language of the shell.
-SHELL_ARGUMENTS = " ".join(
-    [
-        *(f'{option} "${variable}"' for option, variable in zip(_OPTIONS, VARIABLES)),
-        f'--ssl-ciphers="${{{CIPHERS_VARIABLE}:-{DEFAULT_CIPHERS}}}"',
-    ]
-)
+# For the launchers: arguments in the language of the shell. Ciphers are for servers alone, which choose: before OVN 25.03 ovn-controller aborts at
+# --ssl-ciphers (controller/ovn-controller.c, parse_options), and northd does not heed it.
+SHELL_FILES = " ".join(f'{option} "${variable}"' for option, variable in zip(_OPTIONS, VARIABLES))
+SHELL_ARGUMENTS = f'{SHELL_FILES} --ssl-ciphers="${{{CIPHERS_VARIABLE}:-{DEFAULT_CIPHERS}}}"'
+
+
+def file_arguments(paths: t.Sequence[str | None]) -> list[str]:
+    """Return the arguments for these files, without those that are not given."""
+    return [word for option, path in zip(_OPTIONS, paths) if path for word in (option, path)]
 
 
 def tls_arguments(paths: t.Sequence[str | None], ciphers: str = "") -> list[str]:
-    """Return the arguments for these files, without those that are not given, and for the ciphers if there are any files."""
-    files = [word for option, path in zip(_OPTIONS, paths) if path for word in (option, path)]
-    return [*files, *cipher_arguments(ciphers)] if files else []
-
-
-def cipher_arguments(ciphers: str = "") -> list[str]:
-    """Return the arguments of a daemon whose files come from its database."""
-    return [f"--ssl-ciphers={ciphers or DEFAULT_CIPHERS}"]
+    """Return the arguments for these files and, if there are any, for the ciphers."""
+    files = file_arguments(paths)
+    return [*files, f"--ssl-ciphers={ciphers or DEFAULT_CIPHERS}"] if files else []

@@ -29,6 +29,10 @@ HYPERVISOR: dict[str, t.Any] = {
     "controller": "/usr/bin/ovn-controller",
     "run_directory": "/run/ovn",
     "openvswitch_database": "unix:/run/openvswitch/db.sock",
+    "private_key": "/etc/ovn/tls/chassis-key.pem",
+    "certificate": "/etc/ovn/tls/chassis-cert.pem",
+    "ca_certificate": "/etc/ovn/tls/ca.pem",
+    "system_id_file": "/etc/openvswitch/system-id.conf",
 }
 
 
@@ -42,6 +46,7 @@ def settings_of_units() -> dict[str, t.Sequence[str]]:
         "c5c3-ovn-southbound.service": central["databases"]["southbound"]["sandbox"],
         "c5c3-ovn-southbound-relay.service": central["relay"]["sandbox"],
         "c5c3-ovn-northd.service": central["northd"]["sandbox"],
+        "c5c3-ovn-observer.service": central["observer"]["sandbox"],
         "c5c3-ovn-controller.service": hypervisor["controller"]["sandbox"],
         "c5c3-ovn-underlay.service": hypervisor["underlay_sandbox"],
         **{pathlib.Path(path).parent.name.removesuffix(".d"): text.splitlines() for path, text in files.items()},

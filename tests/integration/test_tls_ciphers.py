@@ -1,4 +1,4 @@
-"""What each daemon of ours agrees to on a TLS port, tried with openssl: the ciphers of its command line, not those that the system happens to allow."""
+"""What the servers of ours agree to on a TLS port, tried with openssl: the ciphers of its command line, not those that the system happens to allow."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pytest
 from _launcher_lib import Cluster
 from _pki import Pki, TlsPaths
 from _relay import Relay
-from conftest import Daemon, next_address, until
+from conftest import next_address, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.command_line import controller_command
-from ansible_collections.c5c3.ovn.plugins.module_utils._northd.command_line import NorthdSettings, northd_command
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
-from ansible_collections.c5c3.ovn.plugins.module_utils._tls_options import DEFAULT_CIPHERS
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_units import controller_state
 
 # The certificates have elliptic keys. AES without authentication of the text (CBC) is what the default of Open vSwitch still accepts.
 WEAK = ["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384"]
@@ -115,67 +113,10 @@ def test_a_site_with_old_clients_says_so(member: t.Callable[..., str], pki: Pki)
     assert [offer for offer in [*GOOD, *OLD, WEAK] if not is_accepted(port, pair, offer)] == []
 
 
-@pytest.fixture(params=["northd", "ovn-controller"])
-def client(request: pytest.FixtureRequest, pki: Pki, short_dir: pathlib.Path) -> t.Callable[[str, str], Daemon]:
-    """Start a daemon that connects to one port."""
-
-    def start(port: str, ciphers: str) -> Daemon:
-        pair = pki.issue("daemon")
-        if request.param == "northd":
-            files = TlsFiles(**pair.options())
-            settings = NorthdSettings(
-                "ovn-northd", str(short_dir), [f"ssl:{port}"], [f"ssl:{port}"], tls=files, ciphers=ciphers
-            )
-            return Daemon(northd_command(settings), short_dir / "northd.out")
-        # The database of Open vSwitch is the port as well: what matters is the handshake.
-        command = controller_command(
-            "ovn-controller", f"ssl:{port}", str(short_dir / "log"), str(short_dir / "pid"), ciphers=ciphers
-        )
-        keys = ["-p", pair.private_key, "-c", pair.certificate, "-C", pair.ca_certificate]
-        return Daemon([*command, *keys, f"--unixctl={short_dir}/ctl", "-vconsole:info"], short_dir / "controller.out")
-
-    return start
-
-
-@pytest.mark.parametrize(
-    ("offer", "ciphers", "accepted"),
-    [
-        pytest.param(["-tls1_3"], DEFAULT_CIPHERS, True, id="TLS 1.3"),
-        pytest.param(["-tls1_2"], DEFAULT_CIPHERS, True, id="TLS 1.2"),
-        pytest.param(["-tls1_1"], DEFAULT_CIPHERS, False, id="TLS 1.1"),
-        pytest.param(WEAK, DEFAULT_CIPHERS, False, id="a weak cipher"),
-        pytest.param(WEAK, "ALL:@SECLEVEL=0", True, id="a weak cipher that the site accepts"),
-    ],
-)
-def test_a_client(
-    client: t.Callable[[str, str], Daemon],
-    offer: list[str],
-    ciphers: str,
-    accepted: bool,
-    pki: Pki,
-    short_dir: pathlib.Path,
-) -> None:
-    host = next_address()
-    pair = pki.issue("server", addresses=[host])
-    server = Daemon(
-        [
-            *("openssl", "s_server", "-accept", f"{host}:6640", "-key", pair.private_key, "-cert", pair.certificate),
-            *("-CAfile", pair.ca_certificate, "-Verify", "1", "-naccept", "4", *offer),
-        ],
-        short_dir / "server.out",
-    )
-    until(lambda: "ACCEPT" in server.log.read_text(), "openssl to listen")
-    daemon = client(f"{host}:6640", ciphers)
-    try:
-        found = until(lambda: outcome(server.log.read_text()), "a handshake or its failure")
-        assert found == ("done" if accepted else "refused"), server.log.read_text()
-    finally:
-        daemon.kill()
-        server.kill()
-
-
-def outcome(log: str) -> str:
-    """What openssl says of the first handshake."""
-    if "CIPHER is " in log:
-        return "done"
-    return "refused" if "error:" in log else ""
+def test_ovn_controller_knows_all_of_its_command_line(pki: Pki, short_dir: pathlib.Path) -> None:
+    """One before OVN 25.03 aborts at --ssl-ciphers."""
+    files = list(pki.issue("chassis").options().values())
+    arguments = ("ovn-controller", "unix:/nowhere", f"{short_dir}/pid", files)
+    command = controller_state(*arguments, names_files=True)["command"].split()
+    command = [word for word in command if not word.startswith("--log-file")]
+    assert run(*command, "--help").startswith("ovn-controller: OVN controller")

@@ -129,7 +129,7 @@ class Tls:
     ciphers: str = field(
         metadata=declare(
             text(
-                "Ciphers of TLS 1.2 for the daemons, as openssl-ciphers(1) writes them. TLS 1.3 has its own.",
+                "Ciphers of TLS 1.2 for the databases, as openssl-ciphers(1) writes them. TLS 1.3 has its own.",
                 default=DEFAULT_CIPHERS,
                 pattern=CIPHERS_PATTERN,
                 maxLength=1024,

@@ -8,7 +8,7 @@ The script that starts the daemons of a hypervisor node in their containers. Nee
 
 from __future__ import annotations
 
-from .._tls_options import SHELL_ARGUMENTS
+from .._tls_options import SHELL_FILES
 
 SCRIPT = r"""#!/bin/sh
 # The daemons of one hypervisor node, each in a container of its own.
@@ -31,7 +31,7 @@ SCRIPT = r"""#!/bin/sh
 #   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows until br-int has flows again (20)
 #   OVN_RUNDIR               sockets of ovn-controller; the agent makes the file `settled` there
 #   OVS_MODE                 host: the Open vSwitch belongs to the node, so ovn-controller does not start beside another one
-#   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together; OVN_TLS_CIPHERS optional, for TLS 1.2
+#   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together
 #
 # What is below the directory of OVS_DB_FILE outlives the pod: ports and settings of the node are back as soon as the daemons are.
 set -u
@@ -372,4 +372,4 @@ stop) : >"$stopping" && { gently || { rm -f "$stopping"; exit 1; }; } ;;
 alive) is_alive ;;
 ready) is_ready ;;
 esac
-""".replace("@TLS@", SHELL_ARGUMENTS)
+""".replace("@TLS@", SHELL_FILES)

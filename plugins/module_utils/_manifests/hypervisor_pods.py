@@ -14,7 +14,6 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._tls_options import CIPHERS_VARIABLE
 from .pods import TLS, TLS_FILES
 
 if t.TYPE_CHECKING:
@@ -83,7 +82,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    tls = {**TLS_FILES.as_environment(), CIPHERS_VARIABLE: spec.tls.ciphers} if tls_secret else {}
+    tls = TLS_FILES.as_environment() if tls_secret else {}
     host = spec.ovs.mode == "host"
     environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **({"OVS_MODE": "host"} if host else {}), **tls}
     mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]

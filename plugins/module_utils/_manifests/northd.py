@@ -68,7 +68,6 @@ def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
         southbound=context.endpoints("southbound"),
         threads=spec.threads,
         tls=pods.tls_files(context.spec.tls.enabled),
-        ciphers=context.spec.tls.ciphers,
     )
     # Any state will do, as long as it answers. A big recomputation takes its time, so patience: the databases themselves drop one that hangs.
     alive = ["sh", "-c", f"{_ASK} status"]

@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
-from .._tls_options import tls_arguments
+from .._tls_options import file_arguments
 
 DEFAULT_THREADS = 1  # of the OVNCluster and of the role; roles/ovn_central has it in defaults and argument_specs once more, for people
 
@@ -28,7 +28,6 @@ class NorthdSettings:
     log_file: str = ""
     threads: int = DEFAULT_THREADS
     tls: TlsFiles = NO_TLS
-    ciphers: str = ""  # empty: the default
 
 
 def control_socket(run_directory: str) -> str:
@@ -51,4 +50,4 @@ def northd_command(settings: NorthdSettings) -> list[str]:
     ]
     if settings.threads > 1:
         command.append(f"--n-threads={settings.threads}")
-    return command + tls_arguments(settings.tls, settings.ciphers)
+    return command + file_arguments(settings.tls)

@@ -331,7 +331,6 @@ def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mappi
         log_file=f"{_LOGS}/ovn-northd.log",
         threads=options.northd_threads,
         tls=options.tls_files,
-        ciphers=options.tls_ciphers,
     )
 
 

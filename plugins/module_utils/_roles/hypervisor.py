@@ -19,8 +19,6 @@ from ansible.module_utils.common.dict_transformations import dict_merge
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._systemd_sandbox import Sandbox, sandbox_settings
-from .._tls_options import DEFAULT_CIPHERS
-from .ciphers import check_ciphers, own_ciphers
 from .distribution import socket_of
 from .endpoints import endpoints_of
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
@@ -49,7 +47,6 @@ class HypervisorMachineOptions:
     run_directory: str
     openvswitch_database: str
     tls: bool = True
-    tls_ciphers: str = DEFAULT_CIPHERS
     openvswitch: str = "managed"
     openvswitch_sandbox: bool = True
     openvswitch_packages: list[str] = dataclasses.field(default_factory=list)
@@ -65,7 +62,6 @@ class HypervisorClusterOptions:
 
     tls_secret: str
     tls: bool = True
-    tls_ciphers: str = DEFAULT_CIPHERS
     spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -113,7 +109,6 @@ def desired_state(given: Variables) -> dict[str, t.Any]:
 
 
 def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
-    check_ciphers(f"{PREFIX}tls_ciphers", options.tls_ciphers)
     underlay = options.underlay
     bridge = (
         {"name": underlay["bridge"], "ports": [underlay["interface"]], "datapath_type": "netdev"} if underlay else None
@@ -147,7 +142,6 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
             options.openvswitch_database,
             f"{options.run_directory}/ovn-controller.pid",
             [options.private_key, options.certificate, options.ca_certificate] if options.tls else [],
-            options.tls_ciphers,
             names_files=existing,
         ),
         "underlay_sandbox": sandbox_settings(Sandbox(capabilities=["CAP_NET_ADMIN"])),
@@ -164,7 +158,7 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
 
 def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     """The specification of the control plane's OVNCluster counts more than the other options."""
-    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls, **own_ciphers(options.tls_ciphers)}}
+    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls}}
     if options.image:
         spec["ovnImage"] = options.image
     if options.openvswitch_image:

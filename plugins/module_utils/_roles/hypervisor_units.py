@@ -19,7 +19,7 @@ from .._systemd_sandbox import (
     sandbox_settings,
     vswitchd_settings,
 )
-from .._tls_options import cipher_arguments, tls_arguments
+from .._tls_options import file_arguments
 
 DROP_IN = "c5c3-ovn.conf"
 CONTROLLER_LOG = "/var/log/ovn/ovn-controller.log"
@@ -59,7 +59,7 @@ def _drop_in(settings: t.Sequence[str], *others: str) -> str:
 
 
 def controller_state(
-    program: str, database: str, pid_file: str, tls_files: t.Sequence[str], ciphers: str, *, names_files: bool
+    program: str, database: str, pid_file: str, tls_files: t.Sequence[str], *, names_files: bool
 ) -> dict[str, t.Any]:
     """Return command, sandbox and digest of ovn-controller. `tls_files` (none without TLS) come from the table SSL, or, if it belongs to the owner of
     the Open vSwitch, from the command line: `names_files`.
@@ -68,6 +68,6 @@ def controller_state(
     """
     socket = database.partition(":")[2]
     sandbox = sandbox_settings(Sandbox(files=[*tls_files, socket], capabilities=["CAP_NET_ADMIN"]))
-    tls = tls_arguments(tls_files, ciphers) if names_files else cipher_arguments(ciphers) if tls_files else []
+    tls = file_arguments(tls_files) if names_files else []
     command = " ".join(controller_command(program, database, CONTROLLER_LOG, pid_file, tls))
     return {"command": command, "sandbox": sandbox, "revision": sandbox_revision(command, sandbox)}
