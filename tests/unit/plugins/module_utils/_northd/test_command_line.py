@@ -34,7 +34,6 @@ def test_everything() -> None:
         *("/usr/bin/ovn-northd", "--no-chdir", "-vconsole:off", "-vfile:info", "--log-file=/var/log/x.log"),
         *COMMON,
         *("--n-threads=4", "-p", "/key", "-c", "/cert", "-C", "/ca"),
-        "--ssl-ciphers=ECDHE+AESGCM:ECDHE+CHACHA20",
     ]
 
 
