@@ -226,6 +226,15 @@ def test_first_run_then_the_same_again(site: Site) -> None:
     assert site.files() == before
 
 
+def test_git_never_adds_a_key_of_the_ca(ready: Site) -> None:
+    """The inventory often lies in a repository."""
+    inventory = ready.ca.parent
+    ready.apply(ovn_pki_clients=["neutron"])
+    output_of("git", "-C", str(inventory), "init", "--quiet")
+    output_of("git", "-C", str(inventory), "add", "--all")
+    assert output_of("git", "-C", str(inventory), "ls-files").split() == ["hosts.yml"]
+
+
 def test_renewal_replaces_key_and_certificate_together(ready: Site) -> None:
     before = ready.serials()
     keys = {path: path.read_bytes() for path in ready.root.glob("machines/*/tls/*-key.pem")}
