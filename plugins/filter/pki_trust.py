@@ -26,6 +26,11 @@ options:
     description: From a host to its own result of M(c5c3.ovn.ovn_certificate). Hosts without one may be among them.
     type: dict
     default: {}
+  central:
+    description: The hosts whose bundles count. Whoever owns a hypervisor could add a CA to its bundle.
+    type: list
+    elements: str
+    default: []
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -40,7 +45,7 @@ RETURN = r"""
 _value:
   description:
     - C(trusting) (hosts that trust a CA), C(distrusting) (those of them that do not trust the issuer), C(former) (hosts that use a certificate of another CA
-      than the issuer) and C(bundles) (texts of what is trusted).
+      than the issuer) and C(bundles) (texts of what O(central) trust).
   type: dict
   sample: {"trusting": ["central1"], "distrusting": [], "former": [], "bundles": []}
 """
@@ -55,8 +60,9 @@ def pki_trust(
     results: t.Iterable[Variables],
     secrets: t.Mapping[str, Variables],
     examined: t.Mapping[str, Variables] | None = None,
+    central: t.Sequence[str] = (),
 ) -> dict[str, list[str]]:
-    return trust(results, secrets, examined or {})
+    return trust(results, secrets, examined or {}, central)
 
 
 class FilterModule:

@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
-from _pki import certificates_in, is_signed
+from _pki import Pki, certificates_in, is_signed
 from conftest import Daemon, until
 from conftest import run as output_of
 from cryptography import x509
@@ -201,7 +201,7 @@ def test_first_run_then_the_same_again(site: Site) -> None:
 
     site.apply()
     assert (site.ca / "ca-key.pem").stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(site.ca)) == ["ca-key.pem", "ca.pem"]
+    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem"]
     assert sorted(os.listdir(site.tls("c1"))) == [
         "ca.pem",
         "central-cert.pem",
@@ -377,6 +377,48 @@ def test_a_run_that_ended_between_request_and_installation(ready: Site) -> None:
     assert not list(ready.root.glob("machines/*/tls/.*"))
 
 
+def test_a_key_that_others_can_read_signs_nothing(ready: Site) -> None:
+    key = ready.ca / "ca-key.pem"
+    options = {"ovn_pki_renew_before_days": 366, "ovn_pki_validity_days": 730}
+    key.chmod(0o644)
+    assert f"Run: chmod 0600 {key}." in ready.refuse(**options).message
+    key.chmod(0o600)
+    ready.ca.chmod(0o755)
+    assert f"Run: chmod 0700 {ready.ca}." in ready.refuse(**options).message
+    # As a repository gives it back: nobody can read an encrypted key.
+    password = ready.root / "password"
+    password.write_text("secret")
+    vault = ["encrypt", "--vault-password-file", str(password), str(key)]
+    done = _playbooks.run(vault, _playbooks.environment(ready.root / "tmp"), program="ansible-vault", cwd=ready.root)
+    assert done.returncode == 0, done.stderr
+    key.chmod(0o644)
+    before = ready.serials()
+    ready.apply("--vault-password-file", str(password), **options)
+    assert not set(ready.serials().values()) & set(before.values())
+
+
+def test_what_a_hypervisor_trusts_reaches_nobody_else(ready: Site, short_dir: pathlib.Path) -> None:
+    """Its owner adds a CA to the file, and the CA of the control node is lost."""
+    foreign = Pki(short_dir / "foreign")
+    with (ready.tls("h1") / "ca.pem").open("a") as bundle:
+        bundle.write(pathlib.Path(foreign.ca_certificate).read_text())
+    former = ready.authority()
+    shutil.rmtree(ready.ca)
+    ready.run(ovn_pki_new_ca=True)  # h1 itself is refused: its bundle has more than was declared
+    assert set(ready.bundle("c1")) == {ready.authority(), former}
+
+
+def test_keys_that_a_killed_run_has_left_are_removed(ready: Site) -> None:
+    for name, age in ((".new-killed", 7200), (".new-running", 10)):
+        scratch = ready.ca / name
+        scratch.mkdir()
+        (scratch / "key.pem").write_text("a key")
+        os.utime(scratch, (time.time() - age,) * 2)
+    ready.apply(ovn_pki_ca_rotation="prepare")
+    assert not (ready.ca / ".new-killed").exists()
+    assert (ready.ca / ".new-running").exists()
+
+
 def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
     runs = []
     for _number in range(2):
@@ -389,7 +431,7 @@ def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
         assert run.returncode == 0 or "run again" in output.lower(), output
     site.apply()
     site.serials()
-    assert sorted(os.listdir(site.ca)) == ["ca-key.pem", "ca.pem"]
+    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem"]
     assert site.bundle("c1") == site.bundle("h1") == [site.authority()]
     assert site.apply().changed() == 0
 

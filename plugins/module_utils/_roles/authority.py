@@ -9,6 +9,7 @@ Which CA signs, which ones are trusted, and whether that is safe: what the files
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing as t
 
 from .variables import Variables, first_value, is_true
@@ -69,13 +70,17 @@ def _answers(
 
 
 def trust(
-    results: t.Iterable[Variables], secrets: t.Mapping[str, Variables], examined: t.Mapping[str, Variables]
+    results: t.Iterable[Variables],
+    secrets: t.Mapping[str, Variables],
+    examined: t.Mapping[str, Variables],
+    central: t.Collection[str],
 ) -> dict[str, list[str]]:
     """Return what hosts trust and use, from the facts of `ovn_certificate` and of the filter `certificate_state`.
 
     `results` come from a loop over hosts, or over pairs of a host and a certificate; `secrets` and `examined` go from host to facts. Hosts that were left out
     have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `former` those that use a
-    certificate of another CA than the issuer, and `bundles` the texts of what is trusted.
+    certificate of another CA than the issuer, and `bundles` the texts of what `central` hosts trust: whoever owns a hypervisor could add a CA to its file,
+    and all others would trust it.
     """
     answers = [(host, facts) for host, facts in _answers(results, secrets, examined) if "ca_installed" in facts]
     with_ca = [(host, facts) for host, facts in answers if facts["ca_installed"]]
@@ -84,7 +89,7 @@ def trust(
         # A machine without any CA has no connection to lose and gets the whole bundle with its first certificate.
         "distrusting": _distinct(host for host, facts in with_ca if not facts["issuer_trusted"]),
         "former": _distinct(host for host, facts in answers if facts["in_service"] and not facts["signed_by_issuer"]),
-        "bundles": _distinct(facts["ca_bundle"] for host, facts in answers if facts["ca_bundle"]),
+        "bundles": _distinct(facts["ca_bundle"] for host, facts in answers if facts["ca_bundle"] and host in central),
     }
 
 
@@ -143,6 +148,31 @@ def ca_directory_problem(
         f"The control node is a container ({', '.join(found)}), and the CA would be created in it, in {directory}. When the container ends, the key of "
         "the CA is lost, and no later run can issue or renew a certificate. Nothing was created. Mount a directory that outlives the container, set "
         "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true; or give the CA as ovn_pki_ca_certificate and ovn_pki_ca_private_key."
+    )
+
+
+def key_problem(key: str, *, key_mode: int, directory_mode: int, encrypted: bool) -> str:
+    """Return why the key of a CA is not used, empty if it may be: another user of the control node can read it, or replace it.
+
+    Modes are the permission bits. An encrypted key may be read by others, as in a checked-out repository, but not replaced.
+    """
+    forbidden = 0o022 if encrypted else 0o077
+    directory = os.path.dirname(key)
+    wrong = [
+        (path, mode, command)
+        for path, mode, command in (
+            (directory, directory_mode, f"chmod go-w {directory}" if encrypted else f"chmod 0700 {directory}"),
+            (key, key_mode, f"chmod go-w {key}" if encrypted else f"chmod 0600 {key}"),
+        )
+        if mode & forbidden
+    ]
+    if not wrong:
+        return ""
+    found = " and ".join(f"{path} has the mode {mode:04o}" for path, mode, _command in wrong)
+    danger = "replace" if encrypted else "read or replace"
+    return (
+        f"The key of the CA is not used: other users of the control node can {danger} it, because {found}. Run: "
+        f"{' && '.join(command for _path, _mode, command in wrong)}. Replace the CA (playbook c5c3.ovn.rotate) if somebody else may have used its key."
     )
 
 

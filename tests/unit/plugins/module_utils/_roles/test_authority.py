@@ -54,13 +54,42 @@ def test_trust_brings_all_answers_together() -> None:
         {"item": "bare", **facts(trusted=False, in_service=False, signed=False, bundle="")},
         {"item": "skipped", "skipped": True},
     ]
-    found = authority.trust(results, {"rack1": facts(trusted=False)}, {"own": facts(), "none": {}})
+    found = authority.trust(results, {"rack1": facts(trusted=False)}, {"own": facts(), "none": {}}, ["c1", "rack1"])
     assert found == {
         "trusting": ["own", "c1", "h1", "rack1"],
         "distrusting": ["c1", "rack1"],
         "former": ["h1"],
-        "bundles": ["B", "C"],
+        "bundles": ["B"],
     }
+
+
+def test_what_a_hypervisor_trusts_does_not_count() -> None:
+    """Its owner could add a CA to the file, and all hosts would get it."""
+    results = [{"item": ["h1", "chassis"], **facts(bundle="FOREIGN")}]
+    found = authority.trust(results, {}, {"h2": facts(bundle="FOREIGN")}, ["c1"])
+    assert (found["trusting"], found["bundles"]) == (["h2", "h1"], [])
+
+
+@pytest.mark.parametrize(
+    ("directory_mode", "key_mode", "encrypted", "expected"),
+    [
+        pytest.param(0o700, 0o600, False, "", id="as we make it"),
+        pytest.param(0o700, 0o400, False, "", id="not even we write"),
+        pytest.param(
+            0o700, 0o640, False, "/ca/ca-key.pem has the mode 0640. Run: chmod 0600 /ca/ca-key.pem.", id="group"
+        ),
+        pytest.param(0o755, 0o600, False, "/ca has the mode 0755. Run: chmod 0700 /ca.", id="directory"),
+        pytest.param(0o750, 0o604, False, "Run: chmod 0700 /ca && chmod 0600 /ca/ca-key.pem.", id="both"),
+        pytest.param(0o755, 0o644, True, "", id="encrypted, from a repository"),
+        pytest.param(0o755, 0o664, True, "can replace it, because /ca/ca-key.pem has the mode 0664", id="replaceable"),
+    ],
+)
+def test_a_key_that_others_could_use(directory_mode: int, key_mode: int, encrypted: bool, expected: str) -> None:
+    found = authority.key_problem(
+        "/ca/ca-key.pem", key_mode=key_mode, directory_mode=directory_mode, encrypted=encrypted
+    )
+    assert expected in found
+    assert bool(found) == bool(expected)
 
 
 @pytest.mark.parametrize(
