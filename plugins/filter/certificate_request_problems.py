@@ -30,6 +30,11 @@ options:
     type: list
     elements: str
     default: []
+  extended_key_usage:
+    description: The usages that were declared, as for O(c5c3.ovn.ovn_certificate#module:extended_key_usage).
+    type: list
+    elements: str
+    default: [serverAuth, clientAuth]
 """
 
 EXAMPLES = r"""
@@ -54,13 +59,20 @@ from ..plugin_utils._filters import as_filter
 
 
 @as_filter
-def certificate_request_problems(csr: str, common_name: str, subject_alt_names: t.Sequence[str] = ()) -> list[str]:
+def certificate_request_problems(
+    csr: str,
+    common_name: str,
+    subject_alt_names: t.Sequence[str] = (),
+    extended_key_usage: t.Sequence[str] = ("serverAuth", "clientAuth"),
+) -> list[str]:
     """The differences as sentences."""
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
         raise AnsibleFilterError(
             "certificate_request_problems needs the Python library cryptography on the control node. Install it."
         )
-    return certificates.request_problems(csr, common_name, names.subject_alt_names(subject_alt_names))
+    return certificates.request_problems(
+        csr, common_name, names.subject_alt_names(subject_alt_names), extended_key_usage
+    )
 
 
 class FilterModule:

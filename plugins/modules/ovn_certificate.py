@@ -97,6 +97,29 @@ options:
       - Whether a certificate of another CA than O(issuer) is replaced. V(false) while a new CA becomes known to all hosts.
     type: bool
     default: true
+  extended_key_usage:
+    description:
+      - What the certificate may be used for. An installed certificate for anything else is replaced. V(serverAuth) for those who connect to this host,
+        V(clientAuth) for those this host connects to.
+      - A certificate without V(serverAuth) is verified by servers alone, so O(ca_bundle) need not contain O(issuer).
+    type: list
+    elements: str
+    choices: [serverAuth, clientAuth]
+    default: [serverAuth, clientAuth]
+  client_ca_certificate:
+    description:
+      - Path of a second bundle on the host, for a server that lets in clients of more CAs than O(ca_certificate) has. Mode V(0644).
+    type: path
+  client_ca_bundle:
+    description:
+      - PEM text of all CA certificates in O(client_ca_certificate), by the rules of O(ca_bundle). With an empty text that file stays as it is.
+    type: str
+    default: ''
+  renew:
+    description:
+      - Whether the pair is replaced although it still fits.
+    type: bool
+    default: false
   signed:
     description:
       - PEM text of the certificate that was made from RV(csr). Installs it.
@@ -176,7 +199,8 @@ reasons:
       description:
         - Stable name of the reason.
         - "A new pair is needed for C(missing), C(private_key_missing), C(private_key_unreadable), C(certificate_missing), C(certificate_unreadable),
-          C(key_mismatch), C(common_name), C(subject_alt_names), C(extended_key_usage), C(is_ca), C(issuer), C(expired), C(renewal), C(not_yet_valid)."
+          C(key_mismatch), C(common_name), C(subject_alt_names), C(extended_key_usage), C(is_ca), C(issuer), C(renewal_declared), C(expired), C(renewal),
+          C(not_yet_valid)."
         - The host alone handles C(ca_bundle), C(ca_added), C(ca_removed), C(permissions), C(modification_times).
       returned: always
       type: str
@@ -227,6 +251,13 @@ installed_common_name:
   returned: success
   type: str
   sample: compute-1
+signed_by_trusted:
+  description:
+    - Whether a CA in O(ca_certificate) signed the certificate that was installed before this task. On a hypervisor whose bundle has the CA of the members
+      alone, members accept such a certificate.
+  returned: success
+  type: bool
+  sample: true
 serial_number:
   description: Serial number of the installed certificate (after this task), hexadecimal; empty without one.
   returned: success

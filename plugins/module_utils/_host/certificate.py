@@ -30,6 +30,15 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
     "remove_authorities": {"type": "bool", "default": False},
     "renew_before": {"type": "int", "default": 30},
     "renew_on_issuer_change": {"type": "bool", "default": True},
+    "extended_key_usage": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["serverAuth", "clientAuth"],
+        "default": ["serverAuth", "clientAuth"],
+    },
+    "client_ca_certificate": {"type": "path"},
+    "client_ca_bundle": {"type": "str", "default": ""},
+    "renew": {"type": "bool", "default": False},
     "signed": {"type": "str"},
     "owner": {"type": "str"},
     "group": {"type": "str"},
@@ -46,6 +55,8 @@ def apply_certificate(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dic
     """
     if params["state"] == "present" and params["common_name"] is None:
         raise InvalidInput("The certificate has no common name. Give one as common_name.")
+    if params["client_ca_bundle"].strip() and not params["client_ca_certificate"]:
+        raise InvalidInput("client_ca_bundle has no file. Give its path as client_ca_certificate.")
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
         # Without files nothing has to be parsed: the role examines machines before it installs the library there.
         if params["state"] == "present" or any(map(os.path.lexists, (params[option] for option in _FILES))):
@@ -80,6 +91,10 @@ def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bo
         renew_on_issuer_change=params["renew_on_issuer_change"],
         remove_authorities=params["remove_authorities"],
         owned_by=files.ownership(params["owner"], params["group"]),
+        extended_key_usage=frozenset(params["extended_key_usage"]),
+        renew=params["renew"],
+        client_ca_certificate=params["client_ca_certificate"] or "",
+        client_ca_bundle=params["client_ca_bundle"],
     )
     before = install.facts(request, now)
     result: dict[str, t.Any] = {

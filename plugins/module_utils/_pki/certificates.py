@@ -14,7 +14,7 @@ import traceback
 import typing as t
 
 from .._errors import InvalidInput
-from .decision import BOTH_USAGES, Leaf
+from .decision import Leaf
 
 CRYPTOGRAPHY_PROBLEM: str | None = None
 try:
@@ -180,8 +180,13 @@ def alt_names(extensions: x509.Extensions) -> list[str]:
     return result
 
 
+def _usage_names() -> dict[x509.ObjectIdentifier, str]:
+    # A function, because the module is imported without the library, too.
+    return {ExtendedKeyUsageOID.SERVER_AUTH: "serverAuth", ExtendedKeyUsageOID.CLIENT_AUTH: "clientAuth"}
+
+
 def usages(extensions: x509.Extensions) -> list[str]:
-    names = {ExtendedKeyUsageOID.SERVER_AUTH: "serverAuth", ExtendedKeyUsageOID.CLIENT_AUTH: "clientAuth"}
+    names = _usage_names()
     try:
         value = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     except x509.ExtensionNotFound:
@@ -189,7 +194,9 @@ def usages(extensions: x509.Extensions) -> list[str]:
     return [names.get(oid, oid.dotted_string) for oid in value]
 
 
-def new_request(key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[str]) -> bytes:
+def new_request(
+    key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[str], extended_key_usage: t.Collection[str]
+) -> bytes:
     builder = (
         x509.CertificateSigningRequestBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
@@ -209,7 +216,8 @@ def new_request(key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[s
             critical=True,
         )
         .add_extension(
-            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False
+            x509.ExtendedKeyUsage([oid for oid, usage in _usage_names().items() if usage in extended_key_usage]),
+            critical=False,
         )
     )
     if subject_alt_names:
@@ -221,7 +229,9 @@ def new_request(key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[s
     )
 
 
-def request_problems(pem: str, name: str, subject_alt_names: t.Iterable[str]) -> list[str]:
+def request_problems(
+    pem: str, name: str, subject_alt_names: t.Iterable[str], extended_key_usage: t.Collection[str]
+) -> list[str]:
     """Return how the signing request `pem` differs from the declared names and usages: a host must not get more rights from the CA."""
     try:
         request = x509.load_pem_x509_csr(pem.encode())
@@ -252,8 +262,10 @@ def request_problems(pem: str, name: str, subject_alt_names: t.Iterable[str]) ->
             problems.append("it asks for the rights of a CA")
         if isinstance(extension.value, x509.KeyUsage) and (extension.value.key_cert_sign or extension.value.crl_sign):
             problems.append("it asks for the right to sign certificates")
-    if set(usages(extensions)) != BOTH_USAGES:
-        problems.append(f"its extended key usage is {sorted(usages(extensions))}")
+    if set(usages(extensions)) != set(extended_key_usage):
+        problems.append(
+            f"its extended key usage is {sorted(usages(extensions))}, declared is {sorted(extended_key_usage)}"
+        )
     declared, requested = sorted(subject_alt_names), sorted(alt_names(extensions))
     if requested != declared:
         problems.append(f"its subject alternative names are {requested}, declared are {declared}")

@@ -16,7 +16,7 @@ from .._errors import InvalidInput, Refused
 
 FileState = t.Literal["missing", "unreadable", "usable"]
 
-# Each Raft member dials the others and is dialed, and every client shows its certificate: both usages, everywhere.
+# Each Raft member dials the others and is dialed, and every client shows its certificate. Nobody believes a server whose certificate is only for clients.
 BOTH_USAGES = frozenset({"serverAuth", "clientAuth"})
 
 
@@ -51,6 +51,8 @@ class DesiredCertificate:
     subject_alt_names: frozenset[str]
     renew_before_days: int
     renew_on_issuer_change: bool
+    extended_key_usage: frozenset[str] = BOTH_USAGES
+    renew: bool = False  # whatever is installed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,16 +88,19 @@ def reasons_for_new_pair(pair: Pair, desired: DesiredCertificate, now: datetime.
                 f"desired are {_listed(desired.subject_alt_names)}",
             )
         )
-    if not leaf.extended_key_usage >= BOTH_USAGES:
+    if leaf.extended_key_usage != desired.extended_key_usage:
         reasons.append(
             RenewalReason(
-                "extended_key_usage", f"the extended key usage is {_listed(leaf.extended_key_usage)}, both are needed"
+                "extended_key_usage",
+                f"the extended key usage is {_listed(leaf.extended_key_usage)}, desired is {_listed(desired.extended_key_usage)}",
             )
         )
     if leaf.is_ca:
         reasons.append(RenewalReason("is_ca", "the certificate is one of a certificate authority"))
     if not leaf.signed_by_issuer and desired.renew_on_issuer_change:
         reasons.append(RenewalReason("issuer", "the certificate was not signed by the active CA"))
+    if desired.renew:
+        reasons.append(RenewalReason("renewal_declared", "the renewal is declared (ovn_pki_renew)"))
     left = days_left(leaf.not_after, now)
     if leaf.not_after <= now:
         reasons.append(RenewalReason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))

@@ -36,6 +36,10 @@ class Request:
     renew_on_issuer_change: bool
     remove_authorities: bool
     owned_by: files.Ownership
+    extended_key_usage: frozenset[str] = decision.BOTH_USAGES
+    renew: bool = False
+    client_ca_certificate: str = ""
+    client_ca_bundle: str = ""
 
     @property
     def key_mode(self) -> int:
@@ -49,6 +53,8 @@ class Request:
             ca_bundle=files.read(self.ca_certificate),
             certificate_place=self.certificate,
             ca_bundle_place=self.ca_certificate,
+            client_ca_bundle=files.read(self.client_ca_certificate) if self.client_ca_certificate else None,
+            client_ca_bundle_place=self.client_ca_certificate,
         )
 
     def declared(self) -> installed.Declared:
@@ -60,6 +66,9 @@ class Request:
             renew_before_days=self.renew_before_days,
             renew_on_issuer_change=self.renew_on_issuer_change,
             remove_authorities=self.remove_authorities,
+            extended_key_usage=self.extended_key_usage,
+            renew=self.renew,
+            client_ca_bundle=self.client_ca_bundle,
         )
 
 
@@ -74,6 +83,7 @@ class InstallationPlan:
 
     new_pair: list[decision.RenewalReason]
     bundle: bytes | None
+    client_bundle: bytes | None
     bundle_reasons: list[decision.RenewalReason]
     attributes: list[tuple[str, int]]
     attribute_reasons: list[decision.RenewalReason]
@@ -86,10 +96,20 @@ class InstallationPlan:
 
 def plan(request: Request, now: datetime.datetime) -> InstallationPlan:
     """Compare the host with the task; `Refused` if the step would cut connections."""
-    new_pair, bundle, bundle_reasons = installed.compare(request.contents(), request.declared(), now)
+    contents, declared = request.contents(), request.declared()
+    new_pair, bundle, bundle_reasons = installed.compare(contents, declared, now)
+    client_bundle, client_bundle_reasons = installed.compare_client_bundle(contents, declared)
     attributes, attribute_reasons = _attributes(request)
     touch_reasons = [] if new_pair else _half_replaced(request)
-    return InstallationPlan(new_pair, bundle, bundle_reasons, attributes, attribute_reasons, touch_reasons)
+    return InstallationPlan(
+        new_pair,
+        bundle,
+        client_bundle,
+        [*bundle_reasons, *client_bundle_reasons],
+        attributes,
+        attribute_reasons,
+        touch_reasons,
+    )
 
 
 def _half_replaced(request: Request) -> list[decision.RenewalReason]:
@@ -106,6 +126,7 @@ def _attributes(request: Request) -> tuple[list[tuple[str, int]], list[decision.
         (request.private_key, request.key_mode),
         (request.certificate, CERTIFICATE_MODE),
         (request.ca_certificate, CERTIFICATE_MODE),
+        *([(request.client_ca_certificate, CERTIFICATE_MODE)] if request.client_ca_certificate else []),
     ):
         problem = files.attribute_problem(path, mode, request.owned_by)
         if problem is not None:
@@ -122,10 +143,14 @@ def apply_first(request: Request, todo: InstallationPlan) -> str:
         )
     for path, mode in todo.attributes:
         files.repair_attributes(path, mode, request.owned_by)
-    if todo.bundle is not None:
-        # Trust comes before the certificates that need it.
-        files.write_pending(request.ca_certificate, todo.bundle, CERTIFICATE_MODE, request.owned_by)
-        files.activate(request.ca_certificate)
+    # Trust comes before the certificates that need it.
+    for path, bundle in (
+        (request.ca_certificate, todo.bundle),
+        (request.client_ca_certificate, todo.client_bundle),
+    ):
+        if bundle is not None:
+            files.write_pending(path, bundle, CERTIFICATE_MODE, request.owned_by)
+            files.activate(path)
     if todo.touch_reasons:
         files.touch_together(request.private_key, request.certificate)
     if not todo.new_pair:
@@ -140,7 +165,9 @@ def apply_first(request: Request, todo: InstallationPlan) -> str:
     if key is None or files.attribute_problem(files.pending(request.private_key), request.key_mode, request.owned_by):
         key, pem = certificates.new_private_key()
         files.write_pending(request.private_key, pem, request.key_mode, request.owned_by)
-    return certificates.new_request(key, request.common_name, request.subject_alt_names).decode()
+    return certificates.new_request(
+        key, request.common_name, request.subject_alt_names, request.extended_key_usage
+    ).decode()
 
 
 def install(request: Request, signed: str, now: datetime.datetime) -> bool:
@@ -156,7 +183,11 @@ def install(request: Request, signed: str, now: datetime.datetime) -> bool:
     problems = decision.reasons_for_new_pair(
         decision.Pair("usable", "usable", True, leaf),
         decision.DesiredCertificate(
-            request.common_name, frozenset(request.subject_alt_names), request.renew_before_days, True
+            request.common_name,
+            frozenset(request.subject_alt_names),
+            request.renew_before_days,
+            True,
+            request.extended_key_usage,
         ),
         now,
     )

@@ -28,6 +28,8 @@ class InstalledFiles:
     ca_bundle: bytes | None
     certificate_place: str
     ca_bundle_place: str
+    client_ca_bundle: bytes | None = None
+    client_ca_bundle_place: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Declared:
     renew_before_days: int
     renew_on_issuer_change: bool
     remove_authorities: bool
+    extended_key_usage: frozenset[str] = decision.BOTH_USAGES
+    renew: bool = False
+    client_ca_bundle: str = ""  # empty: the host has no such bundle
 
 
 class Installed:
@@ -69,11 +74,22 @@ class Installed:
         self.pair = decision.Pair(key_state, certificate_state, matches, leaf)
 
     def authorities(self) -> list[x509.Certificate]:
-        """Return the installed bundle; a broken one counts as empty, it has to be replaced anyway."""
-        try:
-            return certificates.load_bundle(self.contents.ca_bundle or b"", self.contents.ca_bundle_place)
-        except InvalidInput:
-            return []
+        """Return the installed bundle."""
+        return _readable(self.contents.ca_bundle, self.contents.ca_bundle_place)
+
+    def is_signed_by(self, authority: x509.Certificate) -> bool:
+        """Return whether the authority signed the pair in use. With the pair out of service nothing is lost by dropping its CA."""
+        return (
+            self.certificate is not None and self.pair.matches and certificates.signed_by(self.certificate, authority)
+        )
+
+
+def _readable(pem: bytes | None, place: str) -> list[x509.Certificate]:
+    """Return the certificates of an installed bundle; a broken one counts as empty, it has to be replaced anyway."""
+    try:
+        return certificates.load_bundle(pem or b"", place)
+    except InvalidInput:
+        return []
 
 
 def load_issuer(pem: str) -> x509.Certificate | None:
@@ -94,6 +110,7 @@ def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> 
         "issuer_trusted": issuer is not None
         and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
         "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
+        "signed_by_trusted": any(map(installed.is_signed_by, trusted)),
         "installed_common_name": "" if leaf is None else leaf.common_name,
         "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
         "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
@@ -112,46 +129,78 @@ def compare(
         subject_alt_names=frozenset(declared.subject_alt_names),
         renew_before_days=declared.renew_before_days,
         renew_on_issuer_change=declared.renew_on_issuer_change,
+        extended_key_usage=declared.extended_key_usage,
+        renew=declared.renew,
     )
     installed = Installed(contents, issuer)
     new_pair = decision.reasons_for_new_pair(installed.pair, desired, now)
-    return new_pair, *_bundle(installed, declared, issuer)
+    if issuer is None:
+        # The very first CA does not exist yet (check mode): its bundle would be new, too.
+        return (
+            new_pair,
+            None,
+            []
+            if contents.ca_bundle is not None
+            else [decision.RenewalReason("ca_bundle", "no CA certificate is installed")],
+        )
+    # A server shows its certificate to hosts with the same bundle. That of a client is verified by servers, which have another one.
+    if "serverAuth" in declared.extended_key_usage:
+        decision.require_issuer_in_bundle(
+            _authority(installed, issuer),
+            [_authority(installed, one) for one in certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")],
+        )
+    change = BundleChange(contents.ca_bundle, contents.ca_bundle_place, declared.ca_bundle, "ca_bundle")
+    return new_pair, *_bundle(installed, change, declared.remove_authorities)
+
+
+def compare_client_bundle(
+    contents: InstalledFiles, declared: Declared
+) -> tuple[bytes | None, list[decision.RenewalReason]]:
+    """Return the new bundle of those whom a server lets in (None: it stays) and why; `Refused` as `compare`."""
+    if not declared.client_ca_bundle.strip():
+        return None, []
+    change = BundleChange(
+        contents.client_ca_bundle, contents.client_ca_bundle_place, declared.client_ca_bundle, "client_ca_bundle"
+    )
+    return _bundle(Installed(contents, None), change, declared.remove_authorities)
+
+
+@dataclasses.dataclass(frozen=True)
+class BundleChange:
+    """One bundle: what is installed, where, what is desired, and the option that says so."""
+
+    installed: bytes | None
+    place: str
+    desired: str
+    option: str
+
+
+def _authority(installed: Installed, certificate: x509.Certificate) -> decision.Authority:
+    return decision.Authority(
+        certificates.fingerprint(certificate),
+        certificates.display_name(certificate),
+        installed.is_signed_by(certificate),
+    )
 
 
 def _bundle(
-    installed: Installed, declared: Declared, issuer: x509.Certificate | None
+    installed: Installed, change: BundleChange, removal_declared: bool
 ) -> tuple[bytes | None, list[decision.RenewalReason]]:
-    desired = certificates.load_bundle(declared.ca_bundle.encode(), "ca_bundle")
-    contents = installed.contents
-    if issuer is None:
-        # The very first CA does not exist yet (check mode): its bundle would be new, too.
-        return None, [] if contents.ca_bundle is not None else [
-            decision.RenewalReason("ca_bundle", "no CA certificate is installed")
-        ]
-
-    def authority(certificate: x509.Certificate) -> decision.Authority:
-        return decision.Authority(
-            certificates.fingerprint(certificate),
-            certificates.display_name(certificate),
-            # With the pair out of service nothing is lost by dropping its CA.
-            installed.certificate is not None
-            and installed.pair.matches
-            and certificates.signed_by(installed.certificate, certificate),
-        )
-
-    desired_authorities = [authority(certificate) for certificate in desired]
-    decision.require_issuer_in_bundle(authority(issuer), desired_authorities)
+    desired = certificates.load_bundle(change.desired.encode(), change.option)
     added, dropped = decision.bundle_change(
-        [authority(certificate) for certificate in installed.authorities()],
-        desired_authorities,
-        declared.remove_authorities,
-        contents.ca_bundle_place,
+        [_authority(installed, certificate) for certificate in _readable(change.installed, change.place)],
+        [_authority(installed, certificate) for certificate in desired],
+        removal_declared,
+        change.place,
     )
     reasons = [
-        decision.RenewalReason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted") for one in added
+        decision.RenewalReason("ca_added", f"{one.name!r} ({one.fingerprint[:16]}) becomes trusted in {change.place}")
+        for one in added
     ]
     reasons += [
-        decision.RenewalReason("ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer")
+        decision.RenewalReason(
+            "ca_removed", f"{one.name!r} ({one.fingerprint[:16]}) is trusted no longer in {change.place}"
+        )
         for one in dropped
     ]
     return (certificates.to_pem(desired) if reasons else None), reasons

@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from ansible_collections.c5c3.ovn.plugins.filter.certificate_state import certificate_state
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.decision import BOTH_USAGES
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 NAMES = ["*.ovn-northbound.ovn-system.svc", "ovn-nb.ovn-system.svc"]
@@ -46,7 +47,7 @@ class Authority:
         key, pem = certificates.new_private_key()
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         request = x509.load_pem_x509_csr(
-            certificates.new_request(key, "control-plane", [f"DNS:{name}" for name in NAMES])
+            certificates.new_request(key, "control-plane", [f"DNS:{name}" for name in NAMES], BOTH_USAGES)
         )
         builder = self.builder(request.subject, key.public_key(), days)
         for extension in request.extensions:

@@ -36,17 +36,33 @@ def make_ca(
     )
 
 
-def request(name: str = "ovn-1", alt_names: tuple[str, ...] = ("DNS:ovn-1", "IP:192.0.2.11")) -> str:
+BOTH = ("serverAuth", "clientAuth")
+
+
+def request(
+    name: str = "ovn-1",
+    alt_names: tuple[str, ...] = ("DNS:ovn-1", "IP:192.0.2.11"),
+    usages: tuple[str, ...] = BOTH,
+) -> str:
     key, _pem = certificates.new_private_key()
-    return certificates.new_request(key, name, alt_names).decode()
+    return certificates.new_request(key, name, alt_names, usages).decode()
 
 
 def test_a_declared_request_has_no_problems() -> None:
-    assert certificates.request_problems(request(), "ovn-1", ["IP:192.0.2.11", "DNS:ovn-1"]) == []
+    assert certificates.request_problems(request(), "ovn-1", ["IP:192.0.2.11", "DNS:ovn-1"], BOTH) == []
+
+
+def test_the_usages_are_those_that_were_declared() -> None:
+    """A hypervisor must not become a server by asking for it."""
+    names = ["IP:192.0.2.11", "DNS:ovn-1"]
+    client = request(usages=("clientAuth",))
+    assert certificates.request_problems(client, "ovn-1", names, ["clientAuth"]) == []
+    (problem,) = certificates.request_problems(request(), "ovn-1", names, ["clientAuth"])
+    assert problem == "its extended key usage is ['clientAuth', 'serverAuth'], declared is ['clientAuth']"
 
 
 def test_a_request_for_blanks_and_other_alphabets_has_no_problems() -> None:
-    assert certificates.request_problems(request("Rechner ä", ()), "Rechner ä", []) == []
+    assert certificates.request_problems(request("Rechner ä", ()), "Rechner ä", [], BOTH) == []
 
 
 def forged(*extensions: tuple[x509.ExtensionType, bool], subject: str = "ovn-1") -> str:
@@ -71,7 +87,7 @@ def forged(*extensions: tuple[x509.ExtensionType, bool], subject: str = "ovn-1")
     ],
 )
 def test_a_request_beyond_the_declaration_is_reported(pem: str, problem: str) -> None:
-    problems = certificates.request_problems(pem, "ovn-1", ["DNS:ovn-1", "IP:192.0.2.11"])
+    problems = certificates.request_problems(pem, "ovn-1", ["DNS:ovn-1", "IP:192.0.2.11"], BOTH)
     assert any(problem in one for one in problems), problems
 
 

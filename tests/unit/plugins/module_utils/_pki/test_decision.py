@@ -53,7 +53,9 @@ def with_leaf(**changes: t.Any) -> decision.Pair:
             with_leaf(extended_key_usage=frozenset({"serverAuth"})), ["extended_key_usage"], id="cannot be a client"
         ),
         pytest.param(
-            with_leaf(extended_key_usage=decision.BOTH_USAGES | {"1.2.3"}), [], id="a further usage does no harm"
+            with_leaf(extended_key_usage=decision.BOTH_USAGES | {"1.2.3"}),
+            ["extended_key_usage"],
+            id="a further usage",
         ),
         pytest.param(with_leaf(is_ca=True), ["is_ca"], id="a CA certificate as leaf"),
         pytest.param(with_leaf(signed_by_issuer=False), ["issuer"], id="the CA changed"),
@@ -70,6 +72,24 @@ def test_reasons(pair: decision.Pair, codes: list[str]) -> None:
     reasons = decision.reasons_for_new_pair(pair, DESIRED, NOW)
     assert [reason.code for reason in reasons] == codes
     assert all(reason.message for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("usages", "codes"),
+    [
+        pytest.param({"clientAuth"}, [], id="for a client"),
+        pytest.param(decision.BOTH_USAGES, ["extended_key_usage"], id="a server, too: clients would believe it"),
+    ],
+)
+def test_the_certificate_of_a_chassis_is_for_a_client_alone(usages: set[str], codes: list[str]) -> None:
+    desired = dataclasses.replace(DESIRED, extended_key_usage=frozenset({"clientAuth"}))
+    reasons = decision.reasons_for_new_pair(with_leaf(extended_key_usage=frozenset(usages)), desired, NOW)
+    assert [reason.code for reason in reasons] == codes
+
+
+def test_a_renewal_can_be_declared() -> None:
+    reasons = decision.reasons_for_new_pair(GOOD, dataclasses.replace(DESIRED, renew=True), NOW)
+    assert [reason.code for reason in reasons] == ["renewal_declared"]
 
 
 def test_a_certificate_of_the_former_ca_stays_while_the_new_one_becomes_known() -> None:

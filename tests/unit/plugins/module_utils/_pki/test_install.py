@@ -214,3 +214,38 @@ def test_a_leaf_as_issuer_is_refused(request_: install.Request) -> None:
     leaf = CA.sign(first_call(request_))
     with pytest.raises(InvalidInput, match="not the certificate of a CA"):
         install.plan(dataclasses.replace(request_, issuer=leaf), NOW)
+
+
+def test_a_client_is_signed_by_a_ca_that_its_own_host_need_not_trust(request_: install.Request) -> None:
+    """A hypervisor trusts the CA of the members alone, which signs nothing for it."""
+    chassis = dataclasses.replace(request_, ca_bundle=OTHER.pem, extended_key_usage=frozenset({"clientAuth"}))
+    assert install.install(chassis, CA.sign(first_call(chassis)), NOW)
+    found = install.facts(chassis, NOW)
+    assert (found["signed_by_issuer"], found["issuer_trusted"], found["signed_by_trusted"]) == (True, False, False)
+    assert install.plan(chassis, NOW).reasons == []
+    with pytest.raises(InvalidInput, match="does not contain the CA that signs"):
+        install.plan(dataclasses.replace(chassis, extended_key_usage=request_.extended_key_usage), NOW)
+
+
+def test_the_bundle_of_clients_follows_the_same_rules(request_: install.Request) -> None:
+    path = pathlib.Path(request_.ca_certificate).with_name("relay-ca.pem")
+    server = dataclasses.replace(request_, client_ca_certificate=str(path), client_ca_bundle=CA.pem + OTHER.pem)
+    install.install(server, CA.sign(first_call(server)), NOW)
+    assert path.read_text() == CA.pem + OTHER.pem
+    assert pathlib.Path(server.ca_certificate).read_text() == CA.pem
+    assert install.plan(server, NOW).reasons == []
+    assert install.facts(server, NOW)["signed_by_trusted"]
+
+    fewer = dataclasses.replace(server, client_ca_bundle=CA.pem)
+    with pytest.raises(Refused, match=r"relay-ca\.pem trusts 'another CA'"):
+        install.plan(fewer, NOW)
+    finished = dataclasses.replace(fewer, remove_authorities=True)
+    assert [reason.code for reason in install.plan(finished, NOW).reasons] == ["ca_removed"]
+    install.apply_first(finished, install.plan(finished, NOW))
+    assert path.read_text() == CA.pem
+    path.chmod(0o600)
+    assert [reason.code for reason in install.plan(finished, NOW).reasons] == ["permissions"]
+    # Without a desired bundle the file stays, as for a host that has no relay any more.
+    path.write_text("nothing that anybody reads")
+    path.chmod(0o644)
+    assert install.plan(dataclasses.replace(finished, client_ca_bundle=""), NOW).reasons == []
