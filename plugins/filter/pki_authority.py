@@ -6,19 +6,37 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: pki_authority
-short_description: Which CA signs, and which ones are trusted
+short_description: Which CA signs a certificate, and which ones are trusted
 version_added: "0.1.0"
 description:
-  - Decides between a given CA and the files of one, by the phase of its replacement.
+  - There are two CAs. The central one signs for members, northd and clients, and everybody trusts it. Only relays let in what the chassis CA signed, so a
+    certificate of a chassis opens nothing else.
+positional: files, desired
 options:
   _input:
-    description: Options C(ovn_pki_ca_certificate), C(ovn_pki_ca_rotation) and C(ovn_pki_ca_bundle_extra) of the role P(c5c3.ovn.ovn_pki#role).
+    description: Options of the CAs of the role P(c5c3.ovn.ovn_pki#role), from C(ovn_pki_ca_certificate) to C(ovn_pki_rotate).
     type: dict
     required: true
   files:
-    description: PEM texts of the certificates beside the inventory, C(active), C(next) and C(previous). Each is empty if there is none. Positional.
+    description: >-
+      PEM texts of the certificates beside the inventory. C(central) and C(chassis), each with C(active), C(next) and C(previous), which are empty if there is
+      none.
     type: dict
     required: true
+  desired:
+    description: >-
+      The value of P(c5c3.ovn.pki_desired#filter), with C(certificate), C(backend) and C(relay) (chassis on machines connect to relays). Without relays the
+      central CA signs for all.
+    type: dict
+    default: {}
+  certificate:
+    description: >-
+      Whether the pair is that of a member or of a client with all rights (V(central)), or one with the rights of a chassis (V(chassis)), if that is not what
+      O(desired) says.
+    type: str
+  backend:
+    description: Where the pair is used, V(host) or V(kubernetes), if that is not what O(desired) says.
+    type: str
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -26,24 +44,44 @@ author:
 EXAMPLES = r"""
 - name: Show the bundle
   ansible.builtin.debug:
-    msg: "{{ ({} | c5c3.ovn.pki_authority({'active': lookup('ansible.builtin.file', 'ovn-pki/ca.pem')})).bundle }}"
+    msg: "{{ ({} | c5c3.ovn.pki_authority({'central': {'active': lookup('ansible.builtin.file', 'ovn-pki/ca.pem')}, 'chassis': {}})).bundle }}"
 """
 
 RETURN = r"""
 _value:
   description:
-    - C(given) (the CA is one of the user's, and no file counts), C(active) (certificate of the file that counts), C(rotates) (the files are to be moved to
-      another phase), C(issuer) (certificate of the CA that signs, empty while there is none) and C(bundle) (all that are trusted).
+    - C(name) (the CA that signs, V(central) or V(chassis)), C(given) (it is one of the user's), C(active) (certificate of its file that counts) and C(issuer)
+      (its certificate, empty while there is none).
+    - C(bundle) (all CAs that hosts trust), C(client_bundle) (all that relays let in), C(rotates) (the CAs whose files a phase moves), C(missing) (the CAs that
+      have to be made first) and C(former_layout) (chassis have certificates of the central CA although there are relays).
   type: dict
-  sample: {"given": false, "active": "", "rotates": false, "issuer": "", "bundle": ""}
+  sample: {"name": "central", "given": false, "active": "", "issuer": "", "bundle": "", "client_bundle": "", "rotates": [], "missing": ["central"]}
 """
 
 import typing as t
 
-from ..module_utils._roles.authority import authority
+from ..module_utils._roles.authorities import AuthorityName, Files, authority
+from ..module_utils._roles.variables import Backend, Variables
 from ..plugin_utils._filters import as_filter
+
+
+def pki_authority(
+    variables: Variables,
+    files: t.Mapping[str, Files],
+    desired: Variables | None = None,
+    certificate: str = "",
+    backend: str = "",
+) -> dict[str, t.Any]:
+    known = desired or {}
+    return authority(
+        variables,
+        files,
+        t.cast("AuthorityName", certificate or known.get("certificate", "central")),
+        t.cast("Backend", backend or known.get("backend", "host")),
+        relay=bool(known.get("relay")),
+    )
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pki_authority": as_filter(authority)}
+        return {"pki_authority": as_filter(pki_authority)}

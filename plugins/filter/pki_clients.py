@@ -15,7 +15,7 @@ description:
 positional: directory, ca_directory, cluster_name
 options:
   _input:
-    description: Names, or dictionaries with C(name), C(common_name), C(subject_alt_names) and C(secret).
+    description: Names, or dictionaries with C(name), C(common_name), C(subject_alt_names), C(access) and C(secret).
     type: list
     elements: raw
     required: true
@@ -39,6 +39,10 @@ options:
     description: C(groups), for the names of chassis.
     type: dict
     default: {}
+  relay:
+    description: Whether chassis on machines connect to relays. Without, there is no C(access) V(chassis).
+    type: bool
+    default: false
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -52,11 +56,12 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - For each client C(name), C(secret) (its name in Kubernetes) and C(pair), options of M(c5c3.ovn.ovn_certificate) (C(private_key), C(certificate),
+    - For each client C(name), C(access), C(secret) (its name in Kubernetes) and C(pair).
+    - C(pair) are options of M(c5c3.ovn.ovn_certificate) (C(private_key), C(certificate),
       C(ca_certificate), C(common_name), C(subject_alt_names)).
   type: list
   elements: dict
-  sample: [{"name": "neutron", "pair": {"common_name": "neutron", "subject_alt_names": []}, "secret": "ovn-client-neutron"}]
+  sample: [{"name": "neutron", "pair": {"common_name": "neutron", "subject_alt_names": []}, "access": "central", "secret": "ovn-client-neutron"}]
 """
 
 import typing as t

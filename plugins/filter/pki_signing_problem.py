@@ -32,6 +32,11 @@ options:
     description: Directory of the CA on the control node, for messages.
     type: str
     required: true
+  authority:
+    description: Which CA signs.
+    type: str
+    choices: [central, chassis]
+    default: central
   renew_before:
     description: A certificate is replaced when it ends in less than this number of days.
     type: int
@@ -63,6 +68,7 @@ _value:
 
 import typing as t
 
+from ..module_utils._roles.authorities import AuthorityName
 from ..module_utils._roles.authority import signing_problem
 
 
@@ -73,6 +79,7 @@ def pki_signing_problem(
     has_key: bool,
     given: bool,
     ca_directory: str,
+    authority: AuthorityName = "central",
     renew_before: int | str,
     validity: int | str,
 ) -> str:
@@ -82,6 +89,7 @@ def pki_signing_problem(
         has_key=has_key,
         given=given,
         ca_directory=ca_directory,
+        authority=authority,
         renew_before=int(renew_before),
         validity=int(validity),
     )

@@ -44,10 +44,11 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(trusting) (hosts that trust a CA), C(distrusting) (those of them that do not trust the issuer), C(former) (hosts that use a certificate of another CA
-      than the issuer) and C(bundles) (texts of what O(central) trust).
+    - C(trusting) (hosts that trust a CA), C(distrusting) (those of them that do not trust the issuer), C(rejecting) (those whose relay lets
+      in nobody with a certificate of the issuer), C(former) (hosts that use a certificate of another CA than the issuer), C(bundles) (texts of what
+      O(central) trust) and C(client_bundles) (of whom their relays let in).
   type: dict
-  sample: {"trusting": ["central1"], "distrusting": [], "former": [], "bundles": []}
+  sample: {"trusting": ["central1"], "distrusting": [], "rejecting": [], "former": [], "bundles": [], "client_bundles": []}
 """
 
 import typing as t

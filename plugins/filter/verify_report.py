@@ -93,6 +93,7 @@ from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
+from ..module_utils._roles.pki import chassis_use_relay
 from ..module_utils._roles.variables import Variables, as_list, backend_of
 from ..plugin_utils._filters import as_filter
 
@@ -178,6 +179,7 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
+            has_relays=chassis_use_relay(hostvars, {"ovn_central": central}),
         )
     )
 

@@ -236,6 +236,16 @@ ca_bundle:
   returned: success
   type: str
   sample: "-----BEGIN CERTIFICATE-----..."
+client_ca_bundle:
+  description: The CA certificates in O(client_ca_certificate) before this task, PEM text; empty if there were none.
+  returned: success
+  type: str
+  sample: "-----BEGIN CERTIFICATE-----..."
+issuer_accepted:
+  description: Whether O(client_ca_certificate) contained O(issuer) before this task.
+  returned: success
+  type: bool
+  sample: true
 issuer_trusted:
   description: Whether the bundle contained O(issuer) before this task.
   returned: success

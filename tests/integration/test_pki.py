@@ -3,150 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import time
-import typing as t
 
 import _playbooks
 import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
-from _pki import Pki, certificates_in, is_signed
+from _pki import Pki, is_signed
+from _pki_site import PAIRS, Site, copy_of
 from conftest import Daemon, until
 from conftest import run as output_of
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
-PLAYBOOK = """
-- name: Databases
-  hosts: ovn_central
-  gather_facts: false
-  roles:
-    - role: c5c3.ovn.ovn_pki
-      vars: {ovn_pki_certificate: central}
-- name: Chassis
-  hosts: ovn_hypervisors
-  gather_facts: false
-  roles:
-    - role: c5c3.ovn.ovn_pki
-      vars: {ovn_pki_certificate: chassis}
-"""
-
-
-@dataclasses.dataclass
-class Outcome:
-    code: int
-    output: str
-
-    @property
-    def message(self) -> str:
-        """The output as one line: Ansible breaks long messages."""
-        return re.sub(r"\s+", " ", self.output)
-
-    def changed(self, host: str | None = None) -> int:
-        found = re.findall(r"^(\S+)\s*: ok=\d+\s+changed=(\d+)", self.output, re.MULTILINE)
-        return sum(int(count) for name, count in found if host in (None, name))
-
-
-class Site:
-    """Two machines that are directories: c1 is database host and chassis, h1 is a chassis."""
-
-    def __init__(self, root: pathlib.Path) -> None:
-        self.root = root
-        self.ca = root / "inventory" / "ovn-pki.cfg"
-        (root / "inventory").mkdir(parents=True)
-        (root / "playbook.yml").write_text(PLAYBOOK)
-        self.variables: dict[str, dict[str, t.Any]] = {"c1": {}, "h1": {}}
-        python = shutil.which("python3", path="/usr/bin:/bin")
-        if (
-            python
-            and not subprocess.run([python, "-c", "import cryptography"], capture_output=True, check=False).returncode
-        ):
-            # What a Debian machine brings, usually years older than the control node's.
-            self.variables["h1"]["ansible_python_interpreter"] = python
-
-    def tls(self, host: str) -> pathlib.Path:
-        return self.root / "machines" / host / "tls"
-
-    def arguments(
-        self, *arguments: str, inventory: str = "inventory/hosts.yml", **variables: t.Any
-    ) -> tuple[list[str], dict[str, str]]:
-        _playbooks.write_inventory(
-            self.root / "inventory" / "hosts.yml",
-            {
-                "ovn_central": {"hosts": {"c1": self.variables["c1"]}},
-                "ovn_hypervisors": {"hosts": {"h1": self.variables["h1"], "c1": {}}},
-            },
-            ovn_pki_directory=f"{self.root}/machines/{{{{ inventory_hostname }}}}/tls",
-            ovn_address="127.0.0.1",
-            ovn_pki_ca_directory_is_kept=True,
-        )
-        given = ["-i", inventory, "playbook.yml", "-e", json.dumps(variables), *arguments]
-        return given, _playbooks.environment(self.root / "tmp", ANSIBLE_PIPELINING="1")
-
-    def run(self, *arguments: str, **variables: t.Any) -> Outcome:
-        given, env = self.arguments(*arguments, **variables)
-        done = _playbooks.run(given, env, cwd=self.root, timeout=300)
-        assert "Traceback" not in done.stdout + done.stderr
-        assert "PRIVATE KEY" not in done.stdout + done.stderr
-        return Outcome(done.returncode, done.stdout + done.stderr)
-
-    def apply(self, *arguments: str, **variables: t.Any) -> Outcome:
-        outcome = self.run(*arguments, **variables)
-        assert outcome.code == 0, outcome.output
-        return outcome
-
-    def refuse(self, *arguments: str, **variables: t.Any) -> Outcome:
-        """A run that has to fail and to leave every installed file as it is."""
-        before = self.files()
-        outcome = self.run(*arguments, **variables)
-        assert outcome.code != 0, outcome.output
-        assert self.files() == before
-        return outcome
-
-    def files(self) -> dict[str, tuple[bytes, int, int]]:
-        """Content, mode and modification time of everything installed; hidden files are unfinished business."""
-        return {
-            str(path): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
-            for path in sorted(self.root.glob("machines/*/tls/[!.]*"))
-        }
-
-    def pair(self, host: str, name: str) -> x509.Certificate:
-        """The installed certificate, after checks that hold always."""
-        key_path, certificate_path = (self.tls(host) / f"{name}-{part}.pem" for part in ("key", "cert"))
-        assert key_path.stat().st_mode & 0o777 == 0o600
-        assert key_path.stat().st_mtime_ns == certificate_path.stat().st_mtime_ns
-        certificate = x509.load_pem_x509_certificate(certificate_path.read_bytes())
-        key = serialization.load_pem_private_key(key_path.read_bytes(), None)
-        form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-        assert key.public_key().public_bytes(*form) == certificate.public_key().public_bytes(*form)
-        assert any(is_signed(certificate, authority) for authority in self.bundle(host)), (
-            "its own host does not trust it"
-        )
-        return certificate
-
-    def bundle(self, host: str) -> list[x509.Certificate]:
-        return certificates_in((self.tls(host) / "ca.pem").read_bytes())
-
-    def authority(self) -> x509.Certificate:
-        return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
-
-    def serials(self) -> dict[tuple[str, str], int]:
-        return {(host, name): self.pair(host, name).serial_number for host, name in PAIRS}
-
-
-PAIRS = [("c1", "central"), ("c1", "chassis"), ("h1", "chassis")]
+from cryptography.x509.oid import NameOID
 
 
 @pytest.fixture
@@ -164,10 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture
 def ready(installed: Site, short_dir: pathlib.Path) -> Site:
-    site = Site(short_dir / "site")
-    shutil.rmtree(site.root)
-    shutil.copytree(installed.root, site.root)
-    return site
+    return copy_of(installed, short_dir)
 
 
 def test_an_inventory_that_is_a_folder_has_the_same_ca(ready: Site) -> None:
@@ -201,25 +75,27 @@ def test_first_run_then_the_same_again(site: Site) -> None:
 
     site.apply()
     assert (site.ca / "ca-key.pem").stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem"]
+    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem", "chassis-ca-key.pem", "chassis-ca.pem"]
     assert sorted(os.listdir(site.tls("c1"))) == [
         "ca.pem",
         "central-cert.pem",
         "central-key.pem",
         "chassis-cert.pem",
         "chassis-key.pem",
+        "relay-ca.pem",
     ]
+    assert sorted(os.listdir(site.tls("h1"))) == ["ca.pem", "chassis-cert.pem", "chassis-key.pem"]
+    assert site.relay_bundle() == [site.authority(), site.chassis_authority()]
     for host, name in PAIRS:
         certificate = site.pair(host, name)
         assert site.bundle(host) == [site.authority()]
         assert certificate.subject.rfc4514_string() == f"CN={host}"
-        usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         assert names.get_values_for_type(x509.DNSName) == [host]
         assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
         assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
+    site.check_issuers()
     before = site.files()
     assert site.apply().changed() == 0
     assert site.apply("--check", "--diff").changed() == 0
@@ -300,8 +176,7 @@ def test_a_lost_ca_is_never_replaced_silently(ready: Site) -> None:
         assert ready.bundle(host) == [ready.authority(), former]
     ready.apply()
     assert not set(ready.serials().values()) & set(before.values())
-    for host, name in PAIRS:
-        assert is_signed(ready.pair(host, name), ready.authority())
+    ready.check_issuers()
     assert ready.apply().changed() == 0
 
 
@@ -317,6 +192,9 @@ def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathl
         "ovn_pki_ca_certificate": (other.ca / "ca.pem").read_text(),
         "ovn_pki_ca_private_key": (other.ca / "ca-key.pem").read_text(),
         "ovn_pki_ca_bundle_extra": (ready.ca / "ca.pem").read_text(),
+        "ovn_pki_chassis_ca_certificate": (other.ca / "chassis-ca.pem").read_text(),
+        "ovn_pki_chassis_ca_private_key": (other.ca / "chassis-ca-key.pem").read_text(),
+        "ovn_pki_chassis_ca_bundle_extra": (ready.ca / "chassis-ca.pem").read_text(),
     }
     before = ready.serials()
     ready.apply(**options, ovn_pki_ca_rotation="prepare")
@@ -324,10 +202,11 @@ def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathl
     ready.apply(**options)
     assert not set(ready.serials().values()) & set(before.values())
     assert ready.apply(**options).changed() == 0
-    del options["ovn_pki_ca_bundle_extra"]
+    del options["ovn_pki_ca_bundle_extra"], options["ovn_pki_chassis_ca_bundle_extra"]
     ready.refuse(**options)
     ready.apply(**options, ovn_pki_ca_rotation="finish")
     assert ready.bundle("h1") == [other.authority()]
+    assert ready.relay_bundle() == [other.authority(), other.chassis_authority()]
     assert ready.apply(**options).changed() == 0
 
 
@@ -357,6 +236,8 @@ def test_rotation_of_the_ca(ready: Site) -> None:
 
     ready.apply(ovn_pki_ca_rotation="finish")
     assert ready.bundle("c1") == ready.bundle("h1") == [ready.authority()]
+    assert ready.relay_bundle() == [ready.authority(), ready.chassis_authority()]
+    ready.check_issuers()
     assert ready.apply().changed() == 0
 
 
@@ -388,7 +269,7 @@ def test_a_key_that_others_can_read_signs_nothing(ready: Site) -> None:
     # As a repository gives it back: nobody can read an encrypted key.
     password = ready.root / "password"
     password.write_text("secret")
-    vault = ["encrypt", "--vault-password-file", str(password), str(key)]
+    vault = ["encrypt", "--vault-password-file", str(password), str(key), str(ready.ca / "chassis-ca-key.pem")]
     done = _playbooks.run(vault, _playbooks.environment(ready.root / "tmp"), program="ansible-vault", cwd=ready.root)
     assert done.returncode == 0, done.stderr
     key.chmod(0o644)
@@ -431,7 +312,7 @@ def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
         assert run.returncode == 0 or "run again" in output.lower(), output
     site.apply()
     site.serials()
-    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem"]
+    assert sorted(os.listdir(site.ca)) == [".gitignore", "ca-key.pem", "ca.pem", "chassis-ca-key.pem", "chassis-ca.pem"]
     assert site.bundle("c1") == site.bundle("h1") == [site.authority()]
     assert site.apply().changed() == 0
 
@@ -441,7 +322,7 @@ def served_serial(port: int, site: Site) -> int:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(site.tls("h1") / "ca.pem")
-    context.load_cert_chain(site.tls("h1") / "chassis-cert.pem", site.tls("h1") / "chassis-key.pem")
+    context.load_cert_chain(site.tls("c1") / "central-cert.pem", site.tls("c1") / "central-key.pem")
     with socket.create_connection(("127.0.0.1", port), 5) as raw, context.wrap_socket(raw) as secure:
         certificate = secure.getpeercert(binary_form=True)
     assert certificate is not None

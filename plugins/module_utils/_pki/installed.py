@@ -102,13 +102,15 @@ def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> 
     issuer = load_issuer(issuer_pem)
     installed = Installed(contents, issuer)
     trusted = installed.authorities()
+    accepted = _readable(contents.client_ca_bundle, contents.client_ca_bundle_place)
     leaf = installed.pair.leaf
     return {
         "in_service": decision.is_in_service(installed.pair, now),
         "ca_installed": contents.ca_bundle is not None,
         "ca_bundle": certificates.to_pem(trusted).decode(),
-        "issuer_trusted": issuer is not None
-        and certificates.fingerprint(issuer) in {certificates.fingerprint(authority) for authority in trusted},
+        "client_ca_bundle": certificates.to_pem(accepted).decode(),
+        "issuer_trusted": issuer is not None and issuer in trusted,
+        "issuer_accepted": issuer is not None and issuer in accepted,
         "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
         "signed_by_trusted": any(map(installed.is_signed_by, trusted)),
         "installed_common_name": "" if leaf is None else leaf.common_name,

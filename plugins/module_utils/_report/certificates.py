@@ -43,6 +43,7 @@ def report_certificates(
             )
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
     _report_common_names(installation, section)
+    _report_rights(installation, section)
     findings.add(section)
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
@@ -108,3 +109,16 @@ def _report_common_names(installation: Installation, section: ReportFindings) ->
                 f"The certificate of chassis {name} has the name {common_name}, its system id is {system_id}: with Southbound RBAC it can write "
                 "none of its rows, and its key those of the other name. Run c5c3.ovn.hypervisors for it.",
             )
+
+
+def _report_rights(installation: Installation, section: ReportFindings) -> None:
+    """Add the machines whose certificate members accept, which give it all rights: a CA that the machine itself trusts has signed it."""
+    names = [
+        name for name, result in installation.chassis_certificates.items() if (result or {}).get("signed_by_trusted")
+    ]
+    if names and installation.has_relays:
+        some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        section.warning(
+            "chassis_certificates_open_northbound",
+            f"The central CA signed the certificates of {some}, so whoever owns one of these hypervisors can write both databases. Run c5c3.ovn.rotate.",
+        )

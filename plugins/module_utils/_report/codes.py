@@ -91,6 +91,7 @@ WARNINGS = frozenset(
         "certificate_expires",
         "chassis_certificate_expires",
         "chassis_certificate_name",
+        "chassis_certificates_open_northbound",
         "chassis_certificate_unreadable",
     }
 )

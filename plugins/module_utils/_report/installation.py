@@ -68,6 +68,7 @@ class Installation:
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
     `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; empty: not asked.
+    `has_relays`: chassis on machines connect to relays, for which they can have certificates that open nothing else.
     `acknowledge` has the codes of warnings that the user knows of.
     `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
@@ -85,6 +86,7 @@ class Installation:
     addresses: t.Sequence[Result] = ()
     asked_from: str = ""
     acknowledge: frozenset[str] = frozenset()
+    has_relays: bool = False
 
     @property
     def in_pods(self) -> bool:

@@ -3,59 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Which CA signs, which ones are trusted, and whether that is safe: what the files of the CA and the answers of the hosts mean together. Pure.
+Whether it is safe that a CA signs or retires: what its files and the answers of the hosts mean together. Pure.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import typing as t
 
-from .variables import Variables, first_value, is_true
-
-
-@dataclasses.dataclass(frozen=True)
-class CaOptions:
-    """The options of the CA. Texts are PEM."""
-
-    certificate: str
-    rotation: str
-    bundle_extra: str
-
-    @classmethod
-    def of(cls, variables: Variables) -> CaOptions:
-        return cls(
-            certificate=str(first_value(variables, "ovn_pki_ca_certificate")),
-            rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
-            bundle_extra=str(first_value(variables, "ovn_pki_ca_bundle_extra")),
-        )
-
-
-def authority(variables: Variables, files: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """Return the CA that signs and those that are trusted.
-
-    `files` are the contents (PEM) of the certificates beside the inventory: `active`, `next` and `previous`, each empty if there is none.
-    In the result, `given` says that the CA is one of the user's and no file counts, `active` is the certificate of the file that counts, `rotates` tells
-    whether the files of the CA are to be moved to another phase, `issuer` is the certificate of the CA that signs (empty while there is none), and `bundle`
-    all that are trusted.
-    """
-    options = CaOptions.of(variables)
-    given = bool(options.certificate.strip())
-    active, following, previous = ("" if given else files.get(name) or "" for name in ("active", "next", "previous"))
-    # The next CA is trusted before it signs, the former one until its removal is declared.
-    if options.rotation == "finish":
-        previous = ""
-    issuer = options.certificate if given else active
-    if options.rotation == "switch" and following:
-        issuer = following  # in check mode, which only assumes the switch
-    return {
-        "given": given,
-        "active": active,
-        "rotates": options.rotation != "none" and bool(active),
-        "issuer": issuer,
-        "bundle": "\n".join((issuer, active, following, previous, options.bundle_extra)),
-    }
+from .authorities import AuthorityName
+from .variables import Variables, is_true
 
 
 def _answers(
@@ -78,9 +35,9 @@ def trust(
     """Return what hosts trust and use, from the facts of `ovn_certificate` and of the filter `certificate_state`.
 
     `results` come from a loop over hosts, or over pairs of a host and a certificate; `secrets` and `examined` go from host to facts. Hosts that were left out
-    have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `former` those that use a
-    certificate of another CA than the issuer, and `bundles` the texts of what `central` hosts trust: whoever owns a hypervisor could add a CA to its file,
-    and all others would trust it.
+    have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `rejecting` those whose relay
+    lets in nobody with a certificate of the issuer, `former` those that use a certificate of another CA than the issuer. `bundles` are the texts of what
+    `central` hosts trust, `client_bundles` of whom their relays let in: whoever owns a hypervisor could add a CA to its file, and all others would trust it.
     """
     answers = [(host, facts) for host, facts in _answers(results, secrets, examined) if "ca_installed" in facts]
     with_ca = [(host, facts) for host, facts in answers if facts["ca_installed"]]
@@ -88,8 +45,12 @@ def trust(
         "trusting": _distinct(host for host, facts in with_ca),
         # A machine without any CA has no connection to lose and gets the whole bundle with its first certificate.
         "distrusting": _distinct(host for host, facts in with_ca if not facts["issuer_trusted"]),
+        "rejecting": _distinct(host for host, facts in with_ca if not facts.get("issuer_accepted")),
         "former": _distinct(host for host, facts in answers if facts["in_service"] and not facts["signed_by_issuer"]),
         "bundles": _distinct(facts["ca_bundle"] for host, facts in answers if facts["ca_bundle"] and host in central),
+        "client_bundles": _distinct(
+            facts["client_ca_bundle"] for host, facts in answers if facts.get("client_ca_bundle") and host in central
+        ),
     }
 
 
@@ -104,6 +65,7 @@ def signing_problem(
     has_key: bool,
     given: bool,
     ca_directory: str,
+    authority: AuthorityName = "central",
     renew_before: int,
     validity: int,
 ) -> str:
@@ -111,8 +73,15 @@ def signing_problem(
 
     `request` is what it asks for beyond its declaration, one sentence for each difference. `renew_before` and `validity` are days.
     """
+    name = "ca" if authority == "central" else "chassis-ca"
+    option = f"ovn_pki_{name.replace('-', '_')}"
     if not has_key and given:
-        return "ovn_pki_ca_certificate is given without its key. Give ovn_pki_ca_private_key, too."
+        return f"{option}_certificate is given without its key. Give {option}_private_key, too."
+    if not has_key and authority == "chassis":
+        return (
+            f"{ca_directory} on the control node has {name}.pem, but not {name}-key.pem, so nothing can be signed for chassis. Restore the key. When it is "
+            "lost for good, run c5c3.ovn.rotate with ovn_pki_rotate=chassis, which replaces that CA."
+        )
     if not has_key:
         return (
             f"{ca_directory} on the control node has ca.pem, but not ca-key.pem, so nothing can be signed. Restore the key. When it is lost for good, "

@@ -82,7 +82,7 @@ class CentralMachineOptions:
     private_key: str = "/etc/ovn/tls/central-key.pem"
     certificate: str = "/etc/ovn/tls/central-cert.pem"
     ca_certificate: str = "/etc/ovn/tls/ca.pem"
-    relay_ca_certificate: str = "/etc/ovn/tls/ca.pem"
+    relay_ca_certificate: str = "/etc/ovn/tls/relay-ca.pem"
     observer: bool = True
     heartbeat_interval: int = HEARTBEAT_SECONDS
     metrics_file: str = "/run/c5c3-ovn/observer/metrics.prom"

@@ -69,6 +69,7 @@ class CertificateOptions:
     cluster_name: str
     ca_rotation: str
     new_ca: bool
+    renew: bool
     secret: Secret
 
 
@@ -152,6 +153,7 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         cluster_name=_cluster_name(variables),
         ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
         new_ca=is_true(variables, "ovn_pki_new_ca"),
+        renew=is_true(variables, "ovn_pki_renew"),
         secret=secret,
     )
 
@@ -163,22 +165,51 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
     return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
 
 
+def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool:
+    """Return whether chassis on machines connect to relays, as far as variables say.
+
+    Without a control plane in the inventory it is another one's, and whether there is a chassis CA decides.
+    """
+    # Each look into hostvars costs, and this is asked for every hypervisor.
+    return all(_has_relay(hostvars[host]) for host in members_of(groups, "ovn_central"))
+
+
+def _has_relay(central: Variables) -> bool:
+    return (
+        backend_of(central) == "host"
+        and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
+        and is_true(central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True)
+    )
+
+
+def _usage(options: CertificateOptions) -> list[str]:
+    """A chassis only connects to others; with another certificate it could pass for a server. Nodes share one with members, if these are in their cluster."""
+    is_client = options.certificate == "chassis" and options.backend == "host"
+    return ["clientAuth"] if is_client else ["serverAuth", "clientAuth"]
+
+
 def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what the role brings about for `host`.
 
     `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
-    `place` for messages.
+    `place` for messages. `relay`: chassis on machines connect to relays, which have a CA of their own for them.
     """
     options = options_of(variables, hostvars, groups, host)
     pair = f"{options.directory}/{options.certificate}"
+    has_relay_bundle = options.certificate == "central" and options.backend == "host"
     return {
         "certificate": options.certificate,
+        "backend": options.backend,
+        "relay": chassis_use_relay(hostvars, groups),
         "pair": {
             "private_key": f"{pair}-key.pem",
             "certificate": f"{pair}-cert.pem",
             "ca_certificate": f"{options.directory}/ca.pem",
             "common_name": options.common_name,
             "subject_alt_names": options.subject_alt_names,
+            "extended_key_usage": _usage(options),
+            **({"client_ca_certificate": f"{options.directory}/relay-ca.pem"} if has_relay_bundle else {}),
+            "renew": options.renew,
             "renew_on_issuer_change": options.ca_rotation != "prepare" and not options.new_ca,
             "remove_authorities": options.ca_rotation == "finish",
         },

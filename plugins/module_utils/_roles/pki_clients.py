@@ -14,6 +14,7 @@ import re
 import typing as t
 
 from .._errors import InvalidInput
+from .authorities import AUTHORITIES
 from .options import read_options
 from .variables import Groups, Hostvars, as_list, first_value, members_of
 
@@ -30,6 +31,7 @@ class _Client:
     common_name: str = ""  # empty: the name
     subject_alt_names: t.Any = ""  # a list, or a text with commas
     secret: str = ""  # empty: the cluster's name, -client- and the name
+    access: str = "central"
 
 
 def desired_clients(
@@ -39,11 +41,12 @@ def desired_clients(
     cluster_name: str = "ovn",
     hostvars: Hostvars | None = None,
     groups: Groups | None = None,
+    relay: bool = False,
 ) -> list[dict[str, t.Any]]:
-    """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names) and `secret` (its name in Kubernetes).
+    """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names), `access` and `secret` (in Kubernetes).
 
     `clients` is a list, whose entries are names or dictionaries, or a text with names and commas; empty means none. `InvalidInput`: something else, a name
-    that is none or comes twice, the common name of a chassis, or files in the place of the CA.
+    that is none or comes twice, the common name of a chassis, or files in the place of the CA. `relay`: chassis on machines connect to relays.
     """
     if clients is None or clients == "":
         return []
@@ -64,9 +67,15 @@ def desired_clients(
     for number, client in enumerate(found):
         if client["name"] in [other["name"] for other in found[:number]]:
             raise InvalidInput(f"{OPTION} has {client['name']} twice. Give each client a name of its own.")
-        if client["pair"]["common_name"] in chassis:
+        if client["access"] == "central" and client["pair"]["common_name"] in chassis:
             raise InvalidInput(
-                f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, whose rows this client could write. Give another common_name."
+                f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, and this client would have all rights in both databases. Give another "
+                "common_name, or access: chassis for a client that shares the rights of that chassis."
+            )
+        if client["access"] == "chassis" and not relay:
+            raise InvalidInput(
+                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis connect to members here, which give all rights to every certificate. "
+                "That takes a control plane on machines with ovn_tls and ovn_southbound_rbac."
             )
     return found
 
@@ -83,6 +92,8 @@ def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any
         raise InvalidInput(
             f'{OPTION}: "{client.name}" cannot be the name of a client. Use at most 40 lower-case letters, digits and hyphens, like neutron.'
         )
+    if client.access not in AUTHORITIES:
+        raise InvalidInput(f'{OPTION}: {client.name} has the access "{client.access}". Give central or chassis.')
     pair = os.path.join(directory, client.name)
     return {
         "name": client.name,
@@ -92,7 +103,10 @@ def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any
             "ca_certificate": os.path.join(directory, "ca.pem"),
             "common_name": client.common_name or client.name,
             "subject_alt_names": as_list(client.subject_alt_names),
+            # Nobody is to believe that a client is a server.
+            "extended_key_usage": ["clientAuth"],
         },
+        "access": client.access,
         "secret": client.secret or f"{cluster_name}-client-{client.name}",
     }
 
@@ -103,3 +117,11 @@ def _chassis_names(hostvars: Hostvars, groups: Groups) -> set[str]:
         str(first_value(hostvars[host], "ovn_hypervisor_system_id", "ovn_system_id", default=host))
         for host in members_of(groups, "ovn_hypervisors")
     }
+
+
+def client_pairs(
+    clients: t.Iterable[t.Mapping[str, t.Any]], pair: t.Mapping[str, t.Any], issuers: t.Mapping[str, str]
+) -> list[dict[str, t.Any]]:
+    """Return the options of `ovn_certificate` for each client. Files of clients are nobody's but the operator's, and nobody connects to a client."""
+    not_of_clients = {"owner": None, "group": None, "client_ca_certificate": None, "client_ca_bundle": ""}
+    return [{**pair, **not_of_clients, **client["pair"], "issuer": issuers[client["access"]]} for client in clients]

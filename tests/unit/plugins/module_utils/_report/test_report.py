@@ -475,6 +475,24 @@ def test_a_chassis_with_the_certificate_of_another(common_name: str, warnings: i
 
 
 @pytest.mark.parametrize(
+    ("signed_by_trusted", "has_relays", "warnings"),
+    [
+        pytest.param(True, True, 1, id="from before there were two CAs"),
+        pytest.param(False, True, 0, id="of the chassis CA"),
+        pytest.param(True, False, 0, id="members let chassis in"),
+    ],
+)
+def test_a_certificate_of_a_chassis_that_opens_northbound(
+    signed_by_trusted: bool, has_relays: bool, warnings: int
+) -> None:
+    held = {**pair(99), "signed_by_trusted": signed_by_trusted}
+    machines = both(put("chassis_certificates", {"machine1": held, "machine2": None}), put("has_relays", has_relays))
+    report = build_report(installation(machines))
+    assert [f["code"] for f in report["findings"]] == ["chassis_certificates_open_northbound"] * warnings
+    assert not warnings or "signed the certificates of machine1, so" in report["warnings"][0]
+
+
+@pytest.mark.parametrize(
     ("first", "second", "line", "problem", "warning"),
     [
         (pair(100), pair(99), "healthy     99 days left, earliest expiry: chassis hv2", "", ""),

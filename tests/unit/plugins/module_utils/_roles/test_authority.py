@@ -1,4 +1,4 @@
-"""Which CA signs, who trusts it, and what keeps it from signing."""
+"""Who trusts a CA, and what keeps it from signing."""
 
 from __future__ import annotations
 
@@ -9,31 +9,6 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import authority
 
 Vars = dict[str, t.Any]
-FILES = {"active": "A", "next": "N", "previous": "P"}
-GIVEN = {"ovn_pki_ca_certificate": "G"}
-
-
-@pytest.mark.parametrize(
-    ("options", "files", "issuer", "bundle", "rotates"),
-    [
-        pytest.param({}, {}, "", "\n\n\n\n", False, id="no CA yet"),
-        pytest.param({}, {"active": "A"}, "A", "A\nA\n\n\n", False, id="file"),
-        pytest.param({}, FILES, "A", "A\nA\nN\nP\n", False, id="all are trusted"),
-        pytest.param({"ovn_pki_ca_rotation": "prepare"}, FILES, "A", "A\nA\nN\nP\n", True, id="prepared"),
-        pytest.param({"ovn_pki_ca_rotation": "switch"}, FILES, "N", "N\nA\nN\nP\n", True, id="the next one signs"),
-        pytest.param({"ovn_pki_ca_rotation": "switch"}, {"active": "A"}, "A", "A\nA\n\n\n", True, id="switched"),
-        pytest.param({"ovn_pki_ca_rotation": "finish"}, FILES, "A", "A\nA\nN\n\n", True, id="the former one leaves"),
-        pytest.param({"ovn_pki_ca_rotation": ""}, FILES, "A", "A\nA\nN\nP\n", False, id="empty is none"),
-        pytest.param(GIVEN, FILES, "G", "G\n\n\n\n", False, id="a given CA, no file counts"),
-        pytest.param({**GIVEN, "ovn_pki_ca_rotation": "switch"}, FILES, "G", "G\n\n\n\n", False, id="given, switch"),
-        pytest.param({**GIVEN, "ovn_pki_ca_bundle_extra": "X"}, {}, "G", "G\n\n\n\nX", False, id="extra"),
-        pytest.param({"ovn_pki_ca_certificate": " \n"}, FILES, "A", "A\nA\nN\nP\n", False, id="blank is absent"),
-    ],
-)
-def test_authority(options: Vars, files: dict[str, str], issuer: str, bundle: str, rotates: bool) -> None:
-    found = authority.authority(options, files)
-    assert (found["issuer"], found["bundle"], found["rotates"]) == (issuer, bundle, rotates)
-    assert found["given"] == (issuer == "G")
 
 
 def facts(trusted: bool = True, in_service: bool = True, signed: bool = True, bundle: str = "B") -> Vars:
@@ -43,6 +18,8 @@ def facts(trusted: bool = True, in_service: bool = True, signed: bool = True, bu
         "in_service": in_service,
         "signed_by_issuer": signed,
         "ca_bundle": bundle,
+        "client_ca_bundle": f"{bundle}+relay" if bundle else "",
+        "issuer_accepted": trusted,
     }
 
 
@@ -58,8 +35,10 @@ def test_trust_brings_all_answers_together() -> None:
     assert found == {
         "trusting": ["own", "c1", "h1", "rack1"],
         "distrusting": ["c1", "rack1"],
+        "rejecting": ["c1", "rack1"],
         "former": ["h1"],
         "bundles": ["B"],
+        "client_bundles": ["B+relay"],
     }
 
 
@@ -67,7 +46,14 @@ def test_what_a_hypervisor_trusts_does_not_count() -> None:
     """Its owner could add a CA to the file, and all hosts would get it."""
     results = [{"item": ["h1", "chassis"], **facts(bundle="FOREIGN")}]
     found = authority.trust(results, {}, {"h2": facts(bundle="FOREIGN")}, ["c1"])
-    assert (found["trusting"], found["bundles"]) == (["h2", "h1"], [])
+    assert (found["trusting"], found["bundles"], found["client_bundles"]) == (["h2", "h1"], [], [])
+
+
+def test_a_host_without_a_bundle_for_its_relay_lets_no_chassis_in() -> None:
+    """It trusts a CA, so chassis are connected to it, and its relay has no file with the chassis CA."""
+    results = [{"item": "c1", **facts(), "client_ca_bundle": "", "issuer_accepted": False}]
+    found = authority.trust(results, {}, {}, ["c1"])
+    assert (found["distrusting"], found["rejecting"]) == ([], ["c1"])
 
 
 @pytest.mark.parametrize(
@@ -98,6 +84,18 @@ def test_a_key_that_others_could_use(directory_mode: int, key_mode: int, encrypt
         pytest.param({}, [], "", id="it may be signed"),
         pytest.param({"has_key": False, "given": True}, [], "given without its key", id="given without key"),
         pytest.param({"has_key": False}, ["x"], "/ca on the control node has ca.pem, but not ca-key.pem", id="no key"),
+        pytest.param(
+            {"has_key": False, "authority": "chassis"},
+            [],
+            "has chassis-ca.pem, but not chassis-ca-key.pem",
+            id="chassis",
+        ),
+        pytest.param(
+            {"has_key": False, "given": True, "authority": "chassis"},
+            [],
+            "Give ovn_pki_chassis_ca_private_key, too.",
+            id="given chassis CA without key",
+        ),
         pytest.param({"renew_before": 365}, ["x"], "ovn_pki_renew_before_days (365) not below", id="each run"),
         pytest.param({}, ["one", "two"], "The request of h1 is not signed: one; two. Something", id="request"),
     ],

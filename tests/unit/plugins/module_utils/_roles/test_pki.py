@@ -92,19 +92,23 @@ class TestDesired:
             "private_key": "/d/central-key.pem",
             "certificate": "/d/central-cert.pem",
             "ca_certificate": "/d/ca.pem",
+            "client_ca_certificate": "/d/relay-ca.pem",
         }
+        assert desired["pair"]["extended_key_usage"] == ["serverAuth", "clientAuth"]
 
     def test_a_chassis_has_the_name_that_rbac_checks(self) -> None:
-        desired = pki.desired_state({"ovn_system_id": "sys"}, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state({"ovn_system_id": "sys"}, hostvars(), GROUPS, "h1")
         assert (desired["certificate"], desired["pair"]["common_name"]) == ("chassis", "sys")
-        assert pki.desired_state({"ovn_system_id": ""}, {"h1": {}}, GROUPS, "h1")["pair"]["common_name"] == "h1"
+        assert desired["pair"]["extended_key_usage"] == ["clientAuth"]
+        assert "client_ca_certificate" not in desired["pair"]
+        assert pki.desired_state({"ovn_system_id": ""}, hostvars(), GROUPS, "h1")["pair"]["common_name"] == "h1"
 
     def test_options_of_the_user_count(self) -> None:
         given = {"ovn_pki_common_name": "cn", "ovn_pki_subject_alt_names": ["x"]}
-        desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state(given, hostvars(), GROUPS, "h1")
         assert (desired["pair"]["common_name"], desired["pair"]["subject_alt_names"]) == ("cn", ["x"])
         given["ovn_pki_subject_alt_names"] = []
-        assert pki.desired_state(given, {"h1": {}}, GROUPS, "h1")["pair"]["subject_alt_names"] == []
+        assert pki.desired_state(given, hostvars(), GROUPS, "h1")["pair"]["subject_alt_names"] == []
 
     def test_names_of_a_control_plane(self) -> None:
         spec = {"neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}}}
@@ -138,8 +142,23 @@ class TestDesired:
         ],
     )
     def test_what_may_change(self, given: Vars, renew: bool, remove: bool) -> None:
-        desired = pki.desired_state(given, {"h1": {}}, GROUPS, "h1")
+        desired = pki.desired_state(given, hostvars(), GROUPS, "h1")
         assert (desired["pair"]["renew_on_issuer_change"], desired["pair"]["remove_authorities"]) == (renew, remove)
+
+
+@pytest.mark.parametrize(
+    ("central", "expected"),
+    [
+        pytest.param({"c1": {}, "c2": {"ovn_tls": "", "ovn_southbound_rbac": None}}, True, id="the default"),
+        pytest.param({}, True, id="in another inventory"),
+        pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
+        pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
+        pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
+        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes"),
+    ],
+)
+def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None:
+    assert pki.chassis_use_relay({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
 
 
 class TestNeighbors:

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import desired_clients
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import client_pairs, desired_clients
 
 GROUPS = {"ovn_hypervisors": ["compute1", "compute2"]}
 HOSTVARS: dict[str, dict[str, t.Any]] = {"compute1": {"ovn_system_id": "chassis-1"}, "compute2": {"ovn_system_id": ""}}
@@ -27,7 +27,9 @@ def test_a_name_is_enough() -> None:
                 "ca_certificate": "/srv/clients/ca.pem",
                 "common_name": "neutron",
                 "subject_alt_names": [],
+                "extended_key_usage": ["clientAuth"],
             },
+            "access": "central",
             "secret": "ovn-client-neutron",
         }
     ]
@@ -75,11 +77,30 @@ def test_what_is_no_list_is_refused(clients: t.Any) -> None:
         pytest.param([5], "Give a name, or a dictionary", id="a number"),
         pytest.param(["compute2"], "compute2 is the name of a chassis", id="an inventory name of a chassis"),
         pytest.param([{"name": "a", "common_name": "chassis-1"}], "chassis-1 is the name", id="a system id"),
+        pytest.param([{"name": "a", "access": "root"}], 'the access "root". Give central or chassis', id="access"),
+        pytest.param([{"name": "a", "access": "chassis"}], "takes a control plane on machines", id="no relay"),
     ],
 )
 def test_what_is_refused(clients: list[t.Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         desired(*clients)
+
+
+def test_a_client_beside_a_chassis_has_its_name_and_its_rights() -> None:
+    agent = {"name": "metadata-compute1", "common_name": "chassis-1", "access": "chassis"}
+    (found,) = desired_clients([agent], "/srv/clients", "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS, relay=True)
+    assert (found["access"], found["pair"]["common_name"]) == ("chassis", "chassis-1")
+    common = {"issuer": "host's", "owner": "ovn", "client_ca_certificate": "/etc/relay-ca.pem", "ca_bundle": "C"}
+    (options,) = client_pairs([found], common, {"central": "C", "chassis": "H"})
+    assert options == {
+        **found["pair"],
+        "issuer": "H",
+        "owner": None,
+        "group": None,
+        "client_ca_certificate": None,
+        "client_ca_bundle": "",
+        "ca_bundle": "C",
+    }
 
 
 def test_the_ca_is_not_overwritten() -> None:

@@ -1,0 +1,141 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The two CAs: which one signs which pair, whom a host trusts, and whom a relay lets in. Pure.
+
+The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the relays. These let in what the chassis CA
+signed, too. Texts are PEM; files are `active`, `next` and `previous` of each CA beside the inventory, each empty if there is none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._errors import InvalidInput
+from .variables import Backend, Variables, as_list, first_value
+
+AuthorityName = t.Literal["central", "chassis"]
+AUTHORITIES: tuple[AuthorityName, ...] = ("central", "chassis")
+Files = t.Mapping[str, str]
+
+
+def authority_of(certificate: AuthorityName, backend: Backend, *, relay: bool, has_chassis_ca: bool) -> AuthorityName:
+    """Return which CA signs the pair of a chassis, of a client with the rights of one, or of the central part.
+
+    Only a relay lets in certificates of the chassis CA. Without relays (no RBAC, a control plane in Kubernetes) chassis connect to members, which know the
+    central CA alone; so do the nodes of a hypervisor cluster, which share one certificate. An installation whose chassis have certificates of the central CA
+    has no chassis CA until c5c3.ovn.rotate brings one.
+    """
+    return "chassis" if certificate == "chassis" and backend == "host" and relay and has_chassis_ca else "central"
+
+
+def rotated_authorities(given: t.Any) -> list[AuthorityName]:
+    """Return which CAs the phases of a rotation are for; `InvalidInput` for another name."""
+    names = as_list(given if given is not None and given != "" else AUTHORITIES)
+    wrong = [name for name in names if name not in AUTHORITIES]
+    if wrong or not names:
+        raise InvalidInput(f'ovn_pki_rotate is "{", ".join(names)}". Give central, chassis or both.')
+    return [name for name in AUTHORITIES if name in names]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Authority:
+    """One CA. `given`: its certificate comes from the user's variables, and no file counts."""
+
+    given: str
+    active: str
+    next: str
+    previous: str
+    rotation: str
+
+    @classmethod
+    def of(cls, given: t.Any, files: Files, rotation: str) -> _Authority:
+        text = str(given or "")
+        active, following, previous = (
+            "" if text.strip() else files.get(name) or "" for name in ("active", "next", "previous")
+        )
+        # The former CA is trusted until its removal is declared.
+        return cls(text if text.strip() else "", active, following, "" if rotation == "finish" else previous, rotation)
+
+    @property
+    def issuer(self) -> str:
+        # In check mode the files are where they were, and the switch is only assumed.
+        return self.given or (self.next if self.rotation == "switch" and self.next else self.active)
+
+    @property
+    def bundle(self) -> str:
+        """All that are trusted: the next CA before it signs."""
+        return "\n".join(filter(None, dict.fromkeys((self.issuer, self.active, self.next, self.previous))))
+
+
+def authority(
+    variables: Variables,
+    files: t.Mapping[str, Files],
+    certificate: AuthorityName = "central",
+    backend: Backend = "host",
+    relay: bool = False,
+) -> dict[str, t.Any]:
+    """Return the CA that signs a pair, and those that are trusted.
+
+    `variables` are the options of the role, `files` go from the name of a CA to its files, `relay`: chassis on machines connect to relays.
+
+    In the result, `name` is the CA that signs, `given` says that it is one of the user's, `active` is the certificate of its file that counts, and `issuer`
+    its certificate (empty while there is none). `bundle` are all CAs that hosts trust, `client_bundle` all that relays let in. `rotates` has the CAs whose
+    files a declared phase moves. `missing` has the CAs that have to be made first; `former_layout`: chassis have certificates of the central CA although
+    there are relays.
+    """
+    rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))
+    rotated = rotated_authorities(variables.get("ovn_pki_rotate"))
+    extra = str(first_value(variables, "ovn_pki_ca_bundle_extra"))
+    central = _Authority.of(
+        variables.get("ovn_pki_ca_certificate"), files["central"], rotation if "central" in rotated else "none"
+    )
+    chassis = _Authority.of(
+        variables.get("ovn_pki_chassis_ca_certificate"), files["chassis"], rotation if "chassis" in rotated else "none"
+    )
+    name = authority_of(certificate, backend, relay=relay, has_chassis_ca=bool(chassis.issuer))
+    signs = chassis if name == "chassis" else central
+    chassis_extra = str(first_value(variables, "ovn_pki_chassis_ca_bundle_extra"))
+    bundle = "\n".join(filter(None, (central.bundle, extra)))
+    return {
+        "name": name,
+        "given": bool(signs.given),
+        "active": signs.active,
+        "issuer": signs.issuer,
+        "bundle": bundle,
+        "client_bundle": "\n".join(filter(None, (bundle, chassis.bundle, chassis_extra))) if relay else bundle,
+        "rotates": _rotating(central, chassis, rotated, relay) if rotation != "none" else [],
+        "missing": _missing(central, chassis, relay),
+        "former_layout": relay and bool(central.issuer) and not chassis.issuer,
+    }
+
+
+def _rotating(
+    central: _Authority, chassis: _Authority, rotated: t.Sequence[AuthorityName], relay: bool
+) -> list[AuthorityName]:
+    """A chassis CA that is not there yet comes with the phases, too: members must not be cut off from chassis meanwhile."""
+    there = {
+        "central": bool(central.active),
+        "chassis": bool(chassis.active) or (relay and not chassis.given and bool(central.issuer)),
+    }
+    return [name for name in rotated if there[name]]
+
+
+def _missing(central: _Authority, chassis: _Authority, relay: bool) -> list[AuthorityName]:
+    """The chassis CA is made first: a central CA of ours without one beside it is that of an installation from before there were two."""
+    has_former_layout = bool(central.active) and not chassis.issuer
+    lacking = {
+        "chassis": relay and not chassis.issuer and not chassis.next and not has_former_layout,
+        "central": not central.issuer,
+    }
+    return [name for name in reversed(AUTHORITIES) if lacking[name]]
+
+
+def pair_options(desired: Variables, authority: Variables, others: Variables | None = None) -> dict[str, t.Any]:
+    """Return the options of `ovn_certificate` for a host, from `pki.desired_state` and the result of `authority`."""
+    pair = {**desired["pair"], "issuer": authority["issuer"], "ca_bundle": authority["bundle"], **(others or {})}
+    # Only who serves clients of another CA has a bundle for them.
+    return {**pair, "client_ca_bundle": authority["client_bundle"]} if "client_ca_certificate" in pair else pair
