@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -19,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
-from conftest import Daemon, next_address, until
+from conftest import Daemon, next_address, until, within
 from conftest import run as output_of
 
 SCHEMAS = {"nb": "/usr/share/ovn/ovn-nb.ovsschema", "sb": "/usr/share/ovn/ovn-sb.ovsschema"}
@@ -285,6 +287,41 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     assert rotate(ready, ovn_pki_renew=True).code == 0
     assert not set(ready.serials_of(PAIRS).values()) & set(serials.values())
     ready.check_issuers()
+
+
+def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
+    """With SIGKILL, in the middle of what it does; the run after that goes on."""
+    ready.apply()
+    servers, before = serve(ready), (ready.authority(), ready.chassis_authority())
+    reached = {
+        "prepare": lambda: (ready.ca / "next-ca.pem").exists(),
+        "switch": lambda: (ready.ca / "previous-ca.pem").exists(),
+        "finish": lambda: any(ready.ca.glob("retired-*-previous-ca-key.pem")),
+    }
+    with Clients(ready, servers.address) as clients:
+        for phase, begun in reached.items():
+            given, env = ready.arguments(playbook="c5c3.ovn.rotate")
+            run = subprocess.Popen(
+                _playbooks.command(*given),
+                cwd=ready.root,
+                env=env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            try:
+                until(begun, f"phase {phase}", within(300))
+            finally:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait(10)
+            assert json.loads((ready.ca / "rotation.json").read_text())["phase"] == phase
+        finished = rotate(ready)
+    assert finished.code == 0, finished.output
+    assert clients.refusals == []
+    assert not {ready.authority(), ready.chassis_authority()} & set(before)
+    assert ready.bundle("h1") == ready.bundle("c1") == [ready.authority()]
+    ready.check_issuers()
+    assert ready.apply().changed() == 0
 
 
 def test_with_clients_each_run_has_one_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
