@@ -74,7 +74,7 @@ def authority_warning(result: t.Mapping[str, t.Any]) -> str:
     days = result.get("ca_days_left")
     if days is None or days >= _CA_WARNING_DAYS:
         return ""
-    return f"The CA ends in {days} days. Begin its replacement: ovn_pki_ca_rotation: prepare."
+    return f"The CA ends in {days} days. Replace it with c5c3.ovn.rotate."
 
 
 def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bool) -> dict[str, t.Any]:
