@@ -47,6 +47,7 @@ from .options import read_options
 PREFIX = "ovn_central_"
 T = t.TypeVar("T")
 
+_CA_CERTIFICATE, _RELAY_CA_CERTIFICATE = "/etc/ovn/tls/ca.pem", "/etc/ovn/tls/relay-ca.pem"
 _STATE, _LOGS = "/run/c5c3-ovn", "/var/log/ovn"
 _LOG_NAMES = {"northbound": "ovsdb-server-nb", "southbound": "ovsdb-server-sb"}
 # The launcher reads them before it creates a database, never again: a change makes no restart due.
@@ -81,8 +82,8 @@ class CentralMachineOptions:
     config_directory: str = "/etc/c5c3-ovn"
     private_key: str = "/etc/ovn/tls/central-key.pem"
     certificate: str = "/etc/ovn/tls/central-cert.pem"
-    ca_certificate: str = "/etc/ovn/tls/ca.pem"
-    relay_ca_certificate: str = "/etc/ovn/tls/relay-ca.pem"
+    ca_certificate: str = _CA_CERTIFICATE
+    relay_ca_certificate: str = ""
     observer: bool = True
     heartbeat_interval: int = HEARTBEAT_SECONDS
     metrics_file: str = "/run/c5c3-ovn/observer/metrics.prom"
@@ -95,6 +96,12 @@ class CentralMachineOptions:
     @property
     def tls_files(self) -> TlsFiles:
         return TlsFiles(self.private_key, self.certificate, self.ca_certificate) if self.tls else NO_TLS
+
+    @property
+    def relay_trusts(self) -> str:
+        """The file of the role ovn_pki goes with its ca.pem. With other files the relay trusts what members trust, unless one of its own is named."""
+        usual = _RELAY_CA_CERTIFICATE if self.ca_certificate == _CA_CERTIFICATE else self.ca_certificate
+        return self.relay_ca_certificate or usual
 
     @property
     def has_relay(self) -> bool:
@@ -375,7 +382,7 @@ def _relay(
         sources=list(sources.values()),
         target=chassis["target"],
         inactivity_probe=chassis["inactivity_probe"],
-        tls=TlsFiles(options.private_key, options.certificate, options.relay_ca_certificate),
+        tls=TlsFiles(options.private_key, options.certificate, options.relay_trusts),
         log_file=f"{_LOGS}/ovsdb-server-sb-relay.log",
         log_level=options.log_level,
         ciphers=options.tls_ciphers,
@@ -392,6 +399,7 @@ def _relay(
         "control_socket": relay_control_socket(options.run_directory),
         "socket": relay_database_socket(options.run_directory),
         "target": settings.target,
+        "ca_certificate": options.relay_trusts,
     }
 
 

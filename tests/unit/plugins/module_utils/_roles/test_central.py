@@ -216,7 +216,7 @@ class TestListeners:
 
 class TestRelay:
     def test_it_copies_from_the_ports_without_a_role(self) -> None:
-        relay = machine({"relay_ca_certificate": "/etc/ovn/tls/relay-ca.pem", "log_level": "dbg"})["relay"]
+        relay = machine({"log_level": "dbg"})["relay"]
         assert relay["command"] == (
             "ovsdb-server --no-chdir -vconsole:off -vsyslog:warn -vfile:dbg --log-file=/var/log/ovn/ovsdb-server-sb-relay.log "
             "--pidfile=/run/ovn/ovnsb_relay_db.pid --unixctl=/run/ovn/ovnsb_relay_db.ctl --remote=punix:/run/ovn/ovnsb_relay_db.sock "
@@ -224,6 +224,20 @@ class TestRelay:
             "-C /etc/ovn/tls/relay-ca.pem --ssl-ciphers=ECDHE+AESGCM:ECDHE+CHACHA20 /run/c5c3-ovn/southbound-relay/listeners.db "
             "relay:OVN_Southbound:ssl:192.0.2.11:16642,ssl:[2001:db8::12]:16642,ssl:c3:16642"
         )
+
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({"relay_ca_certificate": ""}, "/etc/ovn/tls/relay-ca.pem"),
+            ({"ca_certificate": "/etc/ovn/cacert.pem"}, "/etc/ovn/cacert.pem"),
+            ({"ca_certificate": "/etc/ovn/cacert.pem", "relay_ca_certificate": "/r.pem"}, "/r.pem"),
+        ],
+    )
+    def test_whom_it_trusts(self, given: dict[str, t.Any], expected: str) -> None:
+        """Files of somebody else have no bundle of the role ovn_pki beside them."""
+        relay = machine(given)["relay"]
+        assert relay["ca_certificate"] == expected
+        assert f" -C {expected} " in relay["command"]
 
     def test_its_clients_have_the_role_of_chassis(self) -> None:
         _name, row, _link = json.loads(machine({"inactivity_probe": 60000})["relay"]["listeners"])
