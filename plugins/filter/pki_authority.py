@@ -25,8 +25,8 @@ options:
     required: true
   desired:
     description: >-
-      The value of P(c5c3.ovn.pki_desired#filter), with C(certificate), C(backend) and C(relay) (chassis on machines connect to relays). Without relays the
-      central CA signs for all.
+      The value of P(c5c3.ovn.pki_desired#filter), with C(certificate), C(backend) and C(relay) (chassis on machines connect to relays, null if that is not
+      known). Without relays the central CA signs for all.
     type: dict
     default: {}
   certificate:
@@ -78,7 +78,7 @@ def pki_authority(
         files,
         t.cast("AuthorityName", certificate or known.get("certificate", "central")),
         t.cast("Backend", backend or known.get("backend", "host")),
-        relay=bool(known.get("relay")),
+        relay=known.get("relay", False),
     )
 
 

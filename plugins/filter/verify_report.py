@@ -179,7 +179,7 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            has_relays=chassis_use_relay(hostvars, {"ovn_central": central}),
+            has_relays=chassis_use_relay(hostvars, {"ovn_central": central}) is True,
         )
     )
 

@@ -22,14 +22,20 @@ AUTHORITIES: tuple[AuthorityName, ...] = ("central", "chassis")
 Files = t.Mapping[str, str]
 
 
-def authority_of(certificate: AuthorityName, backend: Backend, *, relay: bool, has_chassis_ca: bool) -> AuthorityName:
+def authority_of(
+    certificate: AuthorityName, backend: Backend, *, relay: bool | None, has_chassis_ca: bool
+) -> AuthorityName:
     """Return which CA signs the pair of a chassis, of a client with the rights of one, or of the central part.
 
     Only a relay lets in certificates of the chassis CA. Without relays (no RBAC, a control plane in Kubernetes) chassis connect to members, which know the
     central CA alone; so do the nodes of a hypervisor cluster, which share one certificate. An installation whose chassis have certificates of the central CA
-    has no chassis CA until c5c3.ovn.rotate brings one.
+    has no chassis CA until c5c3.ovn.rotate brings one. An inventory without a control plane (None) uses a chassis CA if it has one, and makes none.
     """
-    return "chassis" if certificate == "chassis" and backend == "host" and relay and has_chassis_ca else "central"
+    return (
+        "chassis"
+        if certificate == "chassis" and backend == "host" and relay is not False and has_chassis_ca
+        else "central"
+    )
 
 
 def rotated_authorities(given: t.Any) -> list[AuthorityName]:
@@ -76,7 +82,7 @@ def authority(
     files: t.Mapping[str, Files],
     certificate: AuthorityName = "central",
     backend: Backend = "host",
-    relay: bool = False,
+    relay: bool | None = False,
 ) -> dict[str, t.Any]:
     """Return the CA that signs a pair, and those that are trusted.
 
@@ -87,6 +93,7 @@ def authority(
     files a declared phase moves. `missing` has the CAs that have to be made first; `former_layout`: chassis have certificates of the central CA although
     there are relays.
     """
+    makes_chassis_ca = relay is True
     rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))
     rotated = rotated_authorities(variables.get("ovn_pki_rotate"))
     extra = str(first_value(variables, "ovn_pki_ca_bundle_extra"))
@@ -106,10 +113,12 @@ def authority(
         "active": signs.active,
         "issuer": signs.issuer,
         "bundle": bundle,
-        "client_bundle": "\n".join(filter(None, (bundle, chassis.bundle, chassis_extra))) if relay else bundle,
-        "rotates": _rotating(central, chassis, rotated, relay) if rotation != "none" else [],
-        "missing": _missing(central, chassis, relay),
-        "former_layout": relay and bool(central.issuer) and not chassis.issuer,
+        "client_bundle": "\n".join(filter(None, (bundle, chassis.bundle, chassis_extra)))
+        if relay is not False
+        else bundle,
+        "rotates": _rotating(central, chassis, rotated, makes_chassis_ca) if rotation != "none" else [],
+        "missing": _missing(central, chassis, makes_chassis_ca),
+        "former_layout": makes_chassis_ca and bool(central.issuer) and not chassis.issuer,
     }
 
 

@@ -165,13 +165,11 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
     return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
 
 
-def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool:
-    """Return whether chassis on machines connect to relays, as far as variables say.
-
-    Without a control plane in the inventory it is another one's, and whether there is a chassis CA decides.
-    """
+def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool | None:
+    """Return whether chassis on machines connect to relays; None if the inventory has no control plane that could tell."""
+    central = members_of(groups, "ovn_central")
     # Each look into hostvars costs, and this is asked for every hypervisor.
-    return all(_has_relay(hostvars[host]) for host in members_of(groups, "ovn_central"))
+    return all(_has_relay(hostvars[host]) for host in central) if central else None
 
 
 def _has_relay(central: Variables) -> bool:

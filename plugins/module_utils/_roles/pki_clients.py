@@ -41,7 +41,7 @@ def desired_clients(
     cluster_name: str = "ovn",
     hostvars: Hostvars | None = None,
     groups: Groups | None = None,
-    relay: bool = False,
+    relay: bool | None = False,
 ) -> list[dict[str, t.Any]]:
     """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names), `access` and `secret` (in Kubernetes).
 

@@ -41,6 +41,8 @@ def lines(text: str) -> str:
         pytest.param("chassis", "host", True, True, "chassis", id="a hypervisor"),
         pytest.param("central", "host", True, True, "central", id="a member"),
         pytest.param("chassis", "host", False, True, "central", id="members let chassis in"),
+        pytest.param("chassis", "host", None, True, "chassis", id="a control plane elsewhere"),
+        pytest.param("chassis", "host", None, False, "central", id="a control plane elsewhere with one CA"),
         pytest.param("chassis", "host", True, False, "central", id="from before there were two"),
         pytest.param("chassis", "kubernetes", True, True, "central", id="nodes connect to port 16642"),
         pytest.param("central", "kubernetes", False, False, "central", id="a control plane in Kubernetes"),
@@ -49,7 +51,7 @@ def lines(text: str) -> str:
 def test_who_signs(
     certificate: authorities.AuthorityName,
     backend: t.Literal["host", "kubernetes"],
-    relay: bool,
+    relay: bool | None,
     has_chassis_ca: bool,
     expected: str,
 ) -> None:
@@ -121,12 +123,13 @@ def test_without_relays_nobody_lets_the_chassis_ca_in() -> None:
         pytest.param({}, ACTIVE, {}, True, [], id="from before there were two"),
         pytest.param({}, {}, {}, False, ["central"], id="no relays"),
         pytest.param(GIVEN, {}, {}, True, ["chassis"], id="beside a given one"),
+        pytest.param(GIVEN, {}, {}, None, [], id="a control plane elsewhere does not know ours"),
         pytest.param(GIVEN, {}, {"next": "n"}, True, [], id="it comes with the phases"),
         pytest.param({"ovn_pki_chassis_ca_certificate": "g"}, {}, {}, True, ["central"], id="given for chassis"),
     ],
 )
 def test_which_cas_have_to_be_made(
-    options: Vars, central: Vars, chassis: Vars, relay: bool, missing: list[str]
+    options: Vars, central: Vars, chassis: Vars, relay: bool | None, missing: list[str]
 ) -> None:
     assert found(options, central, chassis, relay=relay)["missing"] == missing
 
