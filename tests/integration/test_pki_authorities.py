@@ -338,8 +338,11 @@ def test_with_clients_each_run_has_one_phase(ready: Site, serve: t.Callable[[Sit
     ready.check_issuers()
 
 
-def test_a_given_central_ca_gets_a_chassis_ca_beside_it(former: Site, short_dir: pathlib.Path) -> None:
+def test_a_given_central_ca_gets_a_chassis_ca_beside_it(
+    former: Site, serve: t.Callable[[Site], Servers], short_dir: pathlib.Path
+) -> None:
     other = Site(short_dir / "other")
+    other.shared = {"ovn_address": next_address()}
     given = {
         "ovn_pki_ca_certificate": (former.ca / "ca.pem").read_text(),
         "ovn_pki_ca_private_key": (former.ca / "ca-key.pem").read_text(),
@@ -350,6 +353,17 @@ def test_a_given_central_ca_gets_a_chassis_ca_beside_it(former: Site, short_dir:
         expected = former.authority() if name == "central" else other.chassis_authority()
         assert is_signed(other.pair(host, name), expected)
     assert other.apply(**given).changed() == 0
+
+    # Only ours can be rotated here.
+    assert "replace a given CA in three runs" in rotate(other, **given).message
+    serve(other)
+    chassis = other.chassis_authority()
+    rotated = rotate(other, **given, ovn_pki_rotate="chassis")
+    assert rotated.code == 0, rotated.output
+    assert other.chassis_authority() != chassis
+    assert is_signed(other.pair("h1", "chassis"), other.chassis_authority())
+    assert is_signed(other.pair("c1", "central"), former.authority())
+
     # Where hosts have certificates of it already, chassis keep them until the three phases.
     shutil.rmtree(former.ca)
     assert WARNING in former.apply(**given).output
