@@ -47,6 +47,7 @@ CONFLICTS = {
 VOLUMES = {("storage.k8s.io", "storageclasses", "get"), ("storage.k8s.io", "storageclasses", "list")}
 GRANTED = {  # to the observer and to northd, without any use of its own
     ("", "pods", "watch"),
+    ("", "pods/status", "patch"),
     ("apps", "statefulsets", "watch"),
     ("ovn.c5c3.io", "ovnclusters", "watch"),
     ("ovn.c5c3.io", "ovnclusters/status", "get"),

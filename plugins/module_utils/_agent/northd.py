@@ -62,7 +62,7 @@ class OwnLabel:
             self._checked = Deadline(_RECHECK)
         if self._known != desired:
             self._known = None  # until the API server has confirmed it
-            self._api.patch(self._path, label_patch(NORTHD, desired))
+            self._api.patch(f"{self._path}/status", label_patch(NORTHD, desired))
             self._known = desired
 
 

@@ -150,7 +150,7 @@ class Observer:
         self._witnesses[name].write(cluster_id, indexes_on_disk(samples, cluster_id, now), now)
 
     def _patch_labels(self, pod: str, patch: t.Any) -> None:
-        written = self.api.patch(f"{self._core}/pods/{pod}", patch)
+        written = self.api.patch(f"{self._core}/pods/{pod}/status", patch)
         if written is not None:
             self.pods.put(written)
             self.log.info(f"{pod}: {patch['metadata']['labels']}")

@@ -23,7 +23,7 @@ def accounts(context: ManifestContext) -> list[Object]:
         context.manifest("v1", "ServiceAccount", name, component, automountServiceAccountToken=False)
         for component, name in names.items()
     ]
-    result += _role(context, names["northd"], "northd", [_rule("", "pods", "get", "patch")])
+    result += _role(context, names["northd"], "northd", [_rule("", "pods", "get"), _LABELS])
     records = [record_name(context.name, database) for database in DATABASES]
     witnesses = [witness_name(context.name, database) for database in DATABASES]
     result += _role(
@@ -31,7 +31,8 @@ def accounts(context: ManifestContext) -> list[Object]:
         names["observer"],
         "observer",
         [
-            _rule("", "pods", "get", "list", "watch", "patch"),
+            _rule("", "pods", "get", "list", "watch"),
+            _LABELS,
             _rule("", "configmaps", "get", names=records),
             _rule("", "configmaps", "get", "patch", names=witnesses),
             _rule("apps", "statefulsets", "get", "list", "watch"),
@@ -62,3 +63,8 @@ def _role(context: ManifestContext, name: str, component: Component, rules: list
 def _rule(group: str, resource: str, *verbs: str, names: t.Sequence[str] = ()) -> Object:
     rule: Object = {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
     return {**rule, "resourceNames": list(names)} if names else rule
+
+
+# Labels of pods can be patched through their status, too, where the API server ignores any change of the specification: whoever has
+# the token can start no image of their own in these pods.
+_LABELS = _rule("", "pods/status", "patch")

@@ -67,6 +67,7 @@ _CLUSTER = (
     Right("", "serviceaccounts", _OBJECT),
     Right("", "persistentvolumeclaims", ("get", "list", "patch", "delete")),
     Right("", "pods", ("get", "list", "watch", "patch", "delete")),
+    Right("", "pods/status", ("patch",)),
     # A WebSocket begins with a GET; from Kubernetes 1.35 on it needs both verbs.
     Right("", "pods/exec", ("get", "create")),
     Right("", "pods/eviction", ("create",)),

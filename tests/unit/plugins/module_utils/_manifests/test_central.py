@@ -354,6 +354,18 @@ def test_observer_runs_once_and_may_do_little(central: Central) -> None:
     assert not {"create", "delete", "update", "*"} & {verb for rule in rules.values() for verb in rule["verbs"]}
 
 
+def test_no_pod_may_change_pods_but_their_labels_through_the_status(central: Central) -> None:
+    roles = {role["metadata"]["name"]: role["rules"] for role in central().of("Role")}
+    writes = {
+        (name, resource)
+        for name, rules in roles.items()
+        for rule in rules
+        for resource in rule["resources"]
+        if resource.startswith("pods") and set(rule["verbs"]) - {"get", "list", "watch"}
+    }
+    assert writes == {("prod-northd", "pods/status"), ("prod-observer", "pods/status")}
+
+
 def test_observer_leaves_a_node_that_is_away_soon(central: Central) -> None:
     tolerations = central().pod("Deployment", "prod-observer")["tolerations"]
     assert {(t["key"], t["effect"], t["tolerationSeconds"]) for t in tolerations} == {
