@@ -77,7 +77,7 @@ def chassis_definition() -> Object:
 
 
 def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHypervisors:
-    """Return the observed state, in five requests; `Refused` if a newer collection has written the definition."""
+    """Return the observed state, in six requests; `Refused` if a newer collection has written the definition."""
     desired = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
     definition = next(
@@ -91,7 +91,7 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHyperviso
     check_revision(definition)
     chassis = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, KIND)} if definition else {}
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
-    kinds = [("v1", "ConfigMap"), ("apps/v1", "DaemonSet")]
+    kinds = [("v1", "ConfigMap"), ("v1", "ServiceAccount"), ("apps/v1", "DaemonSet")]
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The objects of a hypervisor cluster, apart from its OVNChassis: two DaemonSets and their ConfigMaps.
+The objects of a hypervisor cluster, apart from its OVNChassis: two DaemonSets with their accounts and ConfigMaps.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def hypervisor_manifests(
     settings: dict[str, str],
     archive: bytes,
 ) -> list[Object]:
-    """Return the DaemonSets and ConfigMaps; without Open vSwitch if that of the nodes is used.
+    """Return the accounts, ConfigMaps and DaemonSets; without the one of Open vSwitch if that of the nodes is used.
 
     `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
@@ -45,6 +45,9 @@ def hypervisor_manifests(
     if spec.ovs.mode == "managed":
         daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)))
     return [
+        # Before the pods, which are refused without theirs.
+        _account(OVS, namespace, name, "ovs"),
+        _account(CONTROLLER, namespace, name, "controller"),
         settings_manifest(settings, name=name, namespace=namespace),
         _config_map(
             SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
@@ -71,6 +74,16 @@ def _config_map(
     }
 
 
+def _account(account: str, namespace: str, name: str, component: Component) -> Object:
+    """Return an account without any right: what admits these privileged pods (an SCC, a policy) is bound to it, and to no pod of anybody else."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(account, namespace, name, component),
+        "automountServiceAccountToken": False,
+    }
+
+
 def _daemon_set(daemon_set: str, namespace: str, name: str, component: Component, pod: Object) -> Object:
     template = metadata(daemon_set, namespace, name, component)["labels"]
     return {
@@ -83,6 +96,6 @@ def _daemon_set(daemon_set: str, namespace: str, name: str, component: Component
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
             "minReadySeconds": 5,
             "revisionHistoryLimit": 3,
-            "template": {"metadata": {"labels": template}, "spec": pod},
+            "template": {"metadata": {"labels": template}, "spec": {"serviceAccountName": daemon_set, **pod}},
         },
     }

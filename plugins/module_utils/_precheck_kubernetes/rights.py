@@ -110,6 +110,7 @@ _CLUSTER = (
 
 _HYPERVISORS = (
     Right("", "configmaps", _OBJECT),
+    Right("", "serviceaccounts", _OBJECT),
     Right("apps", "daemonsets", ("watch", *_OBJECT)),
     Right("", "pods", ("list", "patch")),
     Right("", "namespaces", ("get",)),

@@ -14,7 +14,12 @@ Object = dict[str, t.Any]
 
 
 def build(raw: Object | None = None, **options: t.Any) -> dict[str, Object]:
-    """The objects by name."""
+    """The objects by name, without the accounts, which have the names of the DaemonSets."""
+    manifests = build_all(raw, **options)
+    return {m["metadata"]["name"]: m for m in manifests if m["kind"] != "ServiceAccount"}
+
+
+def build_all(raw: Object | None = None, **options: t.Any) -> list[Object]:
     spec = parse_spec(raw or {}, name="prod", namespace="net")
     given = {
         "name": "prod",
@@ -27,7 +32,7 @@ def build(raw: Object | None = None, **options: t.Any) -> dict[str, Object]:
         "archive": b"PK\x05\x06",
         **options,
     }
-    return {m["metadata"]["name"]: m for m in hypervisor_manifests(spec, **given)}
+    return hypervisor_manifests(spec, **given)
 
 
 def pod(name: str, raw: Object | None = None, **options: t.Any) -> Object:
@@ -62,6 +67,17 @@ def test_the_open_vswitch_of_the_nodes() -> None:
     for one in containers("ovn-controller", host).values():
         assert {"name": "OVS_MODE", "value": "host"} in one["env"]
     assert "OVS_MODE" not in json.dumps([pod("ovs"), pod("ovn-controller")])
+
+
+@pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
+def test_pods_have_an_account_of_their_own_and_no_token(name: str) -> None:
+    objects = build_all()
+    accounts = [one["metadata"]["name"] for one in objects if one["kind"] == "ServiceAccount"]
+    assert accounts == ["ovs", "ovn-controller"]
+    assert [one["kind"] for one in objects[:2]] == ["ServiceAccount"] * 2, "before the pods, which are refused without"
+    assert pod(name)["serviceAccountName"] == name
+    assert pod(name)["automountServiceAccountToken"] is False
+    assert not {one["kind"] for one in objects} & {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 
 @pytest.mark.parametrize("name", ["ovs", "ovn-controller"])

@@ -49,4 +49,4 @@ def test_a_hypervisor_cluster_gets_two_pods_for_each_selected_node() -> None:
     new = created_by_hypervisors(SPEC, ObservedKubernetes(nodes=nodes, pods=[pod("ovs")]))
     assert sorted(one.number for one in new.pods) == [2, 3]
     assert new.claims == []
-    assert {one["kind"] for one in new.objects} == {"ConfigMap", "DaemonSet"}
+    assert {one["kind"] for one in new.objects} == {"ConfigMap", "DaemonSet", "ServiceAccount"}
