@@ -9,7 +9,7 @@ name: ping_central
 short_description: Who writes to the Northbound database for the connectivity test
 version_added: "0.1.0"
 description:
-  - The first central host, through the socket of its member. If that is a Kubernetes cluster, the first guest does, or its machine.
+  - The first central host, through the socket of its member. If that is a Kubernetes cluster, a command in a pod of its Northbound database.
 options:
   _input:
     description: C(hostvars), or any mapping of host names to variables.
@@ -17,9 +17,8 @@ options:
     required: true
   given:
     description:
-      - C(backend) of the role P(c5c3.ovn.ovn_ping#role), C(host), C(central_hosts) (C(groups['ovn_central'])), C(guests), C(answer), the result of
-        M(c5c3.ovn.ovn_cluster_info), and C(config), that of M(kubernetes.core.k8s_info) for the ConfigMap C(ovn-config). What was not asked is empty.
-        Positional.
+      - The options C(central_host), C(northbound_endpoints), C(private_key), C(certificate) and C(ca_certificate) of the role
+        P(c5c3.ovn.ovn_ping#role), the hypervisor C(host), and C(central_hosts) (C(groups['ovn_central'])). Positional.
     type: dict
     required: true
 author:
@@ -34,12 +33,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(host) and C(is_cluster) of the control plane, C(writer), the endpoints C(northbound), and the paths of the writer's TLS files.
+  description:
+    - C(place), C(host) or C(kubernetes), the host C(writer), and C(problem), why nobody can write.
+    - On a host also C(become), C(client), the endpoints C(northbound), and the paths of TLS files there.
   type: dict
   sample:
-    host: central1
-    is_cluster: false
+    place: host
     writer: central1
+    problem: ""
+    become: true
+    client: ovsdbapp
     northbound: ["unix:/run/ovn/ovnnb_db.sock"]
     private_key: /etc/ovn/tls/central-key.pem
     certificate: /etc/ovn/tls/central-cert.pem

@@ -9,7 +9,7 @@ name: ping_removal
 short_description: What remains of the connectivity test
 version_added: "0.1.0"
 description:
-  - Tells which pods of guests the role P(c5c3.ovn.ovn_ping#role) deletes, and what it could not remove.
+  - Tells which pods and account of guests the role P(c5c3.ovn.ovn_ping#role) deletes, and what it could not remove.
 options:
   _input:
     description: Guests that could not be unplugged, as P(c5c3.ovn.ping_unplugged#filter) returns them.
@@ -36,9 +36,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(pods), objects for M(kubernetes.core.k8s), without those of guests that are left, and C(remains), one sentence for each thing.
+  description: C(objects) for M(kubernetes.core.k8s), without the pods of guests that are left, and C(remains), one sentence for each thing.
   type: dict
-  sample: {"pods": [], "remains": ["The guest of worker1: i/o timeout"]}
+  sample: {"objects": [], "remains": ["The guest of worker1: i/o timeout"]}
 """
 
 import typing as t

@@ -9,7 +9,7 @@ name: ping_remover
 short_description: Who removes the logical switch of the connectivity test
 version_added: "0.1.0"
 description:
-  - One who can - a machine that answers, or a cluster with a guest that does. Used by the role P(c5c3.ovn.ovn_ping#role).
+  - A host with a guest that answers, else the first one. Used by the role P(c5c3.ovn.ovn_ping#role).
 options:
   _input:
     description: C(hostvars). The facts C(ovn_ping_left) and C(ovn_ping_answers) are read.

@@ -32,9 +32,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(left) with C(name), C(pod) and C(why) of each, C(answers), whether another one did, and C(guests), all of them with those that answer first.
+  description: C(left) with C(name), C(pod) and C(why) of each, and C(answers), whether another one did.
   type: dict
-  sample: {"left": [{"name": "worker1", "pod": "c5c3-ping-worker1", "why": "i/o timeout"}], "answers": true, "guests": []}
+  sample: {"left": [{"name": "worker1", "pod": "c5c3-ping-worker1", "why": "i/o timeout"}], "answers": true}
 """
 
 import typing as t

@@ -16,7 +16,8 @@ description:
   - The switch is connected to nothing, so its addresses may be in use elsewhere.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_group_ovsdb
+  - c5c3.ovn._attributes.action_groups
+  - c5c3.ovn._kubernetes_auth
   - c5c3.ovn._ovsdb
 attributes:
   check_mode:
@@ -66,15 +67,26 @@ options:
   client:
     description:
       - V(ovsdbapp) writes with the Northbound commands of this Python library, which the managed host must have.
-      - V(json_rpc) speaks JSON-RPC (RFC 7047) with nothing but Python. It is for pods and hypervisors, which do not have the library, and writes the same.
+      - V(json_rpc) speaks JSON-RPC (RFC 7047) with nothing but Python. It is for hypervisors, which do not have the library, and writes the same.
     type: str
     choices: [ovsdbapp, json_rpc]
     default: ovsdbapp
+  cluster:
+    description:
+      - Name of an C(OVNCluster). A command in a pod of its Northbound database writes then, instead of a connection to O(northbound) - it needs no key,
+        and no port has to be reachable.
+      - The control node runs the module then.
+    type: str
+  namespace:
+    description: Namespace of O(cluster).
+    type: str
+    default: ovn-system
   timeout:
     description: Time for the whole task, in seconds.
     type: int
     default: 30
 requirements:
+  - "With O(cluster): kubernetes (PyPI) on the control node."
   - "On the managed host, with O(client=ovsdbapp): the Python libraries C(ovsdbapp) >= 2.1.0 and C(ovs) (Debian: C(python3-ovsdbapp))."
 seealso:
   - module: c5c3.ovn.ovn_test_port
@@ -93,6 +105,13 @@ EXAMPLES = r"""
 - name: Remove it
   c5c3.ovn.ovn_test_network:
     state: absent
+
+- name: Remove it from the databases of an OVNCluster
+  c5c3.ovn.ovn_test_network:
+    state: absent
+    cluster: ovn
+    kubeconfig: ~/.kube/control-plane
+  delegate_to: localhost
 """
 
 RETURN = r"""
@@ -110,9 +129,10 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._connectivity_test.network import DesiredNetwork, SwitchPort
+from ..module_utils._connectivity_test.network import DesiredNetwork, Plan, SwitchPort
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError
+from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 
@@ -141,16 +161,26 @@ def _desired(params: t.Mapping[str, t.Any]) -> DesiredNetwork:
     return DesiredNetwork(params["name"], ports, present)
 
 
-def _run(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def _converge(params: dict[str, t.Any], desired: DesiredNetwork, check_mode: bool) -> Plan:
+    deadline = Deadline(params["timeout"])
     # The libraries of the one cost more than all the rest of the other.
+    if params["cluster"]:
+        from ..module_utils._connectivity_test.network_json_rpc import converge_on
+        from ..module_utils._control_plane.database_pods import DatabasePods
+        from ..module_utils._kubernetes.client import Cluster
+
+        pods = DatabasePods(Cluster(params), params["namespace"], params["cluster"], "northbound")
+        return pods.ask(lambda connection: converge_on(connection, desired, check_mode), deadline)
     if params["client"] == "json_rpc":
         from ..module_utils._connectivity_test.network_json_rpc import converge
     else:
         from ..module_utils._connectivity_test.network_ovsdbapp import converge
-    desired = _desired(params)
-    endpoints = parse_endpoints(params["northbound"])
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
-    plan = converge(endpoints, tls, Deadline(params["timeout"]), desired, check_mode)
+    return converge(parse_endpoints(params["northbound"]), tls, deadline, desired, check_mode)
+
+
+def _run(params: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    plan = _converge(params, _desired(params), check_mode)
     return {"changed": bool(plan.messages), "written": list(plan.messages)}
 
 
@@ -162,11 +192,14 @@ def main() -> t.NoReturn:
     }
     module = AnsibleModule(
         argument_spec={
+            **AUTH_ARG_SPEC,
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "name": {"type": "str", "default": "c5c3-ping"},
             "ports": {"type": "list", "elements": "dict", "options": port, "default": []},
             "northbound": {"type": "list", "elements": "str", "default": ["unix:/run/ovn/ovnnb_db.sock"]},
             "client": {"type": "str", "choices": ["ovsdbapp", "json_rpc"], "default": "ovsdbapp"},
+            "cluster": {"type": "str"},
+            "namespace": {"type": "str", "default": "ovn-system"},
             "timeout": {"type": "int", "default": 30},
             "private_key": {"type": "path", "no_log": False},
             "certificate": {"type": "path"},
@@ -174,6 +207,7 @@ def main() -> t.NoReturn:
         },
         supports_check_mode=True,
     )
+    hide_only_secrets(module)
     try:
         module.exit_json(**_run(module.params, module.check_mode))
     except OvnError as e:

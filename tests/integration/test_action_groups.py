@@ -45,6 +45,7 @@ CALLS: dict[str, dict[str, list[Object]]] = {
         "c5c3.ovn.ovn_precheck_kubernetes": [{"kind": "cluster"}, {"kind": "hypervisors"}],
         "c5c3.ovn.ovn_raft_info": [{"database": "southbound", "cluster": "ovn"}],
         "c5c3.ovn.ovn_raft_status": [{"database": "southbound", "cluster": "ovn"}],
+        "c5c3.ovn.ovn_test_network": [{"cluster": "ovn", "timeout": 1}],
         "kubernetes.core.k8s_info": [{"kind": "Secret", "namespace": "default"}],
     },
     "ovsdb": {
@@ -68,7 +69,10 @@ CALLS: dict[str, dict[str, list[Object]]] = {
             {"database": "southbound", "cluster": "ovn"},
         ],
         "c5c3.ovn.ovn_sync": [{**BOTH, "timeout": 1}],
-        "c5c3.ovn.ovn_test_network": [{"northbound": NOWHERE, "timeout": 1}],
+        "c5c3.ovn.ovn_test_network": [
+            {"northbound": NOWHERE, "timeout": 1},
+            {"cluster": "ovn", "timeout": 1},
+        ],
     },
 }
 

@@ -36,6 +36,11 @@ class Guests:
         self.run_module = run_module
         self.prefix = ["nsenter", f"--net=/run/netns/{vswitch.namespace}"]
 
+    def limit(self, capabilities: t.Iterable[str]) -> None:
+        """As in the pod of a guest: whatever root does from now on, it has these capabilities and never more."""
+        kept = ",".join(["-all", *(f"+{capability}" for capability in capabilities)])
+        self.prefix += ["setpriv", "--no-new-privs", f"--bounding-set={kept}", "--inh-caps=-all"]
+
     def namespace(self, number: int) -> str:
         return f"c5c3-{os.getpid()}-t{number}"
 
@@ -133,6 +138,44 @@ def test_guests_ping_over_ipv6(vswitch: Vswitch, run_module: RunModule) -> None:
     assert "Message too long" in large["msg"]
     for number in (1, 2):
         assert guests.port(number, state="absent")["changed"]
+
+
+POD = ("sys_admin", "net_admin", "net_raw")  # roles/ovn_ping/templates/guest_pods.yml.j2
+
+
+def test_the_capabilities_of_the_pod_are_enough(vswitch: Vswitch, run_module: RunModule) -> None:
+    guests = Guests(vswitch, run_module)
+    guests.limit(POD)
+    for number in (1, 2):
+        late = guests.port(number, may_fail=True, wait_timeout=1)
+        assert "did not install the flows" in late["msg"]
+        guests.installed(number)
+        assert not guests.port(number)["changed"]
+    assert guests.ping("198.18.0.2")["results"][0]["received"] == 5
+    for number in (1, 2):
+        assert guests.port(number, state="absent")["changed"]
+    assert vswitch.bridges() == {"br-int": []}
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        pytest.param("sys_admin", "netns add", id="no namespaces"),
+        pytest.param("net_admin", "Operation not permitted", id="no devices"),
+        pytest.param("net_raw", "raw sockets need root", id="no packets"),
+    ],
+)
+def test_each_capability_of_the_pod_is_needed(
+    vswitch: Vswitch, run_module: RunModule, missing: str, words: str
+) -> None:
+    guests = Guests(vswitch, run_module)
+    guests.limit(capability for capability in POD if capability != missing)
+    failed = guests.port(1, may_fail=True, wait_timeout=1)
+    if missing == "net_raw":
+        guests.installed(1)
+        failed = guests.ping("198.18.0.2", may_fail=True)
+    assert failed.failed
+    assert words in failed["msg"]
 
 
 def test_guest_refuses(vswitch: Vswitch, run_module: RunModule) -> None:

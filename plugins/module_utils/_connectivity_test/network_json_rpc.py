@@ -15,7 +15,7 @@ from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.first_answer import first_answer
-from .._ovsdb.rows import Operation, as_list, decode, expect, transact, write
+from .._ovsdb.rows import Caller, Operation, as_list, decode, expect, transact, write
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 from .network import COMMENT, MARK, PORT, SWITCH, DesiredNetwork, ObservedRow, Plan, make_plan
@@ -30,9 +30,14 @@ def converge(
     """Write what differs, unless in check mode, and return what that is."""
     connect = [functools.partial(Connection, endpoint, tls, deadline) for endpoint in endpoints]
     with first_answer(connect, DATABASE) as connection:
-        plan = make_plan(desired, *observed_rows(transact(connection, DATABASE, queries(desired))))
-        if plan.messages and not check_mode:
-            write(connection, DATABASE, operations(desired.name, plan), COMMENT)
+        return converge_on(connection, desired, check_mode)
+
+
+def converge_on(connection: Caller, desired: DesiredNetwork, check_mode: bool) -> Plan:
+    """Do the same through one connection, which may be a command in a pod."""
+    plan = make_plan(desired, *observed_rows(transact(connection, DATABASE, queries(desired))))
+    if plan.messages and not check_mode:
+        write(connection, DATABASE, operations(desired.name, plan), COMMENT)
     return plan
 
 

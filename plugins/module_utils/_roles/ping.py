@@ -23,9 +23,11 @@ PREFIX = "ovn_ping_"
 Guest = dict[str, t.Any]
 _LABELS = "app.kubernetes.io"
 _FIRST_CLUSTER = 128  # clusters have subnets in the upper half of 198.18.0.0/16
-_CENTRAL_FILES = ("central-key.pem", "central-cert.pem", "ca.pem")
-_CHASSIS_FILES = ("chassis-key.pem", "chassis-cert.pem", "ca.pem")
-_SECRET_FILES = ("tls.key", "tls.crt", "ca.crt")
+_NO_WRITER = (
+    "Nobody can write the test network into the Northbound database: the group ovn_central is empty. Put the host of the control plane into it, or set "
+    "ovn_ping_central_host and ovn_ping_northbound_endpoints. Nothing was done."
+)
+_TLS_FILES = {"private_key": "central-key.pem", "certificate": "central-cert.pem", "ca_certificate": "ca.pem"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,8 +122,7 @@ def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Gue
 
 
 def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, str]:
-    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `sockets` (folder of the node), `tls_secret`."""
-    volumes = [volume for pod in running for volume in pod["spec"].get("volumes") or ()]
+    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `sockets` (folder of the node)."""
     # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
     agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
     container = (agents or switch["spec"]["containers"])[0]
@@ -129,52 +130,39 @@ def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, st
         "image": container["image"],
         "pull_policy": container["imagePullPolicy"],
         "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
-        "tls_secret": next((volume["secret"]["secretName"] for volume in volumes if "secret" in volume), ""),
     }
 
 
 def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
     """Return who writes to the Northbound database, and how.
 
-    `host`: the first central machine, else this hypervisor; `is_cluster`: it is a Kubernetes cluster. Then the first guest writes, or its machine: `writer`.
-    `northbound`: endpoints; `private_key`, `certificate`, `ca_certificate`: paths on the writer. `client`: an option of ovn_test_network; only central machines
-    have the library ovsdbapp.
+    `place` "host": a process on the host `writer`, which connects to `northbound` with the files `private_key`, `certificate` and `ca_certificate`, by
+    the `client` of ovn_test_network; only central machines have the library ovsdbapp. `place` "kubernetes": a command in a database pod of the cluster
+    that the host `writer` stands for, so that no guest and no hypervisor needs a key. `problem` says why nobody can write.
     """
-    host = next(iter(given.get("central_hosts") or ()), given["host"])
-    if backend_of(hostvars[host]) == "host":
-        return {
-            "host": host,
-            "is_cluster": False,
-            "writer": host,
-            "northbound": [socket_of(hostvars[host], "northbound")],
-            "client": "ovsdbapp" if given.get("central_hosts") else "json_rpc",
-            **_tls_paths("/etc/ovn/tls", _CENTRAL_FILES),
-        }
-    on_machine = given["backend"] == "host"
-    guest: Variables = next(iter(given.get("guests") or ()), {})
+    central = list(given.get("central_hosts") or ())
+    host = next(iter(central), given["host"])
+    endpoints, named = as_list(given.get("northbound_endpoints") or ()), given.get("central_host")
+    is_cluster = backend_of(hostvars[host]) == "kubernetes"
+    if is_cluster and not endpoints:
+        return {"place": "kubernetes", "writer": named or host, "problem": "" if central or named else _NO_WRITER}
+    writer = named or host
+    files = {
+        key: given.get(key) or (None if is_cluster else f"/etc/ovn/tls/{file}") for key, file in _TLS_FILES.items()
+    }
     return {
-        "host": host,
-        "is_cluster": True,
-        "writer": guest.get("via") or given["host"],
-        "northbound": as_list(_published(given)),
-        "client": "json_rpc",
-        **(_tls_paths("/etc/ovn/tls", _CHASSIS_FILES) if on_machine else _tls_paths("/tls", _SECRET_FILES)),
+        "place": "host",
+        "writer": writer,
+        "become": backend_of(hostvars[writer]) == "host",  # for the socket of a machine's member
+        "northbound": endpoints or [socket_of(hostvars[host], "northbound")],
+        "client": "ovsdbapp" if central and not is_cluster else "json_rpc",
+        "problem": "",
+        **files,
     }
 
 
-def _published(given: Variables) -> str:
-    """Return the Northbound endpoints as the control plane's cluster answers, or as it has published them in the hypervisors' cluster."""
-    if given["backend"] == "host":
-        return ((given.get("answer") or {}).get("endpoints") or {}).get("northbound") or ""
-    return next((config["data"].get("OvnNorth") or "" for config in _resources(given.get("config"))), "")
-
-
-def _tls_paths(directory: str, files: tuple[str, str, str]) -> dict[str, str]:
-    return dict(zip(("private_key", "certificate", "ca_certificate"), (f"{directory}/{file}" for file in files)))
-
-
 def judge_unplugged(result: Variables, guests: t.Sequence[Guest]) -> dict[str, t.Any]:
-    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), whether any guest `answers`, and all `guests` with those that do first.
+    """Return the guests that were not unplugged as `left` (`name`, `pod`, `why`), and whether any guest `answers`.
 
     A removal goes on past a guest that does not answer, and names it in the end.
     """
@@ -183,12 +171,7 @@ def judge_unplugged(result: Variables, guests: t.Sequence[Guest]) -> dict[str, t
         for one in result.get("results", [result])
         if _is_failed(one)
     ]
-    silent = {guest["name"] for guest in left}
-    return {
-        "left": left,
-        "answers": len(left) < len(guests),
-        "guests": sorted(guests, key=lambda guest: guest["target"]["name"] in silent),
-    }
+    return {"left": left, "answers": len(left) < len(guests)}
 
 
 def _identity(guest: Guest) -> dict[str, str]:
@@ -205,7 +188,7 @@ def _reason(result: Variables) -> str:
 
 
 def choose_remover(hostvars: Hostvars, hosts: t.Iterable[str]) -> str:
-    """Return which of `hosts` removes the logical switch: a machine that answers, a cluster with a guest that does, else the first that tried."""
+    """Return which of `hosts` removes the logical switch: one with a guest that answers, else the first that tried."""
     tried = [(host, hostvars[host]) for host in dict.fromkeys(hosts)]
     tried = [(host, variables) for host, variables in tried if "ovn_ping_left" in variables]
     answering = [host for host, variables in tried if variables.get("ovn_ping_answers")]
@@ -213,20 +196,27 @@ def choose_remover(hostvars: Hostvars, hosts: t.Iterable[str]) -> str:
 
 
 def judge_removal(left: t.Sequence[Variables], switch: Variables, pods: Variables | None) -> dict[str, t.Any]:
-    """Return `pods`, the objects to delete (the pod of a guest that is `left` stays, for the next run to unplug it there), and `remains`, one sentence each."""
+    """Return `objects`, those to delete, and `remains`, one sentence for each thing that could not be removed.
+
+    The pod of a guest that is `left` stays, for the next run to unplug it there, and with it the account of all pods.
+    """
     kept = {guest["pod"] for guest in left}
-    metadata = (pod["metadata"] for pod in _resources(pods))
+    found = [pod["metadata"] for pod in _resources(pods)]
+    accounts = {(one["namespace"], one["labels"][f"{_LABELS}/name"]) for one in found}
     remains = [f"The guest of {guest['name']}: {guest['why']}" for guest in left]
     if _is_failed(switch):
         remains.append(f"The logical switch: {_reason(switch)}")
     return {
-        "pods": [
-            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": found["name"], "namespace": found["namespace"]}}
-            for found in metadata
-            if found["name"] not in kept
+        "objects": [
+            *(_object("Pod", one["namespace"], one["name"]) for one in found if one["name"] not in kept),
+            *(_object("ServiceAccount", *account) for account in sorted(accounts) if not left),
         ],
         "remains": remains,
     }
+
+
+def _object(kind: str, namespace: str, name: str) -> dict[str, t.Any]:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
 
 
 def collect(hostvars: Hostvars, hosts: t.Iterable[str]) -> dict[str, t.Any]:

@@ -40,8 +40,7 @@ def guest_pod(name: str, node: str, test: str = "t", **options: t.Any) -> Given:
 
 
 AGENT = {"name": "agent", "image": "ovn:2", "imagePullPolicy": "Never"}
-CONTROLLER = {"volumes": [{"name": "tls", "secret": {"secretName": "ovn-tls"}}]}
-CONTROLLER |= {"containers": [{**AGENT, "name": "controller", "image": "ovn:1"}, AGENT]}
+CONTROLLER = {"containers": [{**AGENT, "name": "controller", "image": "ovn:1"}, AGENT]}
 SWITCHES = [pod("ovs-b", "b", of="ovs-"), pod("ovs-a", "a", of="ovs-"), pod("ovs-c", "c", of="ovs-", deleted=True)]
 PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("t-a", "a")]
 
@@ -83,7 +82,6 @@ def test_the_guests_of_nodes() -> None:
         "image": "ovn:2",
         "pull_policy": "Never",
         "sockets": "/run/x",
-        "tls_secret": "ovn-tls",
     }
 
 
@@ -93,9 +91,9 @@ def test_on_how_many_nodes(nodes: t.Any, names: list[str]) -> None:
     assert [guest["target"]["name"] for guest in found["guests"]] == names
 
 
-def test_hypervisors_without_an_agent_and_tls() -> None:
+def test_hypervisors_without_an_agent() -> None:
     found = desired_state({**CLUSTER, "pods": {"resources": SWITCHES}})
-    assert (found["pod"]["image"], found["pod"]["pull_policy"], found["pod"]["tls_secret"]) == ("ovs:1", "Always", "")
+    assert (found["pod"]["image"], found["pod"]["pull_policy"]) == ("ovs:1", "Always")
 
 
 def test_no_pod_of_open_vswitch_runs() -> None:
@@ -120,79 +118,84 @@ HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes"}, "h2": 
 GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"target": {"name": "b"}, "pod": "t-b"}]
 
 
+FILES = {
+    "private_key": "/etc/ovn/tls/central-key.pem",
+    "certificate": "/etc/ovn/tls/central-cert.pem",
+    "ca_certificate": "/etc/ovn/tls/ca.pem",
+}
+
+
 def test_a_machine_writes_through_its_socket() -> None:
-    for given in ({"host": "h2", "central_hosts": ["db1"], "backend": "host"}, {"host": "h2", "backend": "kubernetes"}):
+    for given in ({"host": "h2", "central_hosts": ["db1"]}, {"host": "h2"}):
         writer = "db1" if given.get("central_hosts") else "h2"
         assert choose_writer(HOSTS, given) == {
-            "host": writer,
-            "is_cluster": False,
+            "place": "host",
             "writer": writer,
+            "become": True,
             "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
             "client": "ovsdbapp" if writer == "db1" else "json_rpc",
-            "private_key": "/etc/ovn/tls/central-key.pem",
-            "certificate": "/etc/ovn/tls/central-cert.pem",
-            "ca_certificate": "/etc/ovn/tls/ca.pem",
+            "problem": "",
+            **FILES,
         }
 
 
 def test_the_socket_of_another_distribution() -> None:
     hosts = {**HOSTS, "db1": {"ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}}
-    found = choose_writer(hosts, {"host": "h2", "central_hosts": ["db1"], "backend": "host"})
+    found = choose_writer(hosts, {"host": "h2", "central_hosts": ["db1"]})
     assert found["northbound"] == ["unix:/run/openvswitch/ovnnb_db.sock"]
 
 
-CONFIG = {"resources": [{"data": {"OvnNorth": "ssl:c:1"}}]}
-ANSWER = {"endpoints": {"northbound": "ssl:a:1,ssl:a:2"}}
+@pytest.mark.parametrize("host", ["h2", "k"])
+def test_a_cluster_is_written_in_its_own_pods(host: str) -> None:
+    """Whether the hypervisor is a machine or a cluster: neither has a key that opens the Northbound database."""
+    found = choose_writer(HOSTS, {"host": host, "central_hosts": ["k"], "northbound_endpoints": []})
+    assert found == {"place": "kubernetes", "writer": "k", "problem": ""}
 
 
-@pytest.mark.parametrize(
-    ("given", "writer", "northbound", "key"),
-    [
-        ({"backend": "host", "answer": ANSWER}, "h2", ["ssl:a:1", "ssl:a:2"], "/etc/ovn/tls/chassis-key.pem"),
-        ({"backend": "host", "answer": None}, "h2", [], "/etc/ovn/tls/chassis-key.pem"),
-        ({"backend": "kubernetes", "config": CONFIG, "guests": GUESTS}, "k/a", ["ssl:c:1"], "/tls/tls.key"),
-        ({"backend": "kubernetes", "config": {"resources": []}, "guests": None}, "h2", [], "/tls/tls.key"),
-    ],
-)
-def test_a_cluster_is_written_by_a_guest(given: Given, writer: str, northbound: list[str], key: str) -> None:
-    found = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **given})
-    assert (found["host"], found["is_cluster"], found["client"]) == ("k", True, "json_rpc")
-    assert (found["writer"], found["northbound"], found["private_key"]) == (writer, northbound, key)
+def test_endpoints_and_files_of_the_user_count() -> None:
+    own = {"northbound_endpoints": ["ssl:c:1"], "private_key": "/k", "certificate": "", "ca_certificate": ""}
+    found = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **own})
+    assert (found["place"], found["writer"], found["client"]) == ("host", "k", "json_rpc")
+    assert (found["become"], found["northbound"], found["private_key"]) == (False, ["ssl:c:1"], "/k")
+    assert found["certificate"] is None
+    named = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **own, "central_host": "db1"})
+    assert (named["writer"], named["become"]) == ("db1", True)
+
+
+def test_a_cluster_of_hypervisors_alone_has_no_writer() -> None:
+    assert "the group ovn_central is empty" in choose_writer(HOSTS, {"host": "k"})["problem"]
+    assert choose_writer(HOSTS, {"host": "k", "central_host": "k"})["problem"] == ""
 
 
 FAILED = {"failed": True, "module_stderr": "Error\n  from server", "msg": "MODULE FAILURE"}
 
 
 @pytest.mark.parametrize(
-    ("result", "left", "answers", "order"),
+    ("result", "left", "answers"),
     [
-        pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], True, "ab", id="all answer"),
+        pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], True, id="all answer"),
         pytest.param(
             {"results": [{"item": GUESTS[0], **FAILED}, {"item": GUESTS[1]}]},
             [{"name": "a", "pod": "t-a", "why": "Error from server"}],
             True,
-            "ba",
             id="one does not",
         ),
         pytest.param(
             {"results": [{"item": guest, "unreachable": True, "module_stderr": "", "msg": "away"} for guest in GUESTS]},
             [{"name": name, "pod": f"t-{name}", "why": "away"} for name in "ab"],
             False,
-            "ab",
             id="none does",
         ),
     ],
 )
-def test_who_was_not_unplugged(result: Given, left: list[Given], answers: bool, order: str) -> None:
-    found = judge_unplugged(result, GUESTS)
-    assert (found["left"], found["answers"]) == (left, answers)
-    assert "".join(guest["target"]["name"] for guest in found["guests"]) == order
+def test_who_was_not_unplugged(result: Given, left: list[Given], answers: bool) -> None:
+    assert judge_unplugged(result, GUESTS) == {"left": left, "answers": answers}
 
 
 def test_a_machine_that_was_not_unplugged() -> None:
     guest = {"target": {"name": "h2"}}
     found = judge_unplugged({"unreachable": True, "msg": "away"}, [guest])
-    assert found == {"left": [{"name": "h2", "pod": "", "why": "away"}], "answers": False, "guests": [guest]}
+    assert found == {"left": [{"name": "h2", "pod": "", "why": "away"}], "answers": False}
     assert judge_unplugged({"changed": True}, [guest])["left"] == []
 
 
@@ -214,16 +217,22 @@ def test_who_removes_the_switch(facts: dict[str, bool], remover: str) -> None:
 def test_what_remains() -> None:
     left = [{"name": "a", "pod": "t-a", "why": "no answer"}]
     pods = {"resources": [guest_pod("t-a", "a"), guest_pod("t-b", "b")]}
-    metadata = {"name": "t-b", "namespace": "ovn"}
-    assert judge_removal(left, {"skipped": True}, pods) == {
-        "pods": [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata}],
+
+    def made(kind: str, name: str) -> Given:
+        return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "ovn"}}
+
+    assert judge_removal(left, {}, pods) == {
+        "objects": [made("Pod", "t-b")],
         "remains": ["The guest of a: no answer"],
     }
     assert judge_removal([], {"unreachable": True, "msg": "not\nthere"}, None) == {
-        "pods": [],
+        "objects": [],
         "remains": ["The logical switch: not there"],
     }
-    assert judge_removal([], {"changed": True}, pods)["remains"] == []
+    assert judge_removal([], {"changed": True}, pods) == {
+        "objects": [made("Pod", "t-a"), made("Pod", "t-b"), made("ServiceAccount", "t")],
+        "remains": [],
+    }
 
 
 def test_what_all_hosts_have() -> None:
