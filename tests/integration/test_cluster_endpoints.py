@@ -39,7 +39,7 @@ def test_a_port_that_somebody_changed(plane: ControlPlane) -> None:
 
 
 def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
-    nodes = {**SPEC, "southbound": {"replicas": 1, "service": {"type": "NodePort"}}}
+    nodes = {**SPEC, "southbound": {"replicas": 1, "service": {"type": "NodePort", "allowPlaintext": True}}}
     for _attempt in range(5):
         plane.late(spec=nodes, wait_timeout=3)
     (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
@@ -52,7 +52,10 @@ def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
     # A node port that nobody declared may be anybody's; a declared one is a conflict in the API server's own words.
     declared = {
         **nodes,
-        "southbound": {"replicas": 1, "service": {"type": "NodePort", "nodePorts": [port["nodePort"]]}},
+        "southbound": {
+            "replicas": 1,
+            "service": {"type": "NodePort", "allowPlaintext": True, "nodePorts": [port["nodePort"]]},
+        },
     }
     plane.late(spec=declared)
     taken = {**port, "nodePort": port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1}
@@ -68,7 +71,7 @@ def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
     """A repair and an apply are two owners of one field for the API server, though both are us."""
 
     def nodes(kind: str = "NodePort", **more: t.Any) -> dict[str, t.Any]:
-        return {**SPEC, "southbound": {"replicas": 1, "service": {"type": kind, **more}}}
+        return {**SPEC, "southbound": {"replicas": 1, "service": {"type": kind, "allowPlaintext": True, **more}}}
 
     for _attempt in range(5):
         plane.late(spec=nodes(), wait_timeout=3)
@@ -85,14 +88,19 @@ def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
 
 def test_node_ports_do_not_change_places(plane: ControlPlane) -> None:
     """The API server's own refusal would come after Services were changed, and name nobody."""
-    nodes = {**SPEC, "southbound": {"service": {"type": "NodePort"}}}
+    nodes = {**SPEC, "southbound": {"service": {"type": "NodePort", "allowPlaintext": True}}}
     for _attempt in range(5):
         plane.late(spec=nodes, wait_timeout=3)
     names = [f"ovn-southbound-{index}" for index in range(3)]
     first, second, third = (plane.get("Service", name)["spec"]["ports"][0]["nodePort"] for name in names)
     before = plane.ours()
     for check in (True, False):
-        swapped = {**SPEC, "southbound": {"service": {"type": "NodePort", "nodePorts": [second, first, third]}}}
+        swapped = {
+            **SPEC,
+            "southbound": {
+                "service": {"type": "NodePort", "allowPlaintext": True, "nodePorts": [second, first, third]}
+            },
+        }
         refused = plane(check=check, may_fail=True, spec=swapped)["msg"]
         assert f"{second} for {plane.namespace}/ovn-southbound-0 ({plane.namespace}/ovn-southbound-1 has it)" in refused
         assert "Nothing was changed" in refused
@@ -146,7 +154,7 @@ def test_info_of_node_ports(plane: ControlPlane) -> None:
 
 def test_each_member_is_advertised_through_the_node_that_carries_it(plane: ControlPlane) -> None:
     """One node that loses its power costs one address of three. A member that has no node for a moment keeps its address."""
-    plane.late(spec={**SPEC, "southbound": {"service": {"type": "NodePort"}}})
+    plane.late(spec={**SPEC, "southbound": {"service": {"type": "NodePort", "allowPlaintext": True}}})
     nodes = [f"carries-{plane.namespace}-{n}" for n in range(4)]
     labels = {"app.kubernetes.io/instance": "ovn", "app.kubernetes.io/component": "southbound"}
 

@@ -95,6 +95,16 @@ REFUSED = [
         r"bridgeMappings.*[Dd]uplicate",
     ),
     ("a priority class that is no name", {"priorityClassName": "High Priority"}, r"spec\.priorityClassName"),
+    (
+        "exposed without TLS",
+        {**northbound(service={"type": "LoadBalancer"}), "tls": {"enabled": False}},
+        r"northbound\.service\.type.*without TLS everybody who reaches an exposed port reads and writes",
+    ),
+    (
+        "networks that no policy can see",
+        northbound(service={"type": "NodePort", "allowedCidrs": ["192.0.2.0/24"]}),
+        r"northbound\.service\.allowedCidrs.*only keeps with externalTrafficPolicy Local",
+    ),
     ("a timer below the limit", northbound(electionTimer=5), r"spec\.northbound\.electionTimer.*100"),
 ]
 

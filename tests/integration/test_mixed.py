@@ -131,7 +131,7 @@ def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
     run_playbook: RunPlaybook,
     vswitch: Vswitch,
 ) -> None:
-    service = {"service": {"type": "NodePort"}}
+    service = {"service": {"type": "NodePort", "allowPlaintext": True}}
     control_plane(site, {"tls": {"enabled": False}, "northbound": service, "southbound": service})
     node(site.server, "plane-1", f"{NETWORK}.1")
     found = run_module("ovn_cluster_info", {"kubeconfig": site.server.kubeconfig, "namespace": site.namespace})
@@ -263,7 +263,7 @@ def test_a_machine_asks_the_cluster_with_the_python_of_the_control_node(
     site: Inventory, run_playbook: RunPlaybook
 ) -> None:
     """Its own one is on the machine, and has no Kubernetes client."""
-    service = {"service": {"type": "LoadBalancer"}}
+    service = {"service": {"type": "LoadBalancer", "allowPlaintext": True}}
     control_plane(site, {"tls": {"enabled": False}, "northbound": service, "southbound": service})
     address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}
     for database in ("northbound", "southbound"):

@@ -84,7 +84,7 @@ def test_a_control_plane_with_exactly_these_rights(
     options: dict[str, t.Any] = {"kubeconfig": operator.kubeconfig, "wait": False, "wait_timeout": 120}
     spec = copy.deepcopy(WHOLE)
     for database in ("northbound", "southbound"):
-        spec[database]["service"] = {"type": "NodePort"}
+        spec[database]["service"] = {"type": "NodePort", "allowPlaintext": True}
 
     first = plane(spec=spec, **options)
     assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"

@@ -16,10 +16,10 @@ from .._databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLE
 from .._kubernetes.quantity import PATTERN
 from . import pod_fields
 from .declaration import Metadata, declare, part
-from .fields import listing, mapping, number, rule, text
+from .fields import NETWORK, listing, mapping, number, rule, text
 from .names import MOST_MEMBERS
 from .pod_fields import Resources, StringMap
-from .rules import DIFFERENT_PORTS, NO_SHRINK, ODD, ONE_PORT_EACH, PORTS_NEED_TYPE
+from .rules import CIDRS_NEED_LOCAL, DIFFERENT_PORTS, NO_SHRINK, ODD, ONE_PORT_EACH, PORTS_NEED_TYPE
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,34 @@ class Service:
                 MOST_MEMBERS,
                 **{"x-kubernetes-list-type": "atomic"},
             )
+        )
+    )
+    external_traffic_policy: t.Literal["Cluster", "Local"] = field(
+        metadata=declare(
+            text(
+                "Local keeps the address of the client and needs the address of the node with the pod, which the published endpoints name.",
+                enum=["Cluster", "Local"],
+                default="Cluster",
+            )
+        )
+    )
+    allowed_cidrs: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "Networks whose clients may connect, beside the pods of the control plane; all if not given. Name those of hypervisors, Neutron and the "
+                "control node.",
+                {"type": "string", "pattern": NETWORK, "maxLength": 49},
+                **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
+    allow_plaintext: bool = field(
+        metadata=declare(
+            {
+                "type": "boolean",
+                "description": "Whether members may be exposed without TLS: then everybody who reaches the port reads and writes the database.",
+                "default": False,
+            }
         )
     )
 
@@ -130,6 +158,11 @@ class DatabaseSpec:
                 "!has(self.nodePorts) || self.nodePorts.all(p, self.nodePorts.exists_one(q, p == q))",
                 DIFFERENT_PORTS,
                 ".nodePorts",
+            ),
+            rule(
+                "self.type == 'ClusterIP' || !has(self.allowedCidrs) || size(self.allowedCidrs) == 0 || self.externalTrafficPolicy == 'Local'",
+                CIDRS_NEED_LOCAL,
+                ".allowedCidrs",
             ),
             given=True,
         )

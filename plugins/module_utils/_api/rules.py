@@ -25,6 +25,8 @@ PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
 DIFFERENT_PORTS = "a node port can only be used once"
+CIDRS_NEED_LOCAL = "allowedCidrs compares the address of the client, which an exposed Service only keeps with externalTrafficPolicy Local"
+PLAINTEXT = "without TLS everybody who reaches an exposed port reads and writes the database"
 UNDERLAY_NEEDS_NETDEV = (
     "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
 )
@@ -37,6 +39,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     """Refuse a specification that has all defaults and types, but contradicts itself."""
     for database in DATABASES:
         _check_database(spec[database], f"spec.{database}")
+        _check_exposure(spec[database]["service"], f"spec.{database}.service", tls=spec["tls"]["enabled"])
     ports = [p for database in DATABASES for p in spec[database]["service"].get("nodePorts", ())]
     for port in ports:
         if ports.count(port) > 1:
@@ -64,6 +67,21 @@ def _check_database(value: _Spec, path: str) -> None:
             f"{path}.service.nodePorts has {len(ports)} ports, {path}.replicas is {value['replicas']}: {ONE_PORT_EACH}."
             " Name one port for each member."
         )
+
+
+def _check_exposure(service: _Spec, path: str, *, tls: bool) -> None:
+    exposed, networks = service["type"] != "ClusterIP", service.get("allowedCidrs") or []
+    if exposed and not tls and not service["allowPlaintext"]:
+        raise InvalidInput(
+            f"{path}.type is {service['type']}, and spec.tls.enabled is false: {PLAINTEXT}. Switch TLS on, set {path}.type to ClusterIP, or accept it "
+            f"with {path}.allowPlaintext: true."
+        )
+    if exposed and networks and service["externalTrafficPolicy"] != "Local":
+        raise InvalidInput(
+            f"{path}.allowedCidrs is set: {CIDRS_NEED_LOCAL}. Set {path}.externalTrafficPolicy to Local."
+        )
+    for index, network in enumerate(networks):
+        _check_network(f"{path}.allowedCidrs[{index}]", network)
 
 
 def _check_encapsulation(value: _Spec) -> None:

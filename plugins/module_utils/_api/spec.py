@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._databases import PORTS, TITLES, Database
+from .._databases import DATABASES, PORTS, TITLES, Database
 from .._northd.command_line import DEFAULT_THREADS
 from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
@@ -25,6 +25,7 @@ from .pod_fields import Image, Resources
 from .rules import (
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
+    PLAINTEXT,
     SAME_TLS,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
@@ -261,6 +262,14 @@ CLUSTER_SPEC = schema_of(
         "self.northbound.service.nodePorts.all(p, !(p in self.southbound.service.nodePorts))",
         DIFFERENT_PORTS,
         ".southbound.service.nodePorts",
+    ),
+    *(
+        rule(
+            f"self.tls.enabled || self.{database}.service.type == 'ClusterIP' || self.{database}.service.allowPlaintext",
+            PLAINTEXT,
+            f".{database}.service.type",
+        )
+        for database in DATABASES
     ),
     given=True,
 )

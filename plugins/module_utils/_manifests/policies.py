@@ -31,6 +31,7 @@ class Flow:
     target: Peer
     ports: tuple[int, ...]  # none: all
     protocols: tuple[str, ...] = _TCP
+    networks: tuple[str, ...] = ()  # where "anywhere" is; none: everywhere
 
 
 def flows(context: ManifestContext) -> list[Flow]:
@@ -43,8 +44,9 @@ def flows(context: ManifestContext) -> list[Flow]:
         table.append(Flow(database, database, (ports.client, ports.raft)))
         table += [Flow(component, database, (ports.client,)) for component in ("northd", "observer")]
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
-        # through a port of a node looks as if it came from there. Certificates decide which clients may connect.
-        table.append(Flow("anywhere", database, (ports.client,)))
+        # through a port of a node looks as if it came from there. Certificates decide which clients may connect, and networks if any are named.
+        networks = context.spec.database(database).service.allowed_cidrs
+        table.append(Flow("anywhere", database, (ports.client,), networks=networks))
     if context.spec.metrics_port:
         table.append(Flow("anywhere", "observer", (context.spec.metrics_port,)))
     for component in _PODS:
@@ -79,5 +81,6 @@ def _rule(context: ManifestContext, direction: str, peer: Peer, flow: Flow) -> O
     ports: list[Object] = [{"port": port, "protocol": name} for port in flow.ports for name in flow.protocols]
     ports = ports or [{"protocol": name} for name in flow.protocols]
     if peer == "anywhere":
-        return {"ports": ports}
+        blocks = [{"ipBlock": {"cidr": network}} for network in flow.networks]
+        return {direction: blocks, "ports": ports} if blocks else {"ports": ports}
     return {direction: [{"podSelector": {"matchLabels": selector(context.name, peer)}}], "ports": ports}

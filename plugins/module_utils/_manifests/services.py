@@ -42,6 +42,9 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
     port = _port("client", PORTS[database].client)
     if index < len(service.node_ports):
         port["nodePort"] = service.node_ports[index]
+    outside: Object = {"externalTrafficPolicy": service.external_traffic_policy} if service.exposed else {}
+    if service.type == "LoadBalancer" and service.allowed_cidrs:
+        outside["loadBalancerSourceRanges"] = list(service.allowed_cidrs)
     return context.manifest(
         "v1",
         "Service",
@@ -50,6 +53,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
         metadata={"annotations": dict(service.annotations)} if service.annotations else {},
         spec={
             "type": service.type,
+            **outside,
             "publishNotReadyAddresses": True,
             "selector": {**selector(context.name, database), "statefulset.kubernetes.io/pod-name": name},
             "ports": [port],

@@ -50,7 +50,7 @@ OUTSIDE = [
     ),
     (
         "without TLS",
-        exposed("NodePort", tls={"enabled": False}),
+        {"northbound": {"service": {"type": "NodePort", "allowPlaintext": True}}, "tls": {"enabled": False}},
         THREE,
         NODES,
         ["tcp:192.0.2.1:30001", "tcp:192.0.2.2:30002", "tcp:192.0.2.3:30003"],

@@ -86,6 +86,21 @@ REFUSED = [
         r"node port 30001 is named 2 times",
     ),
     (
+        "exposed without TLS",
+        {"southbound": {"service": {"type": "NodePort"}}, "tls": {"enabled": False}},
+        r"^spec\.southbound\.service\.type is NodePort, and spec\.tls\.enabled is false: .*southbound\.service\.allowPlaintext: true",
+    ),
+    (
+        "networks that no policy can see",
+        northbound(service={"type": "NodePort", "allowedCidrs": ["192.0.2.0/24"]}),
+        r"^spec\.northbound\.service\.allowedCidrs is set: .*externalTrafficPolicy to Local",
+    ),
+    (
+        "an address for an allowed network",
+        northbound(service={"allowedCidrs": ["192.0.2.0/24", "192.0.2.1/24"]}),
+        r"allowedCidrs\[1\] is .*host bits set",
+    ),
+    (
         "a label that YAML reads as truth",
         {"ovs": {"nodeSelector": {"a": True}}},
         r"nodeSelector\[a\] is True.*in quotes",

@@ -84,7 +84,7 @@ def selectors(manifest: dict[str, t.Any]) -> list[dict[str, str]]:
 
 
 def test_selectors_never_change(central: Central) -> None:
-    other = {**EXPOSED, "ovnImage": {"tag": "25.03"}, "northd": {"threads": 4}, "tls": {"enabled": False}}
+    other = {**EXPOSED, "ovnImage": {"tag": "25.03"}, "northd": {"threads": 4}, "tls": {"certSecretRef": {"name": "x"}}}
     for manifest in central(other):
         for selector in selectors(manifest):
             assert set(selector) == {f"app.kubernetes.io/{key}" for key in ("name", "instance", "component")}
@@ -278,6 +278,7 @@ def test_members_are_exposed_one_by_one_and_never_for_raft(central: Central) -> 
     for index in range(3):
         service = manifests.named("Service", f"prod-northbound-{index}")
         assert service["spec"]["type"] == "NodePort"
+        assert service["spec"]["externalTrafficPolicy"] == "Cluster"
         assert service["spec"]["selector"]["statefulset.kubernetes.io/pod-name"] == f"prod-northbound-{index}"
         assert service["metadata"]["annotations"] == {"a": "b"}
         (port,) = service["spec"]["ports"]

@@ -13,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec impo
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import declared_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (
@@ -32,6 +33,14 @@ BASE: dict[str, t.Any] = {
     "northbound.service.annotations": {"northbound": {"service": {"type": "LoadBalancer"}}},
     "northbound.service.nodePorts": {"northbound": {"service": {"type": "NodePort"}}},
     "southbound.service.annotations": {"southbound": {"service": {"type": "LoadBalancer"}}},
+    **{
+        f"{database}.service.externalTrafficPolicy": {database: {"service": {"type": "NodePort"}}}
+        for database in DATABASES
+    },
+    **{
+        f"{database}.service.allowPlaintext": {"tls": {"enabled": False}, database: {"service": {"type": "NodePort"}}}
+        for database in DATABASES
+    },
     "southbound.service.nodePorts": {"southbound": {"service": {"type": "NodePort"}}},
     **{
         f"ovs.underlay.{field}": {
@@ -65,6 +74,9 @@ _DATABASE = {
     "service.type": "NodePort",
     "service.annotations": {"a": "b"},
     "service.nodePorts": [30001, 30002, 30003],
+    "service.externalTrafficPolicy": "Local",
+    "service.allowedCidrs": ["192.0.2.0/24"],
+    "service.allowPlaintext": True,
     "nodeSelector": LABEL,
     **_RESOURCES,
     **_TOLERATION,
@@ -131,8 +143,11 @@ def with_value(raw: dict[str, t.Any], path: str, value: t.Any) -> dict[str, t.An
 
 
 def effects(raw: dict[str, t.Any]) -> str:
-    """Everything that comes of a specification: objects of both clusters, settings of each node and of each database."""
-    spec = parse_spec(raw, name="ovn", namespace="net")
+    """Everything that comes of a specification: objects of both clusters, settings of each node and of each database, or that it is refused."""
+    try:
+        spec = parse_spec(raw, name="ovn", namespace="net")
+    except InvalidInput as e:
+        return str(e)
     central = central_manifests(
         spec,
         name="ovn",

@@ -87,3 +87,18 @@ def test_clients_come_from_anywhere(central: Central, kind: str, database: str, 
     rules = policy(central({database: {"service": {"type": kind}}}), database)["ingress"]
     assert [rule for rule in rules if "from" not in rule] == [{"ports": [{"port": client, "protocol": "TCP"}]}]
     assert all("podSelector" in peer for rule in rules for peer in rule.get("from", []))
+
+
+@pytest.mark.parametrize(("database", "client"), [("northbound", 6641), ("southbound", 6642)])
+def test_clients_come_from_the_named_networks_alone(central: Central, database: str, client: int) -> None:
+    networks = ["192.0.2.0/24", "2001:db8::/64"]
+    rules = policy(central({database: {"service": {"allowedCidrs": networks}}}), database)["ingress"]
+    assert all(rule["from"] for rule in rules), "an empty list would let everybody in"
+    (outside,) = [rule for rule in rules if "ipBlock" in rule["from"][0]]
+    assert outside == {
+        "from": [{"ipBlock": {"cidr": network}} for network in networks],
+        "ports": [{"port": client, "protocol": "TCP"}],
+    }
+    # Pods of the control plane need no entry, and the Raft port gets none.
+    assert allows(rules, "from", "northd", client)
+    assert allows(rules, "from", database, {"northbound": 6643, "southbound": 6644}[database])

@@ -59,7 +59,7 @@ def cluster(**raw: t.Any) -> ClusterSpec:
         ),
         pytest.param(
             "cluster",
-            cluster(southbound={"service": {"type": "NodePort"}}),
+            cluster(southbound={"service": {"type": "NodePort", "allowPlaintext": True}}),
             ObservedKubernetes(namespace=NAMESPACE, definitions=APPLIED),
             ["node ports"],
             id="node ports",
