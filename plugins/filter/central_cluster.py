@@ -19,6 +19,14 @@ options:
     description: The host that stands for the cluster. Positional.
     type: str
     required: true
+  hostvars:
+    description: C(hostvars). Positional.
+    type: dict
+    required: true
+  groups:
+    description: C(groups). Positional.
+    type: dict
+    required: true
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -26,25 +34,32 @@ author:
 EXAMPLES = r"""
 - name: Show the specification
   ansible.builtin.debug:
-    msg: "{{ ({'members': ['cluster1'], 'replicas': 3} | c5c3.ovn.central_cluster('cluster1')).spec }}"
+    msg: "{{ ({'members': ['cluster1'], 'replicas': 3} | c5c3.ovn.central_cluster('cluster1', hostvars, groups)).spec }}"
 """
 
 RETURN = r"""
 _value:
-  description: C(spec), as M(c5c3.ovn.ovn_cluster) takes it, and C(problem), a text that says why the options do not fit Kubernetes, or empty.
+  description:
+    - C(spec) and C(pod_security), as M(c5c3.ovn.ovn_cluster) takes them, and C(problem), a text that says why the options do not fit Kubernetes, or empty.
   type: dict
 """
 
 import typing as t
 
 from ..module_utils._roles.central import CentralClusterOptions, cluster_problem, cluster_spec
+from ..module_utils._roles.pki import pod_security_of
+from ..module_utils._roles.variables import Groups, Hostvars
 from ..plugin_utils._filters import as_filter
 
 
 @as_filter
-def central_cluster(given: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
+def central_cluster(given: t.Mapping[str, t.Any], host: str, hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     options = CentralClusterOptions.from_options(given)
-    return {"spec": cluster_spec(options), "problem": cluster_problem(options, host)}
+    return {
+        "spec": cluster_spec(options),
+        "problem": cluster_problem(options, host),
+        "pod_security": pod_security_of("central", hostvars, groups, host),
+    }
 
 
 class FilterModule:

@@ -76,6 +76,13 @@ options:
       - Domain of the names of Services. The names of members are part of their identity, so it cannot be changed later.
     type: str
     default: cluster.local
+  pod_security:
+    description:
+      - Pod Security level that a namespace enforces which the run creates (label C(pod-security.kubernetes.io/enforce)). One that exists stays as it is.
+      - All pods of the control plane satisfy V(restricted). V(privileged) is for a namespace that hypervisors share.
+    type: str
+    choices: [restricted, baseline, privileged]
+    default: restricted
   bootstrap:
     description: Whether databases may be created (V(auto)) where none was ever recorded and no volume holds one, or not at all (V(forbid)).
     type: str
@@ -347,6 +354,11 @@ def main() -> t.NoReturn:
             "definition": {"type": "dict"},
             "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
             "cluster_domain": {"type": "str", "default": "cluster.local"},
+            "pod_security": {
+                "type": "str",
+                "choices": ["restricted", "baseline", "privileged"],
+                "default": "restricted",
+            },
             "bootstrap": {"type": "str", "choices": ["auto", "forbid"], "default": "auto"},
             "northbound_cluster_id": {"type": "str"},
             "southbound_cluster_id": {"type": "str"},

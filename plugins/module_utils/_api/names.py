@@ -20,6 +20,7 @@ API_VERSION = f"{GROUP}/v1alpha1"
 MANAGER = "c5c3.ovn"
 USER = 10001  # uid and gid of our containers
 MOST_MEMBERS = 5
+POD_SECURITY = "pod-security.kubernetes.io/enforce"  # label of a namespace
 # The Services of Neutron, in front of all members, unless the OVNCluster names them.
 CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "ovn-sb"}
 

@@ -14,7 +14,7 @@ import typing as t
 import uuid
 
 from .._api.crds import check_revision, custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, Object, labels, record_name, witness_name
+from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, witness_name
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
@@ -33,6 +33,7 @@ class DesiredCluster:
     metadata: Object
     cluster_domain: str
     cluster_ids: t.Mapping[str, str | None]
+    pod_security: str = "restricted"  # of a namespace that the run creates
     declared: bool = True  # False: the resource was applied by another client, which keeps it
     bootstrap: bool = True
     restart: bool = True
@@ -47,12 +48,9 @@ class DesiredCluster:
 
     def foundations(self, observed: ObservedCluster) -> list[Object]:
         """Return the namespace if it is missing, and the custom resource definitions that this user may read."""
-        missing = (
-            []
-            if observed.namespace_object
-            else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}]
-        )
-        return missing + desired_definitions(observed)
+        metadata = {"name": self.namespace, "labels": {POD_SECURITY: self.pod_security}}
+        namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        return [*([] if observed.namespace_object else [namespace]), *desired_definitions(observed)]
 
     def resource(self) -> Object:
         """Return the OVNCluster."""
@@ -109,6 +107,7 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
         cluster_domain=params["cluster_domain"],
         cluster_ids=cluster_ids,
+        pod_security=params["pod_security"],
         declared=params["spec"] is not None or bool(definition) or bool(params["images"]) or existing is None,
         bootstrap=params["bootstrap"] == "auto",
         restart=params["restart"],

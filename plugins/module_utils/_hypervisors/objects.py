@@ -12,7 +12,7 @@ import functools
 import typing as t
 
 from .._agent.archive import build_archive
-from .._api.names import CONFIG_NAME, Object
+from .._api.names import CONFIG_NAME, POD_SECURITY, Object
 from .._kubernetes.apply import ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
@@ -55,7 +55,7 @@ class HypervisorObjects:
         manifests = [chassis_definition()]
         namespace = self.desired.namespace
         if observed.settings is None and self.cluster.get("v1", "Namespace", namespace) is None:
-            labels = {"pod-security.kubernetes.io/enforce": "privileged"}
+            labels = {POD_SECURITY: "privileged"}
             manifests.append(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
             )

@@ -11,14 +11,13 @@ import re
 import typing as t
 
 from .._api.crds import REVISION, revision_of
-from .._api.names import Object
+from .._api.names import POD_SECURITY, Object
 from .._kubernetes.rollout_progress import is_terminating
 from .findings import TITLES, Finding, Kind
 
 # `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
 OLDEST = (1, 29)
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
-_ENFORCE = "pod-security.kubernetes.io/enforce"
 # Pods of hypervisors use the network and folders of their node; those of the control plane satisfy the strictest level.
 _REFUSED_BY = {"cluster": (), "hypervisors": ("baseline", "restricted")}
 
@@ -52,15 +51,15 @@ def judge_namespace(namespace: Object | None, kind: Kind) -> list[Finding]:
                 "Wait until it is gone (kubectl get namespace), or look which finalizer keeps it, then run again.",
             )
         ]
-    level = (namespace["metadata"].get("labels") or {}).get(_ENFORCE, "")
+    level = (namespace["metadata"].get("labels") or {}).get(POD_SECURITY, "")
     if level not in _REFUSED_BY[kind]:
         return []
     return [
         Finding(
             "namespace_pod_security",
             f"Namespace {name}",
-            f"Its label {_ENFORCE}={level} refuses the pods of {TITLES[kind]}, which use the network and folders of their node.",
-            f"Set it to privileged (kubectl label --overwrite namespace {name} {_ENFORCE}=privileged), or choose another namespace.",
+            f"Its label {POD_SECURITY}={level} refuses the pods of {TITLES[kind]}, which use the network and folders of their node.",
+            f"Set it to privileged (kubectl label --overwrite namespace {name} {POD_SECURITY}=privileged), or choose another namespace.",
         )
     ]
 

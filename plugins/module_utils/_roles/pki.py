@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import CLIENT_SERVICES
+from .._api.names import CLIENT_SERVICES, POD_SECURITY
 from .._databases import DATABASES, Database
 from .._inventory import address_of
 from .variables import (
@@ -186,6 +186,18 @@ def _usage(options: CertificateOptions) -> list[str]:
     return ["clientAuth"] if is_client else ["serverAuth", "clientAuth"]
 
 
+def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups, host: str) -> str:
+    """Return the Pod Security level of the namespace of `host`, if it is created.
+
+    Pods of the control plane satisfy the strictest one; the daemons of hypervisors use network and folders of their node.
+    """
+    variables = hostvars[host]
+    beside = _in_namespace_of(secret_of(variables, certificate), hostvars, groups)
+    if certificate == "chassis" or any(other in members_of(groups, "ovn_hypervisors") for other in beside):
+        return "privileged"
+    return str(first_value(variables, "ovn_central_pod_security", default="restricted"))
+
+
 def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what the role brings about for `host`.
 
@@ -235,7 +247,6 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
         for other in (members_of(groups, "ovn_central") if certificate == "chassis" else ())
         if other in same_namespace and secret_of(hostvars[other], "central").name == secret.name
     ]
-    has_chassis = certificate == "chassis" or any(other in hypervisors for other in same_namespace)
     return {
         "central_twin": twins[0] if twins else "",
         "given": is_true(variables, "ovn_pki_kubernetes_secret_given", default=secret.given or bool(twins)),
@@ -246,6 +257,5 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
             and other != host
             and first_value(hostvars[other], "ovn_hypervisor_state", default="present") != "absent"
         ],
-        # The daemons of hypervisors use network and folders of their node.
-        "namespace_labels": {"pod-security.kubernetes.io/enforce": "privileged"} if has_chassis else {},
+        "namespace_labels": {POD_SECURITY: pod_security_of(certificate, hostvars, groups, host)},
     }

@@ -27,6 +27,7 @@ def desired(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Desir
         "definition": None,
         "images": None,
         "cluster_domain": "cluster.local",
+        "pod_security": "restricted",
         "bootstrap": "auto",
         "northbound_cluster_id": None,
         "southbound_cluster_id": None,
