@@ -53,7 +53,12 @@ def guests(run_playbook: RunPlaybook, namespace: str, tmp_path: pathlib.Path) ->
     """The objects that the role creates for two guests."""
     variables = {
         "_ovn_ping_desired": {
-            "pod": {"image": "example.org/ovn:1", "pull_policy": "IfNotPresent", "sockets": "/run/x"}
+            "pod": {
+                "image": "example.org/ovn:1",
+                "pull_policy": "IfNotPresent",
+                "sockets": "/run/x",
+                "pull_secrets": [],
+            }
         },
         "ovn_ping_guests": [{"pod": f"c5c3-ping-{node}", "target": {"name": node}} for node in ("a", "b")],
         "ovn_ping_name": "c5c3-ping",

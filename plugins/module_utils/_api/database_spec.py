@@ -104,6 +104,11 @@ class Service:
 
 
 @dataclass(frozen=True)
+class MemberResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
+
+
+@dataclass(frozen=True)
 class DatabaseSpec:
     """`election_timer` and `inactivity_probe` in milliseconds."""
 
@@ -124,7 +129,7 @@ class DatabaseSpec:
             Storage, "One volume for each member. Volumes stay when members or the OVNCluster go.", given=True
         )
     )
-    resources: Resources = field(metadata=pod_fields.resources("a member"))
+    resources: MemberResources = field(metadata=pod_fields.resources(MemberResources, "a member"))
     election_timer: int = field(
         metadata=declare(
             number(

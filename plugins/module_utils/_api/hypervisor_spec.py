@@ -24,14 +24,28 @@ SWITCH_MODES = ("managed", "host")
 class DaemonSetPods:
     node_selector: StringMap = field(metadata=pod_fields.node_selector("are hypervisors", default={HYPERVISOR: ""}))
     resources: Resources
-    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods"))
+    # As other agents of a node: nodes are chosen by their label, and an evicted one would cut off its guests.
+    tolerations: tuple[StringMap, ...] = field(
+        metadata=pod_fields.tolerations("the pods", default=[{"operator": "Exists"}])
+    )
+    priority_class_name: str = field(metadata=pod_fields.priority_class("the pods", "system-node-critical"))
+
+
+@dataclass(frozen=True)
+class ControllerResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
+
+
+@dataclass(frozen=True)
+class OpenVSwitchResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
 
 
 @dataclass(frozen=True)
 class Controller(DaemonSetPods):
     """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
 
-    resources: Resources = field(metadata=pod_fields.resources("ovn-controller"))
+    resources: ControllerResources = field(metadata=pod_fields.resources(ControllerResources, "ovn-controller"))
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,9 @@ class Underlay:
 class OpenVSwitch(DaemonSetPods):
     """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
 
-    resources: Resources = field(metadata=pod_fields.resources("Open vSwitch"))
+    resources: OpenVSwitchResources = field(
+        metadata=pod_fields.resources(OpenVSwitchResources, "each of the two daemons")
+    )
     datapath_type: t.Literal["system", "netdev"] = field(
         metadata=declare(
             text(

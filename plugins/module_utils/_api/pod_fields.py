@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from .._errors import InvalidInput
 from .._kubernetes.quantity import PATTERN, canonical_quantity
 from .declaration import Metadata, declare, part
-from .fields import Schema, listing, mapping, record, text
+from .fields import PRIORITY_CLASS, Schema, listing, mapping, record, text
 
 StringMap = t.Mapping[str, str]
 
@@ -64,7 +64,7 @@ def quantity(value: str, path: str) -> str:
         raise InvalidInput(f"{path}: {e}.") from e
 
 
-def _quantities(description: str) -> Metadata:
+def _quantities(description: str, **more: t.Any) -> Metadata:
     schema: Schema = {
         "type": "object",
         "additionalProperties": {
@@ -74,6 +74,7 @@ def _quantities(description: str) -> Metadata:
         },
         "maxProperties": 16,
         "description": description,
+        **more,
     }
     return declare(schema, lambda value, path: {key: quantity(text, f"{path}[{key}]") for key, text in value.items()})
 
@@ -91,15 +92,20 @@ class Resources:
         return {key: value for key, value in both.items() if value}
 
 
-def resources(of: str) -> Metadata:
-    return part(Resources, f"Resources of {of}, as in a container.")
+def requests(cpu: str, memory: str) -> Metadata:
+    """Return the requests of a container that has at least these: without any, a pod is the first to be evicted from a full node."""
+    return _quantities("What is kept free for it.", default={"cpu": cpu, "memory": memory})
+
+
+def resources(kind: type[Resources], of: str) -> Metadata:
+    return part(kind, f"Resources of {of}, as in a container.", given=True)
 
 
 def node_selector(of: str, **more: t.Any) -> Metadata:
     return declare(mapping(f"Labels of the nodes that {of}.", **more))
 
 
-def tolerations(of: str) -> Metadata:
+def tolerations(of: str, **more: t.Any) -> Metadata:
     item = record(
         "One toleration.",
         {
@@ -113,4 +119,20 @@ def tolerations(of: str) -> Metadata:
             },
         },
     )
-    return declare(listing(f"Taints of nodes that {of} accept.", item, 32))
+    return declare(listing(f"Taints of nodes that {of} accept.", item, 32, **more))
+
+
+def priority_class(of: str, default: str) -> Metadata:
+    description = f"Priority class of {of}; an empty text for none, where a quota keeps pods from it."
+    return declare(text(description, default=default, pattern=PRIORITY_CLASS, maxLength=253))
+
+
+def image_pull_secrets() -> Metadata:
+    item = record(
+        "One Secret.",
+        {"name": text("Name of the Secret.", minLength=1, maxLength=253)},
+        required=["name"],
+    )
+    keys = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    description = "Secrets of the namespace with which nodes pull the images of all pods, in both clusters."
+    return declare(listing(description, item, 16, **keys))

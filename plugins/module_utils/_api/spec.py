@@ -17,7 +17,7 @@ from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
-from .fields import NAME, NETWORKS, POD_NETWORKS, PRIORITY_CLASS, SERVICE_NAME, number, rule, text
+from .fields import NAME, NETWORKS, POD_NETWORKS, SERVICE_NAME, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
 from .observer_settings import HEARTBEAT_SECONDS
@@ -48,10 +48,15 @@ class OvsImage(Image):
 
 
 @dataclass(frozen=True)
+class NorthdResources(Resources):
+    requests: pod_fields.StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
+
+
+@dataclass(frozen=True)
 class NorthdSpec:
     replicas: int = field(metadata=declare(number("Number of pods.", 1, 9, default=3)))
     threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=DEFAULT_THREADS)))
-    resources: Resources = field(metadata=pod_fields.resources("northd"))
+    resources: NorthdResources = field(metadata=pod_fields.resources(NorthdResources, "northd"))
 
 
 @dataclass(frozen=True)
@@ -177,15 +182,9 @@ class ClusterSpec:
             given=True,
         )
     )
+    image_pull_secrets: tuple[pod_fields.StringMap, ...] = field(metadata=pod_fields.image_pull_secrets())
     priority_class_name: str = field(
-        metadata=declare(
-            text(
-                "Priority class of the databases, northd and the observer; an empty text for none, where a quota keeps pods from it.",
-                default="system-cluster-critical",
-                pattern=PRIORITY_CLASS,
-                maxLength=253,
-            )
-        )
+        metadata=pod_fields.priority_class("the databases, northd and the observer", "system-cluster-critical")
     )
     heartbeat_interval: int = field(
         metadata=declare(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .pods import TLS, TLS_FILES
+from .pods import TLS, TLS_FILES, scheduling
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -64,6 +64,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
         tun.append(_mount("tun", _TUN))
         volumes.append({"name": "tun", "hostPath": {"path": _TUN, "type": "CharDevice"}})
     return _pod(
+        spec,
         spec.ovs,
         volumes,
         [
@@ -101,6 +102,7 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
     )
     return _pod(
+        spec,
         spec.controller,
         volumes,
         [controller, _agent(spec, environment, [*mounts, _mount("settings", "/settings", read_only=True)])],
@@ -125,14 +127,14 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
     }
 
 
-def _pod(settings: DaemonSetPods, volumes: list[Object], containers: list[Object]) -> Object:
+def _pod(spec: ClusterSpec, settings: DaemonSetPods, volumes: list[Object], containers: list[Object]) -> Object:
     return {
         # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
         "hostNetwork": True,
         "dnsPolicy": "ClusterFirstWithHostNet",
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "priorityClassName": "system-node-critical",
+        **scheduling(spec, settings.priority_class_name),
         "terminationGracePeriodSeconds": 60,
         "nodeSelector": dict(settings.node_selector),
         **({"tolerations": [dict(item) for item in settings.tolerations]} if settings.tolerations else {}),

@@ -43,7 +43,7 @@ def northd_deployment(context: ManifestContext) -> Object:
                     "serviceAccountName": northd_name(context.name),
                     "automountServiceAccountToken": False,  # northd itself does not use the API
                     "enableServiceLinks": False,
-                    **pods.priority(context.spec.priority_class_name),
+                    **pods.scheduling(context.spec, context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
                     "terminationGracePeriodSeconds": 15,
                     "affinity": pods.apart(mine, required=False),

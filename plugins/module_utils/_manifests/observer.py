@@ -48,7 +48,7 @@ def observer_deployment(context: ManifestContext) -> Object:
                     "serviceAccountName": name,
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
-                    **pods.priority(context.spec.priority_class_name),
+                    **pods.scheduling(context.spec, context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
                     "tolerations": _TOLERATIONS,
                     "terminationGracePeriodSeconds": 10,

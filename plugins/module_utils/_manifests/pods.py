@@ -32,9 +32,13 @@ def pod_security() -> Object:
     }
 
 
-def priority(name: str) -> Object:
-    """Return the fields of the pod: a class, or none for the default of the cluster."""
-    return {"priorityClassName": name} if name else {}
+def scheduling(spec: ClusterSpec, priority_class: str) -> Object:
+    """Return the fields of the pod: Secrets for its images if there are any, and a class, or none for the default of the cluster."""
+    secrets = [dict(secret) for secret in spec.image_pull_secrets]
+    return {
+        **({"imagePullSecrets": secrets} if secrets else {}),
+        **({"priorityClassName": priority_class} if priority_class else {}),
+    }
 
 
 def container_security() -> Object:

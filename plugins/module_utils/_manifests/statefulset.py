@@ -40,7 +40,7 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        **pods.priority(context.spec.priority_class_name),
+        **pods.scheduling(context.spec, context.spec.priority_class_name),
         "securityContext": pods.pod_security(),
         "terminationGracePeriodSeconds": STOP_SECONDS,
         "affinity": pods.apart(mine, required=True),

@@ -121,14 +121,15 @@ def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Gue
     ]
 
 
-def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, str]:
-    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `sockets` (folder of the node)."""
+def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.Any]:
+    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `pull_secrets`, `sockets` (folder of the node)."""
     # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
     agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
     container = (agents or switch["spec"]["containers"])[0]
     return {
         "image": container["image"],
         "pull_policy": container["imagePullPolicy"],
+        "pull_secrets": list(switch["spec"].get("imagePullSecrets") or ()),
         "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
     }
 

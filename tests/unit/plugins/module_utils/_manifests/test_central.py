@@ -367,6 +367,19 @@ def test_no_pod_may_change_pods_but_their_labels_through_the_status(central: Cen
     assert writes == {("prod-northd", "pods/status"), ("prod-observer", "pods/status")}
 
 
+@pytest.mark.parametrize(("kind", "name"), WORKLOADS)
+def test_every_container_has_requests(central: Central, kind: str, name: str) -> None:
+    for container in central().pod(kind, name)["containers"]:
+        assert {"cpu", "memory"} <= set(container["resources"]["requests"]), container["name"]
+
+
+@pytest.mark.parametrize(("kind", "name"), WORKLOADS)
+def test_images_of_a_private_registry(central: Central, kind: str, name: str) -> None:
+    secrets = [{"name": "theirs"}]
+    assert central({"imagePullSecrets": secrets}).pod(kind, name)["imagePullSecrets"] == secrets
+    assert "imagePullSecrets" not in central().pod(kind, name)
+
+
 def test_observer_leaves_a_node_that_is_away_soon(central: Central) -> None:
     tolerations = central().pod("Deployment", "prod-observer")["tolerations"]
     assert {(t["key"], t["effect"], t["tolerationSeconds"]) for t in tolerations} == {

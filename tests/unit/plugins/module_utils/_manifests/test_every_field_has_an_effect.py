@@ -48,6 +48,7 @@ BASE: dict[str, t.Any] = {
         }
         for field in ("bridge", "interface")
     },
+    "imagePullSecrets[].name": {"imagePullSecrets": [{"name": "ours"}]},
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -81,7 +82,7 @@ _DATABASE = {
     **_RESOURCES,
     **_TOLERATION,
 }
-_DAEMONS = {"nodeSelector": LABEL, **_RESOURCES, **_TOLERATION}
+_DAEMONS = {"nodeSelector": LABEL, "priorityClassName": "agents", **_RESOURCES, **_TOLERATION}
 
 
 def below(path: str, samples: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -98,6 +99,7 @@ CHANGED: dict[str, t.Any] = {
     "priorityClassName": "databases",
     "heartbeatInterval": 300,
     "metricsPort": 9476,
+    "imagePullSecrets[].name": "theirs",
     **below("controller", _DAEMONS),
     **below(
         "ovs",

@@ -153,15 +153,34 @@ def test_images_selectors_tolerations_and_resources() -> None:
         "ovnImage": {"repository": "r/ovn", "digest": "sha256:" + "1" * 64},
         "ovsImage": {"repository": "r/ovs", "tag": "9", "pullPolicy": "Always"},
         "controller": {"nodeSelector": {"a": "1"}, "resources": {"limits": {"memory": "2Gi"}}},
-        "ovs": {"nodeSelector": {}, "tolerations": [{"operator": "Exists"}]},
+        "ovs": {"nodeSelector": {}, "tolerations": [{"key": "a", "operator": "Exists"}]},
     }
     controller, agent = (containers("ovn-controller", raw)[name] for name in ("ovn-controller", "agent"))
     assert controller["image"] == agent["image"] == "r/ovn@sha256:" + "1" * 64
-    assert controller["resources"] == {"limits": {"memory": "2Gi"}}
+    requests = {"requests": {"cpu": "50m", "memory": "64Mi"}}
+    assert controller["resources"] == {**requests, "limits": {"memory": "2Gi"}}
+    every = [*containers("ovs").values(), *containers("ovn-controller").values()]
+    assert all({"cpu", "memory"} <= set(one["resources"]["requests"]) for one in every)
     assert pod("ovn-controller", raw)["nodeSelector"] == {"a": "1"}
     vswitchd = containers("ovs", raw)["ovs-vswitchd"]
     assert (vswitchd["image"], vswitchd["imagePullPolicy"]) == ("r/ovs:9", "Always")
-    assert pod("ovs", raw)["tolerations"] == [{"operator": "Exists"}]
+    assert pod("ovs", raw)["tolerations"] == [{"key": "a", "operator": "Exists"}]
+    assert pod("ovs")["tolerations"] == [{"operator": "Exists"}]
+    assert "tolerations" not in pod("ovs", {"ovs": {"tolerations": []}})
+
+
+@pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
+def test_pods_are_the_last_to_be_evicted(name: str) -> None:
+    field = {"ovs": "ovs", "ovn-controller": "controller"}[name]
+    assert pod(name)["priorityClassName"] == "system-node-critical"
+    assert pod(name, {field: {"priorityClassName": "agents"}})["priorityClassName"] == "agents"
+    assert "priorityClassName" not in pod(name, {field: {"priorityClassName": ""}})
+
+
+@pytest.mark.parametrize("name", ["ovs", "ovn-controller"])
+def test_images_of_a_private_registry(name: str) -> None:
+    assert pod(name, {"imagePullSecrets": [{"name": "theirs"}]})["imagePullSecrets"] == [{"name": "theirs"}]
+    assert "imagePullSecrets" not in pod(name)
 
 
 def test_every_daemon_ends_gently_and_is_judged_by_its_own_words() -> None:

@@ -81,6 +81,7 @@ def test_the_guests_of_nodes() -> None:
     assert found["pod"] == {
         "image": "ovn:2",
         "pull_policy": "Never",
+        "pull_secrets": [],
         "sockets": "/run/x",
     }
 
@@ -94,6 +95,9 @@ def test_on_how_many_nodes(nodes: t.Any, names: list[str]) -> None:
 def test_hypervisors_without_an_agent() -> None:
     found = desired_state({**CLUSTER, "pods": {"resources": SWITCHES}})
     assert (found["pod"]["image"], found["pod"]["pull_policy"]) == ("ovs:1", "Always")
+    private = pod("ovs-a", "a", of="ovs-", imagePullSecrets=[{"name": "theirs"}])
+    found = desired_state({**CLUSTER, "pods": {"resources": [private]}})
+    assert found["pod"]["pull_secrets"] == [{"name": "theirs"}]
 
 
 def test_no_pod_of_open_vswitch_runs() -> None:
