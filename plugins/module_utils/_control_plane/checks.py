@@ -13,7 +13,9 @@ import typing as t
 
 from .._api.names import Object
 from .._databases import DATABASES, Database
+from .._kubernetes.apply import key_of
 from .._kubernetes.client import Cluster
+from .._kubernetes.version import check_version
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.plan import plan_round
@@ -21,7 +23,7 @@ from .._raft.record_checks import refuse_by_record
 from .._raft.step import Run
 from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
-from .desired import DesiredCluster
+from .desired import DesiredCluster, desired_definitions
 from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
@@ -59,6 +61,8 @@ def check_cluster(
 ) -> CheckedCluster:
     """Return what the run goes on with; `Refused` or `Conflict` if it must not begin. Nothing is written. `identity` and `time` are those of the run."""
     refuse_neighbors(observed)
+    if any(key_of(definition) not in observed.index for definition in desired_definitions(observed)):
+        check_version(cluster)
     stores = {d: RecordStore(cluster, desired.record_skeleton(d), observed.record(d)) for d in DATABASES}
     witness_stores = {d: WitnessStore(cluster, desired.witness_skeleton(d), observed.witness(d)) for d in DATABASES}
     records = {d: stores[d].read() for d in DATABASES}

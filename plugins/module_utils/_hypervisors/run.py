@@ -15,6 +15,7 @@ from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
+from .._kubernetes.version import check_version
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .objects import HypervisorObjects
@@ -48,6 +49,8 @@ class Hypervisors:
         return bool(self.removed) or self.progress.changed
 
     def run(self) -> None:
+        if self._observed.definition is None:
+            check_version(self.cluster)
         plan = self._plan(self._observed)
         try:
             plan = self._acquire_lease(plan, "bring the hypervisors to the declared state") or plan

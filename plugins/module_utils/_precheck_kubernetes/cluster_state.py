@@ -7,34 +7,22 @@ Judges the API server, the namespace and the definitions. Pure.
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from .._api.crds import REVISION, revision_of
 from .._api.names import POD_SECURITY, Object
 from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.version import oldest_version, version_problem
 from .findings import TITLES, Finding, Kind
 
-# `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
-OLDEST = (1, 29)
-_NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 # Pods of hypervisors use the network and folders of their node; those of the control plane satisfy the strictest level.
 _REFUSED_BY = {"cluster": (), "hypervisors": ("baseline", "restricted")}
 
 
 def judge_version(version: str, server: str) -> list[Finding]:
-    numbers = _NUMBERS.match(version)
-    oldest = ".".join(map(str, OLDEST))
-    if numbers is None or (int(numbers[1]), int(numbers[2])) >= OLDEST:
-        return []
-    return [
-        Finding(
-            "api_version",
-            f"API server {server}",
-            f"It is Kubernetes {version}; the oldest version that understands the definitions is {oldest}.",
-            f"Upgrade the cluster to Kubernetes {oldest} or newer.",
-        )
-    ]
+    problem = version_problem(version)
+    advice = f"Upgrade the cluster to Kubernetes {oldest_version()} or newer."
+    return [Finding("api_version", f"API server {server}", problem, advice)] if problem else []
 
 
 def judge_namespace(namespace: Object | None, kind: Kind) -> list[Finding]:

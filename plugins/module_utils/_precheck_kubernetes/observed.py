@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import API_VERSION, Object
-from .._errors import OvnError, Refused
+from .._errors import Refused
 from .findings import Kind
 
 if t.TYPE_CHECKING:
@@ -125,14 +125,3 @@ def used_definitions(kind: Kind) -> list[Object]:
         if kind == "cluster"
         else [one for one in definitions if one["spec"]["names"]["kind"] == "OVNChassis"]
     )
-
-
-def read_version(cluster: Cluster) -> str:
-    """Return the version of the API server, like v1.34.4; an `OvnError` if it does not answer."""
-    answer = cluster.connection.send("get", "/version", "read the version of the API server")
-    version = answer.get("gitVersion") if isinstance(answer, dict) else None
-    if not version:
-        raise OvnError(
-            f"Cannot read the version of {cluster.server}: it names none. Is it the address of an API server?"
-        )
-    return str(version)

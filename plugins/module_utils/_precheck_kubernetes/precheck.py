@@ -14,12 +14,13 @@ from .._api.spec import ClusterSpec, parse_spec
 from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
+from .._kubernetes.version import read_version
 from .cluster_state import judge_definitions, judge_namespace, judge_secret, judge_version
 from .creation import created_by_control_plane, created_by_hypervisors
 from .findings import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
 from .images import command_for, find_container, judge_image, lost_functions, used_images
-from .observed import ObservedKubernetes, Reader, read_version, used_definitions
+from .observed import ObservedKubernetes, Reader, used_definitions
 from .permissions import judge_permissions, lost_rights
 from .placement import judge_node_addresses, judge_placement
 from .quota import judge_quotas

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The oldest version of Kubernetes that understands what we apply.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .._errors import OvnError, Refused
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+# `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
+OLDEST = (1, 29)
+_NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
+
+
+def read_version(cluster: Cluster) -> str:
+    """Return the version of the API server, like v1.34.4; an `OvnError` if it does not answer."""
+    answer = cluster.connection.send("get", "/version", "read the version of the API server")
+    version = answer.get("gitVersion") if isinstance(answer, dict) else None
+    if not version:
+        raise OvnError(
+            f"Cannot read the version of {cluster.server}: it names none. Is it the address of an API server?"
+        )
+    return str(version)
+
+
+def version_problem(version: str) -> str:
+    """Return why this version cannot be used; empty if it can, or if it does not say what it is."""
+    numbers = _NUMBERS.match(version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) >= OLDEST:
+        return ""
+    return f"It is Kubernetes {version}; the oldest version that understands the definitions is {oldest_version()}."
+
+
+def oldest_version() -> str:
+    return ".".join(map(str, OLDEST))
+
+
+def check_version(cluster: Cluster) -> None:
+    """Raise `Refused` if the API server is too old: its own refusal of a definition names no version."""
+    problem = version_problem(read_version(cluster))
+    if problem:
+        raise Refused(
+            f"API server {cluster.server} cannot be used: {problem[0].lower()}{problem[1:]} Upgrade it to Kubernetes {oldest_version()} or newer. "
+            "Nothing was changed."
+        )
