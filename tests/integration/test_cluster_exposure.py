@@ -53,6 +53,16 @@ def test_allowed_networks_come_and_go(plane: ControlPlane) -> None:
     assert None not in sources_of(plane)
 
 
+def test_families_of_services(plane: ControlPlane) -> None:
+    """The API server of the tests has addresses of one family."""
+    declared = {"network": {"ipFamilyPolicy": "PreferDualStack", "ipFamilies": ["IPv4"]}}
+    plane.begin(spec=declared)
+    for name in ("ovn-southbound", "ovn-southbound-0", "ovn-sb"):
+        spec = plane.get("Service", name)["spec"]
+        assert (spec["ipFamilyPolicy"], spec["ipFamilies"]) == ("PreferDualStack", ["IPv4"])
+    assert touched(plane.late(spec=declared)) == {}
+
+
 @pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
 def test_no_port_is_exposed_without_tls_by_accident(plane: ControlPlane, kind: str) -> None:
     plain = {"tls": {"enabled": False}}

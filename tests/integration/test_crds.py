@@ -96,6 +96,11 @@ REFUSED = [
     ),
     ("a priority class that is no name", {"priorityClassName": "High Priority"}, r"spec\.priorityClassName"),
     (
+        "two families on a single stack",
+        {"network": {"ipFamilies": ["IPv6", "IPv4"], "ipFamilyPolicy": "SingleStack"}},
+        r"network\.ipFamilies.*two ipFamilies need the ipFamilyPolicy",
+    ),
+    (
         "exposed without TLS",
         {**northbound(service={"type": "LoadBalancer"}), "tls": {"enabled": False}},
         r"northbound\.service\.type.*without TLS everybody who reaches an exposed port reads and writes",

@@ -24,6 +24,7 @@ ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many 
 PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
+TWO_FAMILIES = "two ipFamilies need the ipFamilyPolicy PreferDualStack or RequireDualStack"
 DIFFERENT_PORTS = "a node port can only be used once"
 CIDRS_NEED_LOCAL = "allowedCidrs compares the address of the client, which an exposed Service only keeps with externalTrafficPolicy Local"
 PLAINTEXT = "without TLS everybody who reaches an exposed port reads and writes the database"
@@ -131,6 +132,10 @@ def _check_services(name: str, neutron: _Spec) -> None:
 
 
 def _check_networks(value: _Spec) -> None:
+    if len(value.get("ipFamilies", ())) > 1 and value.get("ipFamilyPolicy", "SingleStack") == "SingleStack":
+        raise InvalidInput(
+            f"spec.network.ipFamilies names two: {TWO_FAMILIES}. Set spec.network.ipFamilyPolicy, or name one family."
+        )
     for field in ("netCidr", "svcCidr"):
         for part in filter(None, value.get(field, "").split(",")):
             address, length, *host = part.split("/")

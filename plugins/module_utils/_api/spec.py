@@ -17,7 +17,7 @@ from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
-from .fields import NAME, NETWORKS, POD_NETWORKS, SERVICE_NAME, number, rule, text
+from .fields import NAME, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
 from .observer_settings import HEARTBEAT_SECONDS
@@ -27,6 +27,7 @@ from .rules import (
     INTERFACE_OR_CIDR,
     PLAINTEXT,
     SAME_TLS,
+    TWO_FAMILIES,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
     UNDERLAY_NEEDS_OURS,
@@ -149,7 +150,26 @@ class Tls:
 
 @dataclass(frozen=True)
 class Network:
-    """Networks for `ovn-config`."""
+    """Address families of the Services, and networks for `ovn-config`."""
+
+    ip_family_policy: str | None = field(
+        metadata=declare(
+            text(
+                "Whether Services have addresses of one family or of both; the cluster decides if not given.",
+                enum=["SingleStack", "PreferDualStack", "RequireDualStack"],
+            )
+        )
+    )
+    ip_families: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "Families of the addresses of Services, the primary one first. That of a Service that exists cannot be changed.",
+                {"type": "string", "enum": ["IPv4", "IPv6"]},
+                2,
+                **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
 
     net_cidr: str | None = field(
         metadata=declare(
@@ -241,7 +261,15 @@ class ClusterSpec:
     )
     tls: Tls = field(metadata=part(Tls, "Encryption of all connections.", given=True))
     network: Network = field(
-        metadata=part(Network, "Addresses that are published in the ConfigMap ovn-config for other components.")
+        metadata=part(
+            Network,
+            "Address families of the Services, and addresses that are published in the ConfigMap ovn-config for other components.",
+            rule(
+                "!has(self.ipFamilies) || size(self.ipFamilies) < 2 || (has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack')",
+                TWO_FAMILIES,
+                ".ipFamilies",
+            ),
+        )
     )
 
     def database(self, database: Database) -> DatabaseSpec:

@@ -28,6 +28,7 @@ def _headless(context: ManifestContext, database: Database) -> Object:
         database,
         spec={
             "clusterIP": "None",
+            **_families(context),
             # Without quorum no member is ready; without names they would never find each other again.
             "publishNotReadyAddresses": True,
             "selector": selector(context.name, database),
@@ -53,6 +54,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
         metadata={"annotations": dict(service.annotations)} if service.annotations else {},
         spec={
             "type": service.type,
+            **_families(context),
             **outside,
             "publishNotReadyAddresses": True,
             "selector": {**selector(context.name, database), "statefulset.kubernetes.io/pod-name": name},
@@ -71,10 +73,19 @@ def _in_front(context: ManifestContext, database: Database) -> Object:
         database,
         spec={
             "type": "ClusterIP",
+            **_families(context),
             "selector": selector(context.name, database),
             "ports": [{**_port("client", service.port), "targetPort": PORTS[database].client}],
         },
     )
+
+
+def _families(context: ManifestContext) -> Object:
+    network = context.spec.network
+    return {
+        **({"ipFamilyPolicy": network.ip_family_policy} if network.ip_family_policy else {}),
+        **({"ipFamilies": list(network.ip_families)} if network.ip_families else {}),
+    }
 
 
 def _port(name: str, number: int) -> Object:

@@ -86,6 +86,11 @@ REFUSED = [
         r"node port 30001 is named 2 times",
     ),
     (
+        "two families on a single stack",
+        {"network": {"ipFamilies": ["IPv6", "IPv4"]}},
+        r"^spec\.network\.ipFamilies names two: .*Set spec\.network\.ipFamilyPolicy",
+    ),
+    (
         "exposed without TLS",
         {"southbound": {"service": {"type": "NodePort"}}, "tls": {"enabled": False}},
         r"^spec\.southbound\.service\.type is NodePort, and spec\.tls\.enabled is false: .*southbound\.service\.allowPlaintext: true",

@@ -380,6 +380,14 @@ def test_images_of_a_private_registry(central: Central, kind: str, name: str) ->
     assert "imagePullSecrets" not in central().pod(kind, name)
 
 
+def test_every_service_has_the_declared_families(central: Central) -> None:
+    families = {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv6", "IPv4"]}
+    services = central({"network": families}).of("Service")
+    assert len(services) == 10
+    assert all(families.items() <= service["spec"].items() for service in services)
+    assert all("ipFamilyPolicy" not in service["spec"] for service in central().of("Service"))
+
+
 def test_observer_leaves_a_node_that_is_away_soon(central: Central) -> None:
     tolerations = central().pod("Deployment", "prod-observer")["tolerations"]
     assert {(t["key"], t["effect"], t["tolerationSeconds"]) for t in tolerations} == {

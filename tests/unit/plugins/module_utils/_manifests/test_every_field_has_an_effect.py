@@ -119,7 +119,15 @@ CHANGED: dict[str, t.Any] = {
     "tls.enabled": False,
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
-    **below("network", {"netCidr": "10.128.0.0/14/23", "svcCidr": "172.30.0.0/16"}),
+    **below(
+        "network",
+        {
+            "ipFamilyPolicy": "PreferDualStack",
+            "ipFamilies": ["IPv6"],
+            "netCidr": "10.128.0.0/14/23",
+            "svcCidr": "172.30.0.0/16",
+        },
+    ),
 }
 
 
