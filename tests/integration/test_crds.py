@@ -209,11 +209,24 @@ def test_status_and_columns(cluster: Cluster, namespace: str, api_server: ApiSer
     }
 
 
+def condition(kind: str, status: str = "True") -> dict[str, t.Any]:
+    """As metav1.Condition has to be."""
+    times = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+    return {"type": kind, "status": status, "reason": "AsTested", "message": "", **times}
+
+
 def test_chassis(cluster: Cluster, api_server: ApiServer) -> None:
     manifest = ovn_chassis("worker-1", bridgeMappings=[{"physicalNetwork": "physnet1", "bridge": "br-ex"}])
     assert cluster.apply(manifest)["spec"]["encapsulation"] == {"type": "geneve", "ip": "192.0.2.1"}
-    status = {"conditions": [{"type": "OVSConnected", "status": "True"}], "lastHeartbeat": "2026-01-01T00:00:00Z"}
+    connected = condition("OVSConnected")
+    status = {"conditions": [connected], "lastHeartbeat": "2026-01-01T00:00:00Z"}
     cluster.apply_status({**manifest, "status": status})
+    for field in ("reason", "message", "lastTransitionTime"):
+        less = {key: value for key, value in connected.items() if key != field}
+        with pytest.raises(OvnError, match=rf"conditions\[0\]\.{field}: Required"):
+            cluster.apply_status({**manifest, "status": {"conditions": [less]}})
+    with pytest.raises(OvnError, match=r"conditions\[0\]\.reason"):
+        cluster.apply_status({**manifest, "status": {"conditions": [{**connected, "reason": "two words"}]}})
     shown = columns(api_server, f"/apis/{API_VERSION}/ovnchassis")
     assert (shown["System id"], shown["Encapsulation"], shown["OVS"]) == ("worker-1", "192.0.2.1", "True")
     for field in ("systemId", "hostname"):

@@ -13,6 +13,7 @@ from .fields import Schema, listing, number, record, text
 _TIME = {"type": "string", "format": "date-time"}
 _MANY = 2**31 - 1
 
+_REASON = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"  # as metav1.Condition has it, and what it requires
 _CONDITIONS = listing(
     "What is true of it.",
     record(
@@ -20,7 +21,7 @@ _CONDITIONS = listing(
         {
             "type": text("Name of the condition.", maxLength=316),
             "status": text("True, False or Unknown.", enum=["True", "False", "Unknown"]),
-            "reason": text("One word for the cause.", maxLength=1024),
+            "reason": text("One word for the cause.", minLength=1, maxLength=1024, pattern=_REASON),
             "message": text("The cause for people.", maxLength=32768),
             "lastTransitionTime": {**_TIME, "description": "When the status last changed."},
             "observedGeneration": {
@@ -29,7 +30,7 @@ _CONDITIONS = listing(
                 "description": "Generation that this is about.",
             },
         },
-        required=["type", "status"],
+        required=["type", "status", "reason", "message", "lastTransitionTime"],
     ),
     **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
 )
