@@ -40,7 +40,7 @@ def test_status_follows_the_southbound_database(hypervisors: Hypervisors, raft_c
     assert status["lastHeartbeat"] == "2023-11-14T22:13:20Z"
     assert status["registeredAt"]
     versions = hypervisors.versions()
-    assert hypervisors(southbound=[endpoint])["requests"] <= 5
+    assert hypervisors(southbound=[endpoint])["requests"] <= 6
     assert hypervisors.versions() == versions
 
 
