@@ -243,6 +243,7 @@ def settled(world: World) -> t.Any:
         leader = pod(world.clusters[database].leader)
         until(lambda leader=leader, label=LABELS[database]: world.labeled(label) == [leader], f"the label on {leader}")
     until(lambda: "chassisCount" in world.status, "the chassis to be counted")
+    until(lambda: world.condition("ClaimsConsistent"), "a look at their claims")
     return world.status
 
 

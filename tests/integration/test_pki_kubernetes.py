@@ -135,7 +135,14 @@ class Site:
     def create_pod(self, name: str) -> t.Callable[[str], object]:
         """Create a pod of the control plane that mounts the Secret, and return what sets its phase."""
         place = f"/api/v1/namespaces/{self.namespaces['plane']}/pods"
-        container = {"name": "database", "image": "ovn", "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
+        restricted = {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        mounts = [{"name": "tls", "mountPath": "/tls"}]
+        container = {"name": "database", "image": "ovn", "volumeMounts": mounts, "securityContext": restricted}
         volume = {"name": "tls", "secret": {"secretName": "ovn-tls"}}
         spec = {"containers": [container], "volumes": [volume], "automountServiceAccountToken": False}
         self.server.request("POST", place, {"metadata": {"name": name}, "spec": spec})
