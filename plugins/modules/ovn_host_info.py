@@ -56,6 +56,11 @@ options:
     type: list
     elements: dict
     default: []
+  firewall:
+    description: Options of M(c5c3.ovn.ovn_firewall), for each of its calls.
+    type: list
+    elements: dict
+    default: []
   certificates:
     description: Options of M(c5c3.ovn.ovn_certificate), for each pair.
     type: list
@@ -67,6 +72,7 @@ seealso:
   - module: c5c3.ovn.ovn_raft_member
   - module: c5c3.ovn.ovn_units
   - module: c5c3.ovn.ovn_database
+  - module: c5c3.ovn.ovn_firewall
   - module: c5c3.ovn.ovn_certificate
 author:
   - C5C3 contributors (@c5c3)
@@ -89,7 +95,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 due:
-  description: Whether one of O(units), O(databases) or O(certificates) would be changed, or could not be read.
+  description: Whether one of O(units), O(databases), O(firewall) or O(certificates) would be changed, or could not be read.
   returned: success
   type: bool
   sample: false
@@ -132,6 +138,11 @@ databases:
   returned: success
   type: list
   elements: dict
+firewall:
+  description: For each of O(firewall) what M(c5c3.ovn.ovn_firewall) returns in check mode, in order. C(failed) and C(msg) say what could not be read.
+  returned: success
+  type: list
+  elements: dict
 certificates:
   description:
     - For each of O(certificates) what M(c5c3.ovn.ovn_certificate) returns in check mode, in order. C(failed) and C(msg) say what could not be read,
@@ -161,6 +172,7 @@ def main() -> t.NoReturn:
             "files": {"type": "list", "elements": "path", "default": []},
             "units": several,
             "databases": several,
+            "firewall": several,
             "certificates": several,
         },
         supports_check_mode=True,

@@ -26,7 +26,7 @@ exec "$@"
 """
 NAMESPACES = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 # What is left of locks in /run is told before the namespace ends.
-SCRIPT = 'mount -t tmpfs none /run; ip link set lo up; "$@"; code=$?; echo "locks: $(tr -d "\n" 2> /dev/null < /run/c5c3-ovn/run.lock)"; exit $code'
+SCRIPT = 'mount -t tmpfs none /run; ip link set lo up; eval "$PREPARE"; "$@"; code=$?; echo "locks: $(tr -d "\n" 2> /dev/null < /run/c5c3-ovn/run.lock)"; exit $code'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +44,7 @@ class LocalSite:
 
     def __init__(self, folder: pathlib.Path, collection_path: str) -> None:
         self.folder, self.collection_path = folder, collection_path
+        self.prepare = ""  # commands of the shell, in the namespaces before a run
         for name, content in (("systemctl", SYSTEMCTL), ("sudo", SUDO)):
             (folder / name).write_text(content)
             (folder / name).chmod(0o755)
@@ -95,6 +96,7 @@ class LocalSite:
             env={
                 **os.environ,
                 "PATH": f"{self.folder}:{os.environ['PATH']}",
+                "PREPARE": self.prepare,
                 "ANSIBLE_COLLECTIONS_PATH": self.collection_path,
                 "ANSIBLE_BECOME_ALLOW_SAME_USER": "1",
                 "ANSIBLE_LOCAL_TEMP": str(self.folder / "tmp"),

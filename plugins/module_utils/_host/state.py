@@ -16,7 +16,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from .._commands import Commands
 from .._errors import InvalidInput, OvnError
-from . import daemons, database, member, openvswitch, packages, units
+from . import daemons, database, firewall, member, openvswitch, packages, units
 
 Options = t.Mapping[str, t.Any]
 Result = dict[str, t.Any]
@@ -49,9 +49,13 @@ def read_state(params: Options, commands: Commands) -> Result:
     result["databases"] = [
         _predicted(functools.partial(database.apply_database_settings, one, check_mode=True)) for one in settings
     ]
+    result["firewall"] = [
+        _predicted(functools.partial(firewall.apply_firewall, one, commands, check_mode=True))
+        for one in (_validated(f"firewall[{i}]", one, firewall.OPTIONS) for i, one in enumerate(params["firewall"]))
+    ]
     if params["certificates"]:
         result["certificates"], result["warnings"] = _predict_certificates(params["certificates"])
-    predictions = [*result["units"], *result["databases"], *result["certificates"]]
+    predictions = [*result["units"], *result["databases"], *result["firewall"], *result["certificates"]]
     result["due"] = any(one.get("failed") or one["changed"] for one in predictions)
     return result
 

@@ -14,15 +14,16 @@ import typing as t
 from .._databases import PORTS
 from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
+from .._flows import TUNNEL_PORTS, ports_between
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
+from .._roles.firewall import needed_packages
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
 
-CENTRAL_PORTS = sorted({port for ports in PORTS.values() for port in (ports.client, ports.raft, ports.unrestricted)})
+CENTRAL_PORTS = ports_between("central", "central")
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
-TUNNEL_PORTS = {"geneve": 6081, "vxlan": 4789}
 # Octets of an encapsulated frame around the packet of the guest, without the IP header: inner Ethernet 14, UDP 8,
 # and Geneve 8 with OVN's option of 8 or VXLAN 8.
 _ENCAPSULATION = {"geneve": 38, "vxlan": 30}
@@ -61,6 +62,7 @@ class DeclaredHost:
     openvswitch_service: str = ""
     existing_switch: bool = False  # somebody else's Open vSwitch is used
     listen_address: str = ""
+    filtered: bool = False  # a firewall of ours drops what comes from a host that it was not told of yet
     allow_names: bool = False  # as addresses of members
     problem: str = ""  # why its variables could not be read; then the rest is not known
 
@@ -128,6 +130,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
             paths=(str(database), str(records)),
             listen_address=canonical(str(listen)),
             allow_names=is_true(variables, "ovn_central_allow_names"),
+            filtered=bool(_firewall_packages(host, variables)),
         )
     return _with_chassis(host, variables) if hypervisor else host
 
@@ -152,6 +155,7 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
         )
         if name not in excluded
     ]
+    packages += _firewall_packages(host, variables) if packages else []
     known = {
         role: not distribution_data(role, data, {"id": "unknown"}, host.name)["problem"]
         for role, data in zip(parts, given)
@@ -164,6 +168,15 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
         proxy=_without_password(str(first_value(variables, "ovn_packages_proxy"))),
         distribution_given=bool(known) and all(known.values()),
     )
+
+
+def _firewall_packages(host: DeclaredHost, variables: Variables) -> list[str]:
+    """Return what the firewall of the host needs; options that the roles will refuse need nothing."""
+    groups = {"ovn_central": [host.name] * host.central, "ovn_hypervisors": [host.name] * host.hypervisor}
+    try:
+        return needed_packages(host.name, variables, groups)
+    except InvalidInput:
+        return []
 
 
 def _in_versions(packages: t.Iterable[str], variables: Variables) -> tuple[str, ...]:
@@ -285,7 +298,7 @@ def _peers(hostvars: Hostvars, groups: Groups, host: DeclaredHost) -> list[dict[
     members = [
         other for other in others.values() if not other.cluster and not other.problem and other.name != host.name
     ]
-    ports = {PORTS["southbound"].client} if host.hypervisor and not host.elsewhere else set()
+    ports = set(ports_between("chassis", "central")) if host.hypervisor and not host.elsewhere else set()
     ports |= set(CENTRAL_PORTS) if host.central else set()
     peers = [
         {"host": other.name, "address": other.address, "port": port} for other in members for port in sorted(ports)

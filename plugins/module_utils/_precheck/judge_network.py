@@ -10,22 +10,31 @@ from __future__ import annotations
 
 import typing as t
 
+from .._flows import TUNNEL_PORTS
 from .._precheck_kubernetes.findings import Finding
 from .addresses import overlap
-from .declared import RAFT_PORTS, TUNNEL_PORTS, USUAL_MTU
+from .declared import RAFT_PORTS, USUAL_MTU
 from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane
 
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 
 
-def judge_network(hosts: t.Sequence[MeasuredHost]) -> list[Finding]:
-    """Return the findings of all hosts that were measured. Whoever answers Ansible, but not another host, is behind a firewall or a wrong route."""
+def judge_network(hosts: t.Sequence[MeasuredHost], filtered: t.Container[str] = ()) -> list[Finding]:
+    """Return the findings of all hosts that were measured. Whoever answers Ansible, but not another host, is behind a firewall or a wrong route.
+
+    `filtered` are hosts with a firewall of ours, which may not have been told of a new host yet: their silence says nothing.
+    """
     answering = {host.name for host in hosts if host.facts}
     misplaced = {host.name for host in hosts if host.facts and _is_misplaced(host)}
     findings = []
     for host in hosts:
         if host.facts:
-            findings += [*_addresses(host), *_peers(host, answering, misplaced), *_ports(host), *_tunnel_ports(host)]
+            findings += [
+                *_addresses(host),
+                *_peers(host, answering, misplaced, filtered),
+                *_ports(host),
+                *_tunnel_ports(host),
+            ]
             findings += [*_mtu(host), *_paths(host)]
     return findings
 
@@ -59,7 +68,9 @@ def _is_misplaced(host: MeasuredHost) -> bool:
     return own == [False]
 
 
-def _peers(host: MeasuredHost, answering: t.Container[str], misplaced: t.Container[str]) -> list[Finding]:
+def _peers(
+    host: MeasuredHost, answering: t.Container[str], misplaced: t.Container[str], filtered: t.Container[str]
+) -> list[Finding]:
     """A port at which nobody listens yet refuses, which proves the way. A peer that is not in this run may simply be down, as long as another one answers."""
     if not host.is_new:
         return []
@@ -67,7 +78,7 @@ def _peers(host: MeasuredHost, answering: t.Container[str], misplaced: t.Contain
     closed: dict[tuple[str, str, str], list[int]] = {}
     reached = {peer["host"] for peer in host.facts["peers"] if peer["state"] in ("connected", "refused")}
     for peer in host.facts["peers"]:
-        if peer["host"] in misplaced:
+        if peer["host"] in misplaced or (peer["host"] in filtered and peer["state"] == "timed_out"):
             continue
         if peer["state"] == "unresolved":
             unresolved[peer["host"], peer["address"]] = peer["error"]

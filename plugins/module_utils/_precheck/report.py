@@ -34,13 +34,15 @@ def judge(
     `more` are findings that a Kubernetes cluster has had; `versions` are those of central hosts outside of this run."""
     unusable = judge_addresses(declared, hosts)
     known = {finding.object for finding in unusable}
+    new = {host.name for host in hosts if host.becomes_member}  # no firewall of ours is loaded there yet
+    filtered = {host.name for host in declared if host.filtered} - new
     findings = [
         *judge_inventory(declared, hosts),
         *unusable,
         *judge_measuring(hosts),
         *judge_clocks(hosts),
         *judge_systems(hosts),
-        *(finding for finding in judge_network(hosts) if finding.object not in known),
+        *(finding for finding in judge_network(hosts, filtered) if finding.object not in known),
         *judge_software(hosts, declared, versions or {}),
         *more,
     ]

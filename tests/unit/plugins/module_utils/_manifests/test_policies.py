@@ -4,6 +4,8 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._flows import ports_between
+
 Central = t.Callable[..., t.Any]
 
 # source, target, port: allowed?
@@ -102,3 +104,13 @@ def test_clients_come_from_the_named_networks_alone(central: Central, database: 
     # Pods of the control plane need no entry, and the Raft port gets none.
     assert allows(rules, "from", "northd", client)
     assert allows(rules, "from", database, {"northbound": 6643, "southbound": 6644}[database])
+
+
+def test_ports_are_those_of_the_flows_between_machines(central: Central) -> None:
+    manifests = central()
+    for database in ("northbound", "southbound"):
+        rules = policy(manifests, database)["ingress"]
+        from_members = {p["port"] for rule in rules for p in rule["ports"]}
+        from_anywhere = {p["port"] for rule in rules if "from" not in rule for p in rule["ports"]}
+        assert from_members <= set(ports_between("central", "central"))
+        assert from_anywhere <= {*ports_between("client", "central"), *ports_between("chassis", "central")}

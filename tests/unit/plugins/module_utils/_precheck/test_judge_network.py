@@ -256,3 +256,16 @@ def test_paths(small: bool, large: bool, mtu: int, expected: list[str]) -> None:
     facts = {"underlay": {"name": "eth1", "mtu": mtu}, "paths": [path]}
     assert codes(hypervisor(**facts)) == expected
     assert codes(hypervisor(**facts, **CHASSIS)) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "filtered", "expected"),
+    [
+        ("timed_out", ["db2"], []),
+        ("timed_out", ["db3"], ["peer_unreachable"]),
+        ("unreachable", ["db2"], ["peer_unreachable"]),
+    ],
+)
+def test_a_firewall_of_ours_may_not_know_a_new_host_yet(state: str, filtered: list[str], expected: list[str]) -> None:
+    hosts = [hypervisor(peers=[peer(state)]), central("db2")]
+    assert [one.code for one in judge_network(hosts, filtered)] == expected

@@ -1,0 +1,222 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What the options of the firewall mean: the ports of one machine and who may send to them, from the inventory and the table of flows. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import typing as t
+
+from .._errors import InvalidInput
+from .._firewall.unit import unit_files, units
+from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
+from .._inventory import address_of, encapsulation_ip_of
+from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
+
+Mode = t.Literal["managed", "print", "none"]
+# Where a party is in the inventory, and the option with those that are not in it
+_GROUPS: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisors"}
+_NETWORKS: dict[Party, str] = {
+    "central": "ovn_central_member_networks",
+    "client": "ovn_central_client_networks",
+    "chassis": "ovn_central_chassis_networks",
+}
+_TUNNEL_NETWORKS = "ovn_hypervisor_tunnel_networks"
+_ROLES: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
+PACKAGES = ["nftables"]
+
+
+@dataclasses.dataclass(frozen=True)
+class FilteredMachine:
+    """One machine: its variables, and which parties it is."""
+
+    name: str
+    variables: Variables
+    parties: tuple[Party, ...]
+
+    def mode(self, party: Party) -> Mode:
+        """Return what is done with the ports that the machine has as this party."""
+        given = str(first_value(self.variables, f"{_ROLES[party]}_firewall", "ovn_firewall", default="none"))
+        if given not in ("managed", "print", "none"):
+            raise InvalidInput(
+                f"ovn_firewall of {self.name} is {given}. Use managed, print or none. Nothing was changed."
+            )
+        return t.cast("Mode", given)
+
+
+def desired_firewall(hostvars: Hostvars, groups: Groups, host: str, given: Variables | None = None) -> dict[str, t.Any]:
+    """Return what the firewall of one machine has to be, in both of its roles: the table is one for all of them.
+
+    `given` are values of roles that the inventory does not have; empty ones count as absent there, too. `options` are those of `ovn_firewall`, `unit_files`
+    and `units` those of `ovn_units`; `printed` are ports whose rules are only shown, `packages` what the machine needs.
+    """
+    this = _machine(hostvars, groups, host, given or {})
+    ports: dict[Mode, list[dict[str, t.Any]]] = {"managed": [], "print": [], "none": []}
+    for party in this.parties:
+        mode = this.mode(party)
+        for flow in _flows(this, party) if mode != "none" else ():
+            sources = _sources(this, flow, hostvars, groups)
+            ports[mode].append({"protocol": flow.protocol, "port": flow.port, "sources": sources})
+    managed = bool(ports["managed"])
+    # Members that leave are shut out when they have left, which the role of central hosts knows.
+    purge = "central" not in this.parties
+    return {
+        "options": {"state": "present" if managed else "absent", "ports": ports["managed"]},
+        "purge": purge,
+        "unit_files": unit_files(managed=managed),
+        "units": units(managed=managed),
+        "printed": ports["print"],
+        "packages": PACKAGES if managed else [],
+    }
+
+
+def firewall_problem(observed: t.Mapping[str, t.Any], host: str, disconnect: t.Any) -> str:
+    """Return why the firewall of a machine must not be loaded, empty if it may. `observed` is what `ovn_firewall` says in check mode."""
+    if observed.get("failed"):
+        return f"{host}: {observed['msg']} Nothing was changed."
+    strangers = observed.get("strangers") or ()
+    if not strangers or is_true({"given": disconnect}, "given"):
+        return ""
+    named = ", ".join(f"{one['address']} to port {one['port']}" for one in strangers)
+    return (
+        f"The firewall of {host} is not loaded, because it would shut out who is connected: {named}. Add them to ovn_central_client_networks "
+        "(6641, 16642), ovn_central_chassis_networks (6642) or ovn_central_member_networks (all ports), or shut them out with "
+        "ovn_central_firewall_disconnect=true. Nothing was changed."
+    )
+
+
+def tunnel_networks_problem(hostvars: Hostvars, groups: Groups, host: str, given: Variables | None = None) -> str:
+    """Return which machines have tunnels that end outside of the networks that this one declares, empty if none has. It reads all hosts: ask for one only."""
+    this = _machine(hostvars, groups, host, given or {})
+    if "chassis" not in this.parties or this.mode("chassis") == "none":
+        return ""
+    networks = [ipaddress.ip_network(network) for network in _declared(this, _TUNNEL_NETWORKS)]
+    names = members_of(groups, "ovn_hypervisors") if networks else []
+    ends = [(name, text) for name in names for text in _ends_of_tunnels(name, hostvars[name])]
+    outside = [f"{name} ({text})" for name, text in ends if _is_outside(text, networks)]
+    if not outside:
+        return ""
+    return (
+        f"{_TUNNEL_NETWORKS} of {host} leaves out where tunnels of {', '.join(outside)} end, so other hypervisors would drop their packets. "
+        "Add that network, then run on all hypervisors. Nothing was changed."
+    )
+
+
+def needed_packages(name: str, variables: Variables, groups: Groups) -> list[str]:
+    """Return the packages that the firewall of a machine needs; `InvalidInput` if its options are refused."""
+    this = _machine({name: variables}, groups, name, {})
+    managed = any(this.mode(party) == "managed" and any(_flows(this, party)) for party in this.parties)
+    return PACKAGES if managed else []
+
+
+def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the central hosts that have to be told of new chassis: their ports are managed, and this run has not rolled them out."""
+    found = (_machine(hostvars, groups, name, {}) for name in members_of(groups, "ovn_central"))
+    return [
+        host.name
+        for host in found
+        if "central" in host.parties
+        and host.mode("central") == "managed"
+        and not is_true(host.variables, "ovn_central_rolled_out")
+    ]
+
+
+def _machine(hostvars: Hostvars, groups: Groups, name: str, given: Variables) -> FilteredMachine:
+    variables = {option: value for option, value in given.items() if value is not None and value != ""}
+    merged = _Overlaid(variables, hostvars[name])
+    parties = [
+        party for party, group in _GROUPS.items() if name in members_of(groups, group) and _is_machine(merged, party)
+    ]
+    if first_value(merged, "ovn_hypervisor_state", default="present") != "present":
+        parties = [party for party in parties if party != "chassis"]
+    return FilteredMachine(name, merged, tuple(parties))
+
+
+def _is_machine(variables: Variables, party: Party) -> bool:
+    return (first_value(variables, f"{_ROLES[party]}_backend") or backend_of(variables)) == "host"
+
+
+class _Overlaid(t.Mapping[str, t.Any]):
+    """`hostvars` of Ansible resolve a value when it is asked for, so they are not copied."""
+
+    def __init__(self, first: Variables, second: Variables) -> None:
+        self._maps = (first, second)
+
+    def __getitem__(self, name: str) -> t.Any:
+        first, second = self._maps
+        return first[name] if name in first else second[name]
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter({**self._maps[0], **self._maps[1]})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _flows(host: FilteredMachine, party: Party) -> t.Iterator[MachineFlow]:
+    """Tunnels are filtered where networks are declared for them, and packets of a datapath in userspace pass no rule of the kernel."""
+    kinds = as_list(first_value(host.variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
+    own_tunnels = {TUNNEL_PORTS[kind] for kind in kinds if kind in TUNNEL_PORTS}
+    filters_tunnels = bool(_declared(host, _TUNNEL_NETWORKS)) and (
+        first_value(host.variables, "ovn_hypervisor_datapath_type") != "netdev"
+    )
+    for flow in FLOWS:
+        if flow.target == party and (party == "central" or (filters_tunnels and flow.port in own_tunnels)):
+            yield flow
+
+
+def _sources(host: FilteredMachine, flow: MachineFlow, hostvars: Hostvars, groups: Groups) -> list[str]:
+    if flow.target == "chassis":
+        # Networks alone: a chassis that comes with --limit has to be let in by all others, which that run does not reach.
+        return _declared(host, _TUNNEL_NETWORKS)
+    sources: list[str] = []
+    for party in flow.sources:
+        if party in _GROUPS:
+            names = members_of(groups, _GROUPS[party])
+            if party == "central":
+                names = as_list(first_value(host.variables, "ovn_central_members", default=names))
+            sources += [address for name in names for address in _addresses(name, hostvars[name], party)]
+        sources += _declared(host, _NETWORKS[party]) if party in _NETWORKS else []
+    return list(dict.fromkeys(sources))
+
+
+def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
+    """Return the addresses from which a machine may connect: that of the control plane, and where its tunnels end. None of a cluster or a dead machine."""
+    if not _is_machine(variables, party) or first_value(variables, "ovn_hypervisor_state") == "gone":
+        return []
+    return [address_of(name, variables), *_encapsulation(name, variables)]
+
+
+def _encapsulation(name: str, variables: Variables) -> list[str]:
+    given = first_value(variables, "ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(name, variables)
+    return [address.strip("[]") for address in as_list(given)]
+
+
+def _declared(host: FilteredMachine, option: str) -> list[str]:
+    """Return the networks of an option; `InvalidInput` for what is none."""
+    networks = as_list(first_value(host.variables, option, default=[]))
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as e:
+            raise InvalidInput(
+                f"{option} of {host.name} has {network}: {e}. Give addresses or networks, such as 192.0.2.0/24. Nothing was changed."
+            ) from e
+    return networks
+
+
+def _ends_of_tunnels(name: str, variables: Variables) -> list[str]:
+    return _encapsulation(name, variables) if _is_machine(variables, "chassis") else []
+
+
+def _is_outside(text: str, networks: t.Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:  # a name: that it is no address is refused elsewhere
+        return False
+    return not any(address in network for network in networks)

@@ -1,0 +1,202 @@
+"""Who may send to which port of a machine, from an inventory."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.firewall import (
+    desired_firewall,
+    firewall_problem,
+    managed_central_hosts,
+    tunnel_networks_problem,
+)
+
+Vars = dict[str, t.Any]
+MANAGED = {"ovn_firewall": "managed"}
+
+
+def machines(**more: Vars) -> dict[str, Vars]:
+    return {
+        "central1": {"ansible_host": "192.0.2.1"},
+        "central2": {"ovn_address": "[2001:db8::2]", "ansible_host": "203.0.113.2"},
+        "compute1": {"ansible_host": "192.0.2.11", "ovn_encapsulation_ip": "198.51.100.11"},
+        "compute2": {"ansible_host": "192.0.2.12", "ovn_encapsulation_ip": ["198.51.100.12", "198.51.101.12"]},
+        **more,
+    }
+
+
+GROUPS = {"ovn_central": ["central1", "central2"], "ovn_hypervisors": ["compute1", "compute2"]}
+CENTRAL = ["192.0.2.1", "2001:db8::2"]
+CHASSIS = ["192.0.2.11", "198.51.100.11", "192.0.2.12", "198.51.100.12", "198.51.101.12"]
+
+
+def sources(found: Vars) -> dict[int, list[str]]:
+    return {one["port"]: one["sources"] for one in found["options"]["ports"]}
+
+
+def all_managed(hosts: dict[str, Vars], **more: t.Any) -> dict[str, Vars]:
+    return {name: {**MANAGED, **more, **variables} for name, variables in hosts.items()}
+
+
+def test_a_central_host_lets_in_whom_the_table_of_flows_names() -> None:
+    options = {"ovn_central_client_networks": ["10.1.0.0/16"], "ovn_central_chassis_networks": "10.2.0.0/16,fd00::/64"}
+    found = desired_firewall(all_managed(machines(), **options), GROUPS, "central1")
+    assert (found["options"]["state"], found["packages"]) == ("present", ["nftables"])
+    assert sources(found) == {
+        6643: CENTRAL,
+        6644: CENTRAL,
+        6641: ["10.1.0.0/16", *CENTRAL],
+        16642: ["10.1.0.0/16", *CENTRAL],
+        6642: [*CHASSIS, "10.2.0.0/16", "fd00::/64", *CENTRAL],
+    }
+    assert {one["protocol"] for one in found["options"]["ports"]} == {"tcp"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "state", "printed"),
+    [
+        ({}, "absent", False),
+        ({"ovn_firewall": ""}, "absent", False),
+        ({"ovn_firewall": "none"}, "absent", False),
+        ({"ovn_firewall": "print"}, "absent", True),
+        (MANAGED, "present", False),
+        ({**MANAGED, "ovn_central_firewall": "none"}, "absent", False),
+        ({**MANAGED, "ovn_central_backend": "kubernetes"}, "absent", False),
+        ({**MANAGED, "ovn_backend": "kubernetes"}, "absent", False),
+    ],
+)
+def test_nothing_is_managed_unless_somebody_says_so(variables: Vars, state: str, printed: bool) -> None:
+    hosts = machines(central1={"ansible_host": "192.0.2.1", **variables})
+    found = desired_firewall(hosts, GROUPS, "central1")
+    assert (found["options"]["state"], bool(found["printed"])) == (state, printed)
+    assert bool(found["packages"]) == (state == "present")
+
+
+def test_an_option_of_the_role_counts_more_than_the_inventory() -> None:
+    given = {"ovn_central_firewall": "managed", "ovn_central_client_networks": ""}
+    hosts = machines(central1={"ansible_host": "192.0.2.1", "ovn_central_client_networks": ["10.0.0.0/8"]})
+    assert sources(desired_firewall(hosts, GROUPS, "central1", given))[6641] == ["10.0.0.0/8", *CENTRAL]
+    members = {**given, "ovn_central_members": ["central1"]}
+    assert sources(desired_firewall(hosts, GROUPS, "central1", members))[6643] == ["192.0.2.1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "let_in"),
+    [
+        ({"ovn_hypervisor_state": "absent"}, True),  # it removes its rows through the port of chassis
+        ({"ovn_hypervisor_state": "gone"}, False),
+        ({"ovn_backend": "kubernetes"}, False),
+    ],
+)
+def test_which_hypervisors_are_let_in(changes: Vars, let_in: bool) -> None:
+    hosts = all_managed(machines())
+    hosts["compute2"] |= changes
+    found = sources(desired_firewall(hosts, GROUPS, "central1"))[6642]
+    assert ("192.0.2.12" in found) == let_in
+    assert "192.0.2.11" in found
+
+
+def test_tunnels_are_filtered_where_networks_are_declared_for_them() -> None:
+    networks = ["198.51.100.0/23"]
+    hosts = all_managed(machines())
+    assert desired_firewall(hosts, GROUPS, "compute1")["options"]["state"] == "absent"
+    hosts = all_managed(machines(), ovn_hypervisor_tunnel_networks=networks)
+    found = desired_firewall(hosts, GROUPS, "compute1")
+    assert found["options"]["ports"] == [{"protocol": "udp", "port": 6081, "sources": networks}]
+    assert tunnel_networks_problem(hosts, GROUPS, "compute1") == ""
+    hosts["compute1"]["ovn_hypervisor_encapsulation_type"] = ["geneve", "vxlan"]
+    assert sources(desired_firewall(hosts, GROUPS, "compute1")) == {6081: networks, 4789: networks}
+    hosts["compute1"]["ovn_hypervisor_datapath_type"] = "netdev"
+    assert desired_firewall(hosts, GROUPS, "compute1")["options"]["ports"] == []
+
+
+def test_a_machine_with_both_roles_has_one_table() -> None:
+    groups = {**GROUPS, "ovn_hypervisors": ["central1", "compute1", "compute2"]}
+    hosts = all_managed(machines(), ovn_hypervisor_tunnel_networks=["192.0.2.0/24", "198.51.100.0/23"])
+    hosts["central1"]["ovn_hypervisor_firewall"] = "managed"
+    found = desired_firewall(hosts, groups, "central1")
+    assert list(sources(found)) == [6643, 6641, 6644, 16642, 6642, 6081]
+    hosts["central1"]["ovn_hypervisor_firewall"] = "print"
+    found = desired_firewall(hosts, groups, "central1")
+    assert (list(sources(found)), [one["port"] for one in found["printed"]]) == (
+        [6643, 6641, 6644, 16642, 6642],
+        [6081],
+    )
+
+
+def test_a_chassis_outside_of_the_networks_of_tunnels_is_named() -> None:
+    hosts = all_managed(machines(), ovn_hypervisor_tunnel_networks=["198.51.100.0/24"])
+    problem = tunnel_networks_problem(hosts, GROUPS, "compute1")
+    assert "ovn_hypervisor_tunnel_networks of compute1 leaves out" in problem
+    assert "compute2 (198.51.101.12)" in problem
+    assert "compute1 (" not in problem
+    assert tunnel_networks_problem(hosts, GROUPS, "central1") == ""
+    hosts["compute2"]["ovn_backend"] = "kubernetes"
+    assert tunnel_networks_problem(hosts, GROUPS, "compute1") == ""
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"ovn_firewall": "yes"}, "ovn_firewall of central1 is yes. Use managed, print or none"),
+        (
+            {**MANAGED, "ovn_central_client_networks": ["192.0.2.5/24"]},
+            "ovn_central_client_networks of central1 has 192.0.2.5/24",
+        ),
+        ({**MANAGED, "ovn_central_chassis_networks": ["rack1"]}, "ovn_central_chassis_networks of central1 has rack1"),
+    ],
+)
+def test_what_is_refused(variables: Vars, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        desired_firewall(machines(central1=variables), GROUPS, "central1")
+
+
+def test_who_has_to_let_a_new_hypervisor_in() -> None:
+    hosts = all_managed(machines())
+    assert managed_central_hosts(hosts, GROUPS) == ["central1", "central2"]
+    hosts["central1"]["ovn_central_rolled_out"] = True
+    assert managed_central_hosts(hosts, GROUPS) == ["central2"]
+    hosts["central1"]["ovn_central_rolled_out"] = False
+    hosts["central2"]["ovn_firewall"] = "print"
+    assert managed_central_hosts(hosts, GROUPS) == ["central1"]
+    assert managed_central_hosts(machines(), GROUPS) == []
+    assert managed_central_hosts({}, {}) == []
+
+
+STRANGER = {"changed": True, "strangers": [{"port": 6641, "address": "203.0.113.7"}]}
+
+
+@pytest.mark.parametrize(
+    ("observed", "disconnect", "problem"),
+    [
+        ({"changed": True, "strangers": []}, False, ""),
+        (
+            STRANGER,
+            False,
+            "it would shut out who is connected: 203.0.113.7 to port 6641. Add them to ovn_central_client_networks",
+        ),
+        (STRANGER, "yes", ""),
+        (
+            {"failed": True, "msg": "The firewall is not changed: why."},
+            True,
+            "central1: The firewall is not changed: why. Nothing was",
+        ),
+    ],
+)
+def test_what_keeps_a_firewall_from_being_loaded(observed: Vars, disconnect: t.Any, problem: str) -> None:
+    found = firewall_problem(observed, "central1", disconnect)
+    assert problem in found
+    assert bool(found) == bool(problem)
+
+
+def test_a_unit_loads_what_is_managed() -> None:
+    managed = desired_firewall(all_managed(machines()), GROUPS, "central1")
+    assert managed["units"] == [{"name": "c5c3-ovn-firewall.service", "enabled": True, "state": "started"}]
+    assert [file["path"] for file in managed["unit_files"]] == ["/etc/systemd/system/c5c3-ovn-firewall.service"]
+    none = desired_firewall(machines(), GROUPS, "central1")
+    assert none["units"] == [{"name": "c5c3-ovn-firewall.service", "enabled": False, "state": "stopped"}]
+    assert none["unit_files"] == []
+    assert (managed["purge"], desired_firewall(machines(), GROUPS, "compute1")["purge"]) == (False, True)
