@@ -26,7 +26,10 @@ exec "$@"
 """
 NAMESPACES = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 # What is left of locks in /run is told before the namespace ends.
-SCRIPT = 'mount -t tmpfs none /run; ip link set lo up; eval "$PREPARE"; "$@"; code=$?; echo "locks: $(tr -d "\n" 2> /dev/null < /run/c5c3-ovn/run.lock)"; exit $code'
+SCRIPT = (
+    'mount -t tmpfs none /run; ip link set lo up; eval "$PREPARE"; "$@"; code=$?; '
+    'echo "locks: $(tr -d "\n" 2> /dev/null < /run/c5c3-ovn/run.lock)"; exit $code'
+)
 
 
 @dataclasses.dataclass(frozen=True)
