@@ -91,7 +91,7 @@ def test_check_mode_and_a_second_run(site: LocalSite) -> None:
     }
     nothing = {**command("nft list tables"), "register": "tables"}
     plays = [
-        {**play("c1", {**firewall, "check_mode": True}), "check_mode": True},
+        {**play("c1", firewall), "check_mode": True},
         play("c1", nothing, expect("not tables.stdout"), firewall, again, changed),
     ]
     file = site.folder / "firewall.yml"
