@@ -41,7 +41,7 @@ def declare(schema: Schema, read: Reader | None = None, *, required: bool = Fals
 
     If it is not given and has no default, the attribute is an empty mapping or an empty tuple where the schema has a map or a list, else None.
     """
-    is_list = schema["type"] == "array"
+    is_list = schema.get("type") == "array"
     absent: t.Any = () if is_list else {} if "additionalProperties" in schema else None
     return {
         "schema": schema,

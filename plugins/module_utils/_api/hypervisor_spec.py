@@ -29,6 +29,18 @@ class DaemonSetPods:
         metadata=pod_fields.tolerations("the pods", default=[{"operator": "Exists"}])
     )
     priority_class_name: str = field(metadata=pod_fields.priority_class("the pods", "system-node-critical"))
+    # One node at a time: a version that does not work stops the update at the first one.
+    max_unavailable: str = field(
+        metadata=declare(
+            {
+                "x-kubernetes-int-or-string": True,
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+                "pattern": r"^([1-9][0-9]{0,4}|[1-9][0-9]?%|100%)$",
+                "description": "How many nodes an update restarts at a time, as a number or as a percentage of them.",
+                "default": "1",
+            }
+        )
+    )
 
 
 @dataclass(frozen=True)

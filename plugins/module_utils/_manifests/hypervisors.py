@@ -17,6 +17,7 @@ from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
 
 if t.TYPE_CHECKING:
+    from .._api.hypervisor_spec import DaemonSetPods
     from .._api.spec import ClusterSpec
 
 OVS = "ovs"
@@ -41,9 +42,11 @@ def hypervisor_manifests(
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
-    daemon_sets = [_daemon_set(CONTROLLER, namespace, name, "controller", controller_pod(spec, tls_secret))]
+    daemon_sets = [
+        _daemon_set(CONTROLLER, namespace, name, "controller", spec.controller, controller_pod(spec, tls_secret))
+    ]
     if spec.ovs.mode == "managed":
-        daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", ovs_pod(spec)))
+        daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
     return [
         # Before the pods, which are refused without theirs.
         _account(OVS, namespace, name, "ovs"),
@@ -84,7 +87,10 @@ def _account(account: str, namespace: str, name: str, component: Component) -> O
     }
 
 
-def _daemon_set(daemon_set: str, namespace: str, name: str, component: Component, pod: Object) -> Object:
+def _daemon_set(
+    daemon_set: str, namespace: str, name: str, component: Component, pods: DaemonSetPods, pod: Object
+) -> Object:
+    most = pods.max_unavailable
     template = metadata(daemon_set, namespace, name, component)["labels"]
     return {
         "apiVersion": "apps/v1",
@@ -92,8 +98,10 @@ def _daemon_set(daemon_set: str, namespace: str, name: str, component: Component
         "metadata": metadata(daemon_set, namespace, name, component),
         "spec": {
             "selector": {"matchLabels": selector(name, component)},
-            # One node at a time: a version that does not work stops the update at the first one.
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
+            "updateStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxUnavailable": int(most) if most.isdigit() else most, "maxSurge": 0},
+            },
             "minReadySeconds": 5,
             "revisionHistoryLimit": 3,
             "template": {"metadata": {"labels": template}, "spec": {"serviceAccountName": daemon_set, **pod}},

@@ -82,7 +82,7 @@ _DATABASE = {
     **_RESOURCES,
     **_TOLERATION,
 }
-_DAEMONS = {"nodeSelector": LABEL, "priorityClassName": "agents", **_RESOURCES, **_TOLERATION}
+_DAEMONS = {"nodeSelector": LABEL, "priorityClassName": "agents", "maxUnavailable": "10%", **_RESOURCES, **_TOLERATION}
 
 
 def below(path: str, samples: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -133,10 +133,10 @@ CHANGED: dict[str, t.Any] = {
 
 def fields(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
     """Paths of all fields that hold a value."""
-    if schema["type"] == "object" and "properties" in schema:
+    if schema.get("type") == "object" and "properties" in schema:
         for name, field in schema["properties"].items():
             yield from fields(field, f"{path}.{name}" if path else name)
-    elif schema["type"] == "array" and schema["items"]["type"] == "object":
+    elif schema.get("type") == "array" and schema["items"]["type"] == "object":
         yield from fields(schema["items"], f"{path}[]")
     else:
         yield path

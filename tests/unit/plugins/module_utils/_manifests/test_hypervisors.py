@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
@@ -92,6 +93,19 @@ def test_one_node_at_a_time(name: str) -> None:
     assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
     assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
     assert spec["template"]["spec"]["hostNetwork"] is True
+
+
+@pytest.mark.parametrize(("given", "expected"), [(3, 3), ("3", 3), ("10%", "10%"), ("100%", "100%")])
+def test_more_nodes_at_a_time(given: t.Any, expected: t.Any) -> None:
+    built = build({"ovs": {"maxUnavailable": given}})
+    assert built["ovs"]["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] == expected
+    assert built["ovn-controller"]["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] == 1
+
+
+@pytest.mark.parametrize("given", [0, "0", "0%", "101%", "all", -1, True, 1.5])
+def test_a_number_of_nodes_that_is_none(given: t.Any) -> None:
+    with pytest.raises(InvalidInput, match=r"spec\.ovs\.maxUnavailable"):
+        build({"ovs": {"maxUnavailable": given}})
 
 
 @pytest.mark.parametrize(
