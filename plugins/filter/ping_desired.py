@@ -34,7 +34,7 @@ _value:
     - C(guests), each with C(port) and C(target), in Kubernetes also with C(cluster), C(pod) and C(via). For a removal there those that exist.
     - In Kubernetes C(nodes) that can have a guest, and C(pod), what the pods of guests have in common with those of the hypervisors.
   type: dict
-  sample: {"guests": [{"port": {"name": "c5c3-ping-compute1", "mac": "02:c5:c3:00:00:01", "ip": "198.18.0.1"}}]}
+  sample: {"guests": [{"port": {"name": "c5c3-ping-compute1", "mac": "02:c5:c3:00:00:01", "ip": "198.18.0.1"}, "address": "198.18.0.1/16"}]}
 """
 
 import typing as t

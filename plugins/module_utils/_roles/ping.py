@@ -5,7 +5,7 @@
 
 The role ovn_ping: its options to the guests of the connectivity test, and what is left of them. Pure.
 
-A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping) and `port` (`name`, `mac` and `ip`). One in Kubernetes also has
+A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping) and `port` (`name`, `mac` and `ip`) and `address` (with prefix length). One in Kubernetes also has
 `cluster` (host of the inventory), `pod` and `via` (host that leads into the pod).
 """
 
@@ -22,7 +22,7 @@ from .variables import Hostvars, Variables, as_list, backend_of
 PREFIX = "ovn_ping_"
 Guest = dict[str, t.Any]
 _LABELS = "app.kubernetes.io"
-_FIRST_CLUSTER = 128  # clusters have subnets in the upper half of 198.18.0.0/16
+_FIRST_CLUSTER = 128  # clusters have the upper half of the addresses
 _NO_WRITER = (
     "Nobody can write the test network into the Northbound database: the group ovn_central is empty. Put the host of the control plane into it, or set "
     "ovn_ping_central_host and ovn_ping_northbound_endpoints. Nothing was done."
@@ -40,6 +40,7 @@ class PingOptions:
     host: str
     system_id: str = ""  # of a machine; empty: its name
     nodes: int = 0  # of a cluster that get a guest, 0: all
+    ip_version: int = 4
 
 
 def desired_state(given: Variables) -> dict[str, t.Any]:
@@ -81,28 +82,30 @@ def _place(given: Variables) -> int:
     return hosts.index(given["host"])
 
 
-def _port(name: str, octets: tuple[int, int]) -> dict[str, str]:
-    """Return the logical port `name` with the addresses that end with these octets."""
+def _port(name: str, octets: tuple[int, int], ip_version: int) -> Guest:
+    """Return `port`, with addresses that end with these octets, and `address`, with the prefix length of a network for tests alone (RFC 2544, RFC 5180)."""
     high, low = octets
-    return {"name": name, "mac": f"02:c5:c3:00:{high:02x}:{low:02x}", "ip": f"198.18.{high}.{low}"}
+    ip, prefix = (f"198.18.{high}.{low}", 16) if ip_version == 4 else (f"2001:2::{high:x}:{low:x}", 48)
+    port = {"name": name, "mac": f"02:c5:c3:00:{high:02x}:{low:02x}", "ip": ip}
+    return {"port": port, "address": f"{ip}/{prefix}"}
 
 
 def _machine_guest(options: PingOptions, place: int) -> Guest:
-    port = _port(f"{options.name}-{options.host}", divmod(place + 1, 256))
+    port = _port(f"{options.name}-{options.host}", divmod(place + 1, 256), options.ip_version)
     return {
-        "port": port,
-        "target": {"name": options.host, "address": port["ip"], "chassis": options.system_id or options.host},
+        **port,
+        "target": {"name": options.host, "address": port["port"]["ip"], "chassis": options.system_id or options.host},
     }
 
 
 def _node_guest(options: PingOptions, node: str, octets: tuple[int, int], system_ids: t.Mapping[str, str]) -> Guest:
-    port = _port(f"{options.name}-{options.host}-{node}", octets)
+    port = _port(f"{options.name}-{options.host}-{node}", octets, options.ip_version)
     return {
         "cluster": options.host,
         "pod": f"{options.name}-{node}",
         "via": f"{options.host}/{node}",
-        "port": port,
-        "target": {"name": node, "address": port["ip"], "chassis": system_ids.get(node, node)},
+        **port,
+        "target": {"name": node, "address": port["port"]["ip"], "chassis": system_ids.get(node, node)},
     }
 
 

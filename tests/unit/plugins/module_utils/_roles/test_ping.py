@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import typing as t
 
 import pytest
@@ -56,8 +57,19 @@ PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("t
 def test_the_guest_of_a_machine(place: int, mac: str, ip: str) -> None:
     hosts = [*(f"x{number}" for number in range(place)), "h2", "last"]
     assert desired_state({**MACHINE, "hosts": hosts})["guests"] == [
-        {"port": {"name": "t-h2", "mac": mac, "ip": ip}, "target": {"name": "h2", "address": ip, "chassis": "id2"}}
+        {
+            "port": {"name": "t-h2", "mac": mac, "ip": ip},
+            "address": f"{ip}/16",
+            "target": {"name": "h2", "address": ip, "chassis": "id2"},
+        }
     ]
+
+
+@pytest.mark.parametrize("version", [6, "6"])
+def test_a_guest_with_ipv6(version: t.Any) -> None:
+    (guest,) = desired_state({**MACHINE, "ip_version": version})["guests"]
+    assert guest["address"] == f"{guest['port']['ip']}/48"
+    assert ipaddress.ip_address(guest["target"]["address"]) in ipaddress.ip_network("2001:2::/48")
 
 
 def test_without_a_system_id_the_name_counts() -> None:
@@ -74,6 +86,7 @@ def test_the_guests_of_nodes() -> None:
             "pod": f"t-{node}",
             "via": f"h2/{node}",
             "port": {"name": f"t-h2-{node}", "mac": f"02:c5:c3:00:81:0{number}", "ip": f"198.18.129.{number}"},
+            "address": f"198.18.129.{number}/16",
             "target": {"name": node, "address": f"198.18.129.{number}", "chassis": chassis_name},
         }
         for number, node, chassis_name in ((1, "a", "id-a"), (2, "b", "b"))
