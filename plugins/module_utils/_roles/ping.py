@@ -5,8 +5,8 @@
 
 The role ovn_ping: its options to the guests of the connectivity test, and what is left of them. Pure.
 
-A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping) and `port` (`name`, `mac` and `ip`) and `address` (with prefix length). One in Kubernetes also has
-`cluster` (host of the inventory), `pod` and `via` (host that leads into the pod).
+A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping), `port` (`name`, `mac` and `ip`) and `address` (with prefix
+length). One in Kubernetes also has `cluster` (host of the inventory), `pod` and `via` (host that leads into the pod).
 """
 
 from __future__ import annotations
