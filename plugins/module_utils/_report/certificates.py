@@ -99,7 +99,9 @@ def _chassis_certificates(
 
 
 def _report_common_names(installation: Installation, section: ReportFindings) -> None:
-    """Add the machines whose certificate names another chassis: the Southbound database knows a chassis by it."""
+    """Add the machines whose certificate names another chassis: relays know a chassis by it, and without them nobody does."""
+    if not installation.has_relays:
+        return
     for system_id, name in (installation.chassis or {}).items():
         result = installation.chassis_certificates.get(name) or {}
         common_name = result.get("installed_common_name")

@@ -465,11 +465,14 @@ def pair(days_left: int | None, in_service: bool = True) -> dict[str, t.Any]:
     return {"changed": False, "in_service": in_service, "days_left": days_left}
 
 
-@pytest.mark.parametrize(("common_name", "warnings"), [("hv1", 0), ("", 0), ("hv9", 1)])
-def test_a_chassis_with_the_certificate_of_another(common_name: str, warnings: int) -> None:
+@pytest.mark.parametrize(
+    ("common_name", "has_relays", "warnings"),
+    [("hv1", True, 0), ("", True, 0), ("hv9", True, 1), pytest.param("hv9", False, 0, id="of all nodes of a cluster")],
+)
+def test_a_chassis_with_the_certificate_of_another(common_name: str, has_relays: bool, warnings: int) -> None:
     held = {**pair(99), "installed_common_name": common_name}
     machine = both(put("chassis", {"hv1": "machine1", "hv2": "hv2"}), put("chassis_certificates", {"machine1": held}))
-    report = build_report(installation(machine))
+    report = build_report(installation(both(machine, put("has_relays", has_relays))))
     assert [f["code"] for f in report["findings"]] == ["chassis_certificate_name"] * warnings
     assert not warnings or "has the name hv9, its system id is hv1" in report["warnings"][0]
 
