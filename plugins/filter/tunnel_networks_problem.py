@@ -10,7 +10,7 @@ short_description: Which hypervisors the networks of tunnels leave out
 version_added: "0.1.0"
 description:
   - Tells the role P(c5c3.ovn.ovn_hypervisor#role) which machines of the group C(ovn_hypervisors) have tunnels that end outside of
-    O(c5c3.ovn.ovn_hypervisor#role:ovn_hypervisor_tunnel_networks). The others would drop their packets.
+    O(c5c3.ovn.ovn_hypervisor#role:main:ovn_hypervisor_tunnel_networks). The others would drop their packets.
 options:
   _input:
     description: C(hostvars), or any mapping of host names to variables.
