@@ -69,15 +69,15 @@ def pki_authority(
     variables: Variables,
     files: t.Mapping[str, Files],
     desired: Variables | None = None,
-    certificate: str = "",
-    backend: str = "",
+    certificate: AuthorityName | None = None,
+    backend: Backend | None = None,
 ) -> dict[str, t.Any]:
     known = desired or {}
     return authority(
         variables,
         files,
-        t.cast("AuthorityName", certificate or known.get("certificate", "central")),
-        t.cast("Backend", backend or known.get("backend", "host")),
+        certificate or known.get("certificate", "central"),
+        backend or known.get("backend", "host"),
         relay=known.get("relay", False),
     )
 

@@ -161,7 +161,7 @@ def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: O
     until(lambda: log.exists() and "Create its directory, or name another one." in log.read_text(), "the message")
     assert observed.condition("central1", "NorthboundReady")["status"] == "True"
     (observed.folder / "absent").mkdir()
-    until(lambda: (observed.folder / "absent" / "ovn.prom").exists(), "the file", timeout=30)
+    until((observed.folder / "absent" / "ovn.prom").exists, "the file", timeout=30)
     assert [one.name for one in (observed.folder / "absent").iterdir()] == ["ovn.prom"]
     assert log.read_text().count("Create its directory") == 1
 

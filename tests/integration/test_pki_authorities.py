@@ -294,8 +294,8 @@ def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[
     ready.apply()
     servers, before = serve(ready), (ready.authority(), ready.chassis_authority())
     reached = {
-        "prepare": lambda: (ready.ca / "next-ca.pem").exists(),
-        "switch": lambda: (ready.ca / "previous-ca.pem").exists(),
+        "prepare": (ready.ca / "next-ca.pem").exists,
+        "switch": (ready.ca / "previous-ca.pem").exists,
         "finish": lambda: any(ready.ca.glob("retired-*-previous-ca-key.pem")),
     }
     with Clients(ready, servers.address) as clients:

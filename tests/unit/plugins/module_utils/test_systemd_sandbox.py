@@ -65,7 +65,7 @@ def test_nothing_loads_modules_or_is_anybody_else() -> None:
 
 
 def test_vswitchd_has_its_devices_and_asks_for_modules() -> None:
-    names = [line.split("=")[0] for line in vswitchd_settings()]
+    names = [line.partition("=")[0] for line in vswitchd_settings()]
     for setting in ("PrivateDevices", "ProtectClock", "DevicePolicy", "ProtectKernelModules", "PrivateTmp"):
         assert setting not in names
 

@@ -21,30 +21,30 @@ def tcp(port: int, *networks: str) -> PortFilter:
 
 def test_a_table_lets_sources_in_and_drops_the_rest_of_its_port() -> None:
     assert (
-        render_table(table_of([tcp(6641, "192.0.2.1", "2001:db8::/64")]))
+        render_table(table_of([tcp(6641, "192.0.2.1", "2001:db8::/64")])).replace("\t", "    ")
         == """\
 table inet c5c3_ovn {
-	set tcp_6641_ipv4 {
-		type ipv4_addr
-		flags interval
-		elements = {
-			192.0.2.1
-		}
-	}
-	set tcp_6641_ipv6 {
-		type ipv6_addr
-		flags interval
-		elements = {
-			2001:db8::/64
-		}
-	}
-	chain input {
-		type filter hook input priority 0; policy accept;
-		iif "lo" accept
-		tcp dport 6641 ip saddr @tcp_6641_ipv4 accept
-		tcp dport 6641 ip6 saddr @tcp_6641_ipv6 accept
-		tcp dport 6641 drop
-	}
+    set tcp_6641_ipv4 {
+        type ipv4_addr
+        flags interval
+        elements = {
+            192.0.2.1
+        }
+    }
+    set tcp_6641_ipv6 {
+        type ipv6_addr
+        flags interval
+        elements = {
+            2001:db8::/64
+        }
+    }
+    chain input {
+        type filter hook input priority 0; policy accept;
+        iif "lo" accept
+        tcp dport 6641 ip saddr @tcp_6641_ipv4 accept
+        tcp dport 6641 ip6 saddr @tcp_6641_ipv6 accept
+        tcp dport 6641 drop
+    }
 }
 """
     )
