@@ -196,15 +196,17 @@ def _tunnels(params: t.Mapping[str, t.Any]) -> dict[str, tunnels.Tunnel]:
 def _run(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     _checked(params)
     by_chassis = _tunnels(params)
-    addresses = list(dict.fromkeys(target["address"] for target in params["targets"]))
+    # As answers name them: IPv6 addresses can be written in several ways.
+    places = [str(ipaddress.ip_address(target["address"])) for target in params["targets"]]
+    addresses = list(dict.fromkeys(places))
     with inside(params["namespace"]), Pinger(addresses, params["packet_size"]) as pinger:
         silent = pinger.wait_for_first_answers(Deadline(params["wait_timeout"])) if addresses else set()
         pinger.addresses = [address for address in addresses if address not in silent]
         tallies = pinger.measure(params["count"], params["interval"], params["reply_timeout"])
         problem = pinger.problem
     results = []
-    for target in params["targets"]:
-        tally = tallies.get(target["address"]) or Tally(sent=params["count"])
+    for target, place in zip(params["targets"], places):
+        tally = tallies.get(place) or Tally(sent=params["count"])
         tunnel = by_chassis.get(target["chassis"])
         results.append(
             {

@@ -129,7 +129,7 @@ def test_guests_ping_over_ipv6(vswitch: Vswitch, run_module: RunModule) -> None:
         guests.installed(number)
         assert guests.port(number, address=f"2001:2::{number}/48")["changed"]
         assert not guests.port(number, address=f"2001:2::{number}/48")["changed"]
-    result = guests.ping("2001:2::2", packet_size=1400)
+    result = guests.ping("2001:2::0:2", packet_size=1400)
     assert result["results"][0]["received"] == 5
     assert guests.ping("198.18.0.2", may_fail=True, wait_timeout=1).failed
     silent = guests.ping("2001:2::99", may_fail=True, wait_timeout=1)

@@ -63,7 +63,8 @@ def list_of_chassis(_northbound: Endpoints, southbound: Endpoints) -> None:
 _ALL_CHASSIS = {"Chassis": CHASSIS, "Encap": ENCAP, "Chassis_Private": PRIVATE}
 _HEARTBEAT = {
     "northbound": {"NB_Global": {"nb_cfg", "sb_cfg", "options"}},
-    "southbound": {**_ALL_CHASSIS, "SB_Global": {"nb_cfg", "options"}},
+    # A chassis may name tunnel ends of others as its own.
+    "southbound": {**_ALL_CHASSIS, "Chassis": {*CHASSIS, "encaps"}, "SB_Global": {"nb_cfg", "options"}},
 }
 
 

@@ -34,6 +34,7 @@ def test_pki_alone(site: LocalSite) -> None:
             "ca.pem",
             "central-cert.pem",
             "central-key.pem",
+            "relay-ca.pem",
         ]
         assert not (site.folder / host / "lib").exists()
 
@@ -90,7 +91,7 @@ def test_packages_of_hypervisors_alone(site: LocalSite) -> None:
     assert ran.code == 0, ran.output
     parts = [
         "Write the system id before Open vSwitch starts for the first time",
-        "Mask the distribution's units before they exist",
+        "Mask the distribution's units before they exist, and restrict those that the packages start",
         INSTALL,
     ]
     assert [name for name in ran.tasks if name in parts] == parts

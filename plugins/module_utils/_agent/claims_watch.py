@@ -56,7 +56,7 @@ class ClaimsWatch(threading.Thread):
         self.conflicts: list[str] | None = None
         self._choose, self._tls, self._interval, self._changed = choose, tls, interval, changed
         self._report_error = report_error
-        self._last: list[str] = []
+        self._last: list[str] | None = None
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -79,7 +79,11 @@ class ClaimsWatch(threading.Thread):
     def _look(self, endpoint: Endpoint) -> bool:
         """Return whether this look was the same as the one before."""
         found = read_claims(endpoint, self._tls)
-        confirmed = [message for message in found if message in self._last]
+        before = self._last
+        if before is None and found:
+            self._last = found
+            return False  # whether they last is not known yet
+        confirmed = [message for message in found if message in (before or ())]
         settled = confirmed == found
         self._last = found
         if confirmed != self.conflicts:

@@ -65,6 +65,7 @@ class ControlPlaneWatch:
         )
         self._certificates = CertificateWatch([one for name in DATABASES for one in endpoints[name]], tls, changed)
         self._counter = ChassisCounter(grace(intervals.heartbeats))
+        self._counting = threading.Lock()  # scrapes have threads of their own
         self._debouncers: dict[str, VerdictDebouncer] = {
             name: VerdictDebouncer(len(endpoints[name])) for name in DATABASES
         }
@@ -120,7 +121,8 @@ class ControlPlaneWatch:
         rows = self._chassis.rows
         if rows is None:
             return None
-        counted = self._counter.count(rows, time.monotonic())
+        with self._counting:
+            counted = self._counter.count(rows, time.monotonic())
         return counted if self._heartbeats.answers else counted._replace(late=None)
 
     @property

@@ -44,14 +44,21 @@ def plan_table(remotes: t.Collection[str], rows: t.Collection[str], layout: Layo
     )
 
 
-def plan_release(remotes: t.Collection[str], rows: t.Collection[str], port: int, layout: Layout) -> RemotesPlan:
-    """Return what makes a server give up a port, and keep the others; nothing if it does not listen there.
+def plan_release(
+    remotes: t.Collection[str], rows: t.Mapping[str, t.Mapping[str, t.Any]], port: int, layout: Layout
+) -> RemotesPlan:
+    """Return what makes a server give up a port, and keep the others; nothing if it does not listen there. `rows` of the table by their target.
 
-    The row that has the port stays, since other members still use it, so the server gets its other rows as remotes of its own.
+    The row that has the port stays, since other members still use it, so the server gets its other rows as remotes of its own. Such a remote has no role and
+    is not read-only: ports whose rows are, stay closed until the server listens as the table says again.
     """
     own = tuple(remote for remote in sorted(remotes) if port_of(remote) == port)
     table = table_remote(layout)
     if table not in remotes or all(port_of(row) != port for row in rows):
         return RemotesPlan((), own)
-    others = tuple(row for row in sorted(rows) if port_of(row) != port and row not in remotes)
+    others = tuple(
+        target
+        for target, row in sorted(rows.items())
+        if port_of(target) != port and target not in remotes and not (row.get("role") or row.get("read_only"))
+    )
     return RemotesPlan(others, (table, *own))

@@ -57,8 +57,8 @@ def _objects(text: str) -> list[Json]:
 
 
 def _networks(a_set: Json) -> tuple[Network, ...] | None:
-    """Return the networks of a set; None if it is no set of ours."""
-    if a_set.get("type") not in ("ipv4_addr", "ipv6_addr") or a_set.get("flags") != ["interval"]:
+    """Return the networks of a set; None if it is no set of ours. From nft 1.1.4 on a single flag is no list."""
+    if a_set.get("type") not in ("ipv4_addr", "ipv6_addr") or a_set.get("flags") not in (["interval"], "interval"):
         return None
     try:
         return collapse(network for element in a_set.get("elem") or () for network in _element(element))

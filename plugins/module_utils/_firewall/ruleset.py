@@ -92,6 +92,12 @@ def render_script(table: Table) -> str:
     return f"{_HEADER}table {name} {{\n}}\ndelete table {name}\n{render_table(table)}"
 
 
+def narrowed(filters: t.Iterable[PortFilter], loaded: Table | None) -> list[PortFilter]:
+    """Return those of the filters that a loaded table lacks, whose ports are open until now: what they leave out is known to nobody yet."""
+    sets = loaded.sets if loaded else {}
+    return [one for one in filters if not all(one.set_name(version) in sets for version in _VERSIONS)]
+
+
 def extend(filters: t.Iterable[PortFilter], loaded: Table) -> list[PortFilter]:
     """Return what a loaded table has to become so that it lets all of `filters` in and shuts nobody out that it lets in now.
 

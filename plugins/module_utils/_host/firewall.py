@@ -26,6 +26,7 @@ from .._firewall.ruleset import (
     PortFilter,
     Table,
     extend,
+    narrowed,
     render_script,
     render_table,
     table_of,
@@ -64,7 +65,7 @@ def apply_firewall(params: t.Mapping[str, t.Any], commands: Commands, *, check_m
             "The firewall is not set up: there is no program nft on this host. Install the package nftables, then run again."
         )
     loaded = _read_table(nft, commands) if nft else None
-    strangers = [] if loaded else find_strangers(filters, _read_connections())
+    strangers = find_strangers(narrowed(filters, loaded), _read_connections())
     if not params["purge"]:
         # Without a table every port is open: there is nothing to add.
         filters = extend(filters, loaded) if loaded else []

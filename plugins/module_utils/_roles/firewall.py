@@ -187,7 +187,8 @@ def _sources(host: FilteredMachine, flow: MachineFlow, hostvars: Hostvars, group
 
 def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
     """Return the addresses from which a machine may connect: that of the control plane, and where its tunnels end. None of a cluster or a dead machine."""
-    if not _is_machine(variables, party) or first_value(variables, "ovn_hypervisor_state") == "gone":
+    is_gone = party == "chassis" and first_value(variables, "ovn_hypervisor_state") == "gone"
+    if is_gone or not _is_machine(variables, party):
         return []
     return [address_of(name, variables), *_encapsulation(name, variables)]
 

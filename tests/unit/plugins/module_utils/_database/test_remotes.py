@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._database.remotes import (
@@ -61,4 +63,10 @@ def test_listening_as_the_table_says(remotes: list[str], rows: list[str], plan: 
     ],
 )
 def test_giving_up_a_port(remotes: list[str], rows: list[str], plan: RemotesPlan) -> None:
-    assert plan_release(remotes, rows, 6642, SOUTHBOUND) == plan
+    assert plan_release(remotes, {row: {"role": "", "read_only": False} for row in rows}, 6642, SOUTHBOUND) == plan
+
+
+@pytest.mark.parametrize("limit", [{"role": "ovn-controller"}, {"read_only": True}])
+def test_a_port_with_limits_is_not_opened_without_them(limit: dict[str, t.Any]) -> None:
+    rows = {CHASSIS: {"role": "ovn-controller"}, OTHERS: {}, "pssl:7000": limit}
+    assert plan_release([SOCKET, TABLE], rows, 6642, SOUTHBOUND) == RemotesPlan((OTHERS,), (TABLE,))

@@ -61,6 +61,11 @@ def text(objects: list[dict[str, t.Any]]) -> str:
     return json.dumps({"nftables": objects})
 
 
+def test_nft_that_lists_a_single_flag_as_text() -> None:
+    listed = [{"set": {**one["set"], "flags": "interval"}} if "set" in one else one for one in LISTED]
+    assert parse_table(json.dumps({"nftables": listed})) == parse_table(json.dumps({"nftables": LISTED}))
+
+
 def test_a_loaded_table_equals_the_desired_one() -> None:
     assert parse_table(text(LISTED)) == DESIRED
 
