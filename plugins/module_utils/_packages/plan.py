@@ -16,6 +16,8 @@ import typing as t
 from .._errors import InvalidInput
 from .versions import is_exact, is_newer, matches, upstream_version, version_key
 
+_TOOLS = ("nftables",)  # of the whole system: its updates are no matter of OVN, so it is never held
+
 Needs = t.Mapping[str, str]  # name of a package: the only version that will do
 
 
@@ -151,7 +153,7 @@ def _holds(
 
     dpkg may forget the hold of a package that apt replaces, so whatever changes and was on hold is held again.
     """
-    family = list(desired)
+    family = [name for name in desired if name not in _TOOLS]
     for name in family:
         package = packages.get(name, Package())
         needs = package.obtainable.get(targets[name], {}) if targets.get(name) else package.needs

@@ -189,3 +189,10 @@ def test_which_hosts_would_differ(targets: dict[str, str], changed: list[str], e
         for host, version in targets.items()
     }
     assert mixed_versions(plans) == expected
+
+
+def test_a_package_of_the_whole_system_is_installed_and_never_held() -> None:
+    host = "ovn-host"
+    packages = {name: Package(installed="1") for name in (host, "nftables")}
+    found = plan_packages(packages, {host: "", "nftables": ""}, Policy("h1", hold=True))
+    assert found["hold"] == [host]
