@@ -65,7 +65,7 @@ class ControlPlaneWatch:
         )
         self._certificates = CertificateWatch([one for name in DATABASES for one in endpoints[name]], tls, changed)
         self._counter = ChassisCounter(grace(intervals.heartbeats))
-        self._counting = threading.Lock()  # scrapes have threads of their own
+        self._counted: ChassisCount | None = None
         self._debouncers: dict[str, VerdictDebouncer] = {
             name: VerdictDebouncer(len(endpoints[name])) for name in DATABASES
         }
@@ -115,15 +115,16 @@ class ControlPlaneWatch:
         """The schema of each database, by any member that takes part, and that of the packages of this process."""
         return {name: known_schemas(self.members[name], self._image_schemas[name]) for name in DATABASES}
 
-    @property
-    def chassis(self) -> ChassisCount | None:
-        """How many chassis are registered, and which are late; None while that is not known."""
+    def count_chassis(self) -> ChassisCount | None:
+        """Return how many chassis are registered, and which are late; None while that is not known. Once a round: metrics show the same."""
         rows = self._chassis.rows
         if rows is None:
-            return None
-        with self._counting:
+            counted = None
+        else:
             counted = self._counter.count(rows, time.monotonic())
-        return counted if self._heartbeats.answers else counted._replace(late=None)
+            counted = counted if self._heartbeats.answers else counted._replace(late=None)
+        self._counted = counted
+        return counted
 
     @property
     def heartbeats(self) -> dict[str, float]:
@@ -141,14 +142,14 @@ class ControlPlaneWatch:
         return self._claims.conflicts
 
     def metrics(self, status: t.Mapping[str, t.Any]) -> str:
-        """Return the status, and what was found since, as metrics."""
-        chassis = self.chassis
+        """Return the status, and what was found beside it, as metrics."""
+        counted = self._counted
         return metrics(
             status,
             certificates=self.certificates,
             conflicts=self.conflicts,
             heartbeats=self.heartbeats,
-            late=chassis.late if chassis else None,
+            late=counted.late if counted else None,
             now=time.time(),
         )
 

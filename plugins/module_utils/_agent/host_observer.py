@@ -13,8 +13,6 @@ import contextlib
 import datetime
 import json
 import os
-import signal
-import threading
 import time
 import typing as t
 
@@ -22,18 +20,15 @@ from .._api.observer_settings import Intervals, endpoints_of, needed
 from .._api.status import machines_status
 from .._database.schema_update import FOLDER
 from .._databases import DATABASES, OVSDB_ELECTION_TIMER
-from .._errors import InvalidInput, OvnError
+from .._errors import OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.record_dir import read_record
 from .._raft.verdict import Verdict
-from .control_plane_watch import ControlPlaneWatch
-from .heartbeat_sender import round_pause
-from .log import Log, as_ovn_error
+from .log import Log
+from .observer_loop import ObserverLoop, run_observer
 from .self_update import RunningArchive
 
-_SOON = 1.0  # while a state may be transient or a file could not be written
-_GATHER = 0.1  # for further events of one cause
 _RECORD_EVERY = 15.0
 
 
@@ -61,45 +56,17 @@ class HostObserverSettings(t.NamedTuple):
         )
 
 
-class HostObserver:
-    """Threads that observe, and one loop that assesses and writes."""
+class HostObserver(ObserverLoop):
+    """Writes files, and reads the records beside them."""
 
     def __init__(self, settings: HostObserverSettings, log: Log, archive: RunningArchive) -> None:
-        self.settings, self.log, self._archive = settings, log, archive
-        self._wake, self._stop = threading.Event(), threading.Event()
-        self.watch = ControlPlaneWatch(
-            settings.endpoints, settings.tls, settings.intervals, FOLDER, self._wake.set, log.report_error
-        )
+        super().__init__(settings.endpoints, settings.tls, settings.intervals, FOLDER, log, archive)
+        self.settings = settings
         self._status: dict[str, t.Any] = {}
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._records_read_at = -_RECORD_EVERY
 
-    @property
-    def stopped(self) -> bool:
-        return self._stop.is_set()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._wake.set()
-
-    def run(self) -> None:
-        """Run until it is stopped, or its archive is replaced."""
-        self.watch.start()
-        self.watch.wait_for_first_answers(self._wake, self._stop)
-        while not self._stop.is_set() and not self._archive.is_replaced():
-            try:
-                settled = self._round()
-                self.log.report_error("round", None)
-            except Exception as e:  # also for a bug: the next round may work
-                self.log.report_error("round", as_ovn_error(e))
-                settled = False
-            self._wake.wait(round_pause(self.settings.intervals.heartbeats) if settled else _SOON)
-            self._wake.clear()
-            self._stop.wait(_GATHER)
-        self.watch.stop()
-
     def _round(self) -> bool:
-        """Assess and write; return False if another round is needed soon."""
         self._read_records()
         verdicts: dict[str, Verdict] = {}
         settled = True
@@ -110,7 +77,7 @@ class HostObserver:
             previous=self._status,
             verdicts=verdicts,
             endpoints={name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES},
-            chassis=self.watch.chassis,
+            chassis=self.watch.count_chassis(),
             certificates=self.watch.certificates,
             claims=self.watch.conflicts,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -150,15 +117,4 @@ def _replace(path: str, text: str) -> None:
 
 
 def main(_arguments: t.Sequence[str]) -> int:
-    log, archive = Log("observer"), RunningArchive()
-    try:
-        observer = HostObserver(HostObserverSettings.of(os.environ), log, archive)
-    except InvalidInput as e:
-        log.info(str(e))
-        return 2
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: observer.stop())
-    observer.run()
-    if not observer.stopped:
-        archive.restart()
-    return 0
+    return run_observer(lambda log, archive: HostObserver(HostObserverSettings.of(os.environ), log, archive))

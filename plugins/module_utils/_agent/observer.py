@@ -15,8 +15,6 @@ import datetime
 import functools
 import json
 import os
-import signal
-import threading
 import time
 import typing as t
 
@@ -25,34 +23,29 @@ from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
 from .._databases import DATABASES, OVSDB_ELECTION_TIMER
-from .._errors import InvalidInput, OvnError
+from .._errors import OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
 from .api_client import Api, Mirror
-from .control_plane_watch import ControlPlaneWatch
 from .debounce import ActiveNorthd, leading_pod
-from .heartbeat_sender import round_pause
-from .log import Log, as_ovn_error
+from .log import Log
 from .metrics_server import serve_metrics
+from .observer_loop import ObserverLoop, run_observer
 from .self_update import RunningArchive
 from .witness_writer import WitnessWriter, indexes_on_disk
 
 _ALIVE = 60.0  # seconds without a round, after which the process hangs
 
-_SOON = 1.0  # while a state may be transient or a write has failed
-_GATHER = 0.1  # for further events of one cause
 _RECORD_EVERY = 15.0
 
 
-class Observer:
-    """Threads that observe, and one loop that assesses and writes."""
+class Observer(ObserverLoop):
+    """Beside the control plane, its objects on the API server are observed."""
 
     def __init__(self, settings: ObserverSettings, api: Api, log: Log, archive: RunningArchive) -> None:
-        self.settings, self.api, self.log = settings, api, log
-        self._archive = archive
-        self._wake = threading.Event()
-        self._stop = threading.Event()
+        super().__init__(settings.endpoints, settings.tls, settings.intervals, settings.schemas, log, archive)
+        self.settings, self.api = settings, api
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"
         self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"
         selector = {"labelSelector": f"app.kubernetes.io/instance={settings.name}"}
@@ -62,9 +55,7 @@ class Observer:
         apps = f"/apis/apps/v1/namespaces/{settings.namespace}"
         self.stateful_sets = Mirror(api, f"{apps}/statefulsets", selector, self._wake.set, log.report_error)
         self.deployments = Mirror(api, f"{apps}/deployments", selector, self._wake.set, log.report_error)
-        self.watch = ControlPlaneWatch(
-            settings.endpoints, settings.tls, settings.intervals, settings.schemas, self._wake.set, log.report_error
-        )
+        self._mirrors = (self.pods, self.clusters, self.stateful_sets, self.deployments)
         self._witnesses: dict[str, WitnessWriter] = {
             name: WitnessWriter(api, f"{core}/configmaps/{settings.name}-{name}-witness") for name in DATABASES
         }
@@ -73,44 +64,26 @@ class Observer:
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)
         self._record_read_at: dict[str, float] = {}
 
-    @property
-    def stopped(self) -> bool:
-        return self._stop.is_set()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._wake.set()
-
-    def run(self) -> None:
-        """Run until it is stopped, or its archive is replaced."""
-        mirrors = (self.pods, self.clusters, self.stateful_sets, self.deployments)
-        for mirror in mirrors:
+    def _start_threads(self) -> None:
+        for mirror in self._mirrors:
             mirror.start()
-        self.watch.start()
+        super()._start_threads()
         if self.settings.metrics_port:
             serve_metrics(self.settings.metrics_port, self._metrics)
-        self.watch.wait_for_first_answers(self._wake, self._stop)
-        while not self._stop.is_set() and not self._archive.is_replaced():
-            try:
-                settled = self._round()
-                self.log.report_error("round", None)
-            except Exception as e:  # also for a bug: the next round may work
-                self.log.report_error("round", as_ovn_error(e))
-                settled = False
-            _touch(self.settings.alive_file)
-            self._wake.wait(round_pause(self.settings.intervals.heartbeats) if settled else _SOON)
-            self._wake.clear()
-            self._stop.wait(_GATHER)
-        for mirror in mirrors:
+
+    def _stop_threads(self) -> None:
+        for mirror in self._mirrors:
             mirror.stop()
-        self.watch.stop()
+        super()._stop_threads()
+
+    def _after_round(self) -> None:
+        _touch(self.settings.alive_file)
 
     def _metrics(self) -> str:
         resource = (self.clusters.objects or {}).get(self.settings.name) or {}
         return self.watch.metrics(resource.get("status") or {})
 
     def _round(self) -> bool:
-        """Assess and write; return False if another round is needed soon."""
         resource = (self.clusters.objects or {}).get(self.settings.name)
         settled = True
         verdicts: dict[str, Verdict] = {}
@@ -220,7 +193,7 @@ class Observer:
             previous=previous,
             verdicts=verdicts,
             endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
-            chassis=self.watch.chassis,
+            chassis=self.watch.count_chassis(),
             certificates=self.watch.certificates,
             claims=self.watch.conflicts,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -270,15 +243,6 @@ def main(arguments: t.Sequence[str]) -> int:
     environment = os.environ
     if "--alive" in arguments:
         return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
-    log, archive = Log("observer"), RunningArchive()
-    try:
-        observer = Observer(ObserverSettings.of(environment), Api.of_this_pod(environment), log, archive)
-    except InvalidInput as e:
-        log.info(str(e))
-        return 2
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: observer.stop())
-    observer.run()
-    if not observer.stopped:
-        archive.restart()
-    return 0
+    return run_observer(
+        lambda log, archive: Observer(ObserverSettings.of(environment), Api.of_this_pod(environment), log, archive)
+    )
