@@ -19,6 +19,7 @@ import urllib.parse
 
 from .._errors import BadAnswer, CertificateProblem, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .log import as_ovn_error
+from .stoppable_thread import StoppableThread
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 FIELD_MANAGER = "c5c3.ovn-observer"
@@ -147,7 +148,7 @@ def _refusal(request: str, status: int, body: bytes) -> OvnError:
     return kind(f"{request} {status}: {message.strip()[:500]}", status=status)
 
 
-class Mirror(threading.Thread):
+class Mirror(StoppableThread):
     """A copy of the objects at `path`, kept up to date by a watch. `objects` is replaced as a whole, so readers need no lock.
 
     An object is never replaced by an older version: watch and `put` report the same writes in any order.
@@ -161,15 +162,11 @@ class Mirror(threading.Thread):
         changed: t.Callable[[], None],
         report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
-        super().__init__(daemon=True, name=f"mirror of {path}")
+        super().__init__(f"mirror of {path}")
         self.objects: dict[str, Object] | None = None  # by name; None until the first list came
         self._api, self._path, self._query = api, path, query
         self._changed, self._report_error = changed, report_error
-        self._stopped = threading.Event()
         self._turn = threading.Lock()  # to replace `objects`
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         pause = 0.5

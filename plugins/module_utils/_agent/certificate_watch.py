@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import socket
 import ssl
-import threading
 import typing as t
 
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls import new_context
 from .._ovsdb.tls_files import TlsFiles
+from .stoppable_thread import StoppableThread
 
 _EVERY = 60.0
 _ANSWER = 3.0
@@ -35,18 +35,14 @@ def served_until(endpoint: Endpoint, tls: TlsFiles) -> float | None:
     return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
 
 
-class CertificateWatch(threading.Thread):
+class CertificateWatch(StoppableThread):
     """Keeps `ends` up to date: when the certificate of each member ends, as long as it answers. It is empty without TLS."""
 
     def __init__(self, endpoints: t.Sequence[Endpoint], tls: TlsFiles, changed: t.Callable[[], None]) -> None:
-        super().__init__(daemon=True, name="watch of the certificates")
+        super().__init__("watch of the certificates")
         self.ends: dict[str, float] = {}
         self._endpoints = [endpoint for endpoint in endpoints if endpoint.scheme == "ssl"]
         self._tls, self._changed = tls, changed
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         while self._endpoints and not self._stopped.is_set():

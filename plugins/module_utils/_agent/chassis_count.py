@@ -12,7 +12,6 @@ increment, and heartbeat_sender.py if nobody else does), or if that number is yo
 from __future__ import annotations
 
 import contextlib
-import threading
 import typing as t
 
 from .._api.status_conditions import ChassisCount
@@ -24,6 +23,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .log import as_ovn_error
 from .member_watch import open_monitor
+from .stoppable_thread import StoppableThread
 
 _EVERY = 10.0
 _COLUMNS: dict[str, t.Any] = {
@@ -86,7 +86,7 @@ class ChassisCounter:
         return ChassisCount(len(registered), tuple(entry["name"] for entry in registered if not entry["alive"]))
 
 
-class ChassisWatch(threading.Thread):
+class ChassisWatch(StoppableThread):
     """Keeps `rows` up to date while any member takes part in the cluster; None while no member does."""
 
     def __init__(
@@ -96,13 +96,9 @@ class ChassisWatch(threading.Thread):
         changed: t.Callable[[], None],
         report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
-        super().__init__(daemon=True, name="watch of the chassis")
+        super().__init__("watch of the chassis")
         self.rows: Rows | None = None
         self._choose, self._tls, self._changed, self._report_error = choose, tls, changed, report_error
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         pause = 0.5

@@ -11,7 +11,6 @@ Every few minutes, because Port_Binding is large: it is read row by row. What is
 from __future__ import annotations
 
 import contextlib
-import threading
 import typing as t
 
 from .._chassis.claims import CLAIMS, conflicting_claims
@@ -23,6 +22,7 @@ from .._ovsdb.rows import decode
 from .._ovsdb.select import TableReader
 from .._ovsdb.tls_files import TlsFiles
 from .log import as_ovn_error
+from .stoppable_thread import StoppableThread
 
 _AGAIN = 10.0
 _ANSWER = 60.0
@@ -41,7 +41,7 @@ def read_claims(endpoint: Endpoint, tls: TlsFiles) -> list[str]:
     return conflicting_claims(lambda table: small[table] if table in small else rows(table))
 
 
-class ClaimsWatch(threading.Thread):
+class ClaimsWatch(StoppableThread):
     """Keeps `conflicts` up to date: messages that two looks in a row had; None before that."""
 
     def __init__(
@@ -52,15 +52,11 @@ class ClaimsWatch(threading.Thread):
         changed: t.Callable[[], None],
         report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
-        super().__init__(daemon=True, name="watch of claims")
+        super().__init__("watch of claims")
         self.conflicts: list[str] | None = None
         self._choose, self._tls, self._interval, self._changed = choose, tls, interval, changed
         self._report_error = report_error
         self._last: list[str] | None = None
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         while not self._stopped.is_set():

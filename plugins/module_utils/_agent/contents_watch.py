@@ -9,7 +9,6 @@ Compares periodically whether all members of a database hold the same at one log
 from __future__ import annotations
 
 import dataclasses
-import threading
 import typing as t
 
 from .._databases import DATABASE_NAMES
@@ -19,13 +18,14 @@ from .._raft.answer import Answer
 from .._raft.contents import Contents, compare, read_all
 from .log import as_ovn_error
 from .member_watch import MemberWatch
+from .stoppable_thread import StoppableThread
 
 # A server answers no other client while it prints a table.
 MOST_ROWS = 20_000
 _SECONDS = 60.0  # for one database
 
 
-class ContentsWatch(threading.Thread):
+class ContentsWatch(StoppableThread):
     """Compares each database every `period` seconds. `add_contents` returns what was read last."""
 
     def __init__(
@@ -36,14 +36,10 @@ class ContentsWatch(threading.Thread):
         changed: t.Callable[[], None],
         report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
-        super().__init__(daemon=True, name="watch of the contents")
+        super().__init__("watch of the contents")
         self._members, self._tls, self._period = members, tls, period
         self._changed, self._report_error = changed, report_error
         self._read: dict[str, dict[str, Contents]] = {}  # by database and server id; replaced as a whole
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         # Not immediately: a server that has just started is busy enough.

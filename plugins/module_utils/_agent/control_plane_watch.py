@@ -31,6 +31,7 @@ from .debounce import VerdictDebouncer
 from .heartbeat_sender import HeartbeatSender, grace
 from .member_watch import MemberWatch
 from .metrics import metrics
+from .stoppable_thread import StoppableThread
 
 _START = 5.0  # until every member has had the time to answer once
 
@@ -73,9 +74,7 @@ class ControlPlaneWatch:
         self._image_schemas = {name: image_schema_version(name, schemas) for name in DATABASES}
 
     @property
-    def _threads(
-        self,
-    ) -> list[CertificateWatch | ChassisWatch | ClaimsWatch | ContentsWatch | HeartbeatSender | MemberWatch]:
+    def _threads(self) -> list[StoppableThread]:
         members = [member for members in self.members.values() for member in members]
         return [self._chassis, self._contents, self._heartbeats, self._certificates, self._claims, *members]
 

@@ -11,7 +11,6 @@ Neutron, ovn_sync and others send heartbeats, too. One within the interval is en
 from __future__ import annotations
 
 import contextlib
-import threading
 import typing as t
 
 from .._databases import DATABASE_NAMES
@@ -21,6 +20,7 @@ from .._ovsdb.rows import select, write
 from .._ovsdb.tls_files import TlsFiles
 from .log import as_ovn_error
 from .member_watch import open_monitor
+from .stoppable_thread import StoppableThread
 
 # Seconds after a heartbeat of others within which an answer is not late, if the observer sends none.
 GRACE = 60.0
@@ -51,7 +51,7 @@ def chassis_answer(options: t.Mapping[str, str]) -> bool:
     return str(options.get(_OPTION, "true")).lower() != "false"
 
 
-class HeartbeatSender(threading.Thread):
+class HeartbeatSender(StoppableThread):
     """Sends a heartbeat every `interval` seconds, none if that is 0. `answers` says whether chassis are configured to repeat them."""
 
     def __init__(
@@ -61,14 +61,10 @@ class HeartbeatSender(threading.Thread):
         interval: float,
         report_error: t.Callable[[str, OvnError | None], None],
     ) -> None:
-        super().__init__(daemon=True, name="heartbeats")
+        super().__init__("heartbeats")
         self.answers = True
         self._choose, self._tls, self._interval, self._report_error = choose, tls, interval, report_error
         self._number: int | None = None
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         pause = self._interval or _LOOK

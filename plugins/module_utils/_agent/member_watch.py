@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import time
 import typing as t
 
@@ -27,6 +26,7 @@ from .._raft.answer import Answer
 from .._raft.ask import answer_of_server, problem_of
 from .._raft.lag import Sample
 from .log import as_ovn_error
+from .stoppable_thread import StoppableThread
 
 # Seconds. A member that hangs is noticed after the sum of the first two.
 _EVERY = 5.0
@@ -84,11 +84,11 @@ def open_monitor(endpoint: Endpoint, tls: TlsFiles) -> MonitorConnection:
     return MonitorConnection(endpoint, tls, Deadline(_ANSWER))
 
 
-class MemberWatch(threading.Thread):
+class MemberWatch(StoppableThread):
     """Keeps `answer` up to date and calls `changed` when more than its index has changed."""
 
     def __init__(self, endpoint: Endpoint, database: str, tls: TlsFiles, changed: t.Callable[[], None]) -> None:
-        super().__init__(daemon=True, name=f"watch of {endpoint}")
+        super().__init__(f"watch of {endpoint}")
         self.endpoint = endpoint
         self.member = pod_of(str(endpoint))
         self.answer: Answer | None = None  # None until it answered or failed for the first time
@@ -96,10 +96,6 @@ class MemberWatch(threading.Thread):
         self._database, self._tls, self._changed = database, tls, changed
         self.schema: str | None = None  # its version, None while it is not known
         self._schema_asked = -_SCHEMA_EVERY
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
     def run(self) -> None:
         pause = 0.25
