@@ -22,7 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Membe
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 
 if t.TYPE_CHECKING:
-    from conftest import MakeCluster
+    from conftest import MakeCluster, RunModule
 
 INTERVAL = 6.0
 
@@ -176,6 +176,21 @@ def test_a_new_program_goes_on_in_the_same_process(observed: Observed) -> None:
     (observed.folder / "central1.json").unlink()
     until(lambda: observed.status("central1") != {}, "a status by the new one", timeout=30)
     assert daemon.running
+
+
+def test_the_program_is_installed_once_and_only_when_it_differs(run_module: RunModule, short_dir: pathlib.Path) -> None:
+    file = short_dir / "lib" / "c5c3-ovn.pyz"
+    options = {"path": str(file)}
+    assert run_module("ovn_program", options, True)["changed"]
+    assert not file.parent.exists()
+    assert run_module("ovn_program", options)["changed"]
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (build_archive(), 0o644)
+    assert not run_module("ovn_program", options)["changed"]
+    file.write_bytes(b"half of it")
+    assert run_module("ovn_program", options, True)["changed"]
+    assert run_module("ovn_program", options)["changed"]
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    assert file.read_bytes() == build_archive()
 
 
 def test_a_setting_that_is_missing_is_named(observed: Observed) -> None:

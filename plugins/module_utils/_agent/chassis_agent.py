@@ -35,6 +35,7 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._processes.unix_sockets import foreign_control_sockets, read_listening
+from .files import replace_file
 from .log import Log
 
 _SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
@@ -143,7 +144,7 @@ class ChassisAgent:
 
     def _settle(self) -> None:
         if not self._settled:
-            _write(f"{self.paths.run}/settled", "")
+            replace_file(f"{self.paths.run}/settled", "")
             self._settled = True
 
     def attempt(self) -> bool:
@@ -207,10 +208,10 @@ class ChassisAgent:
         self.log.report_error("settings", error)
         run = self.paths.run
         if error is None:
-            _write(f"{run}/agent.ready", "")
+            replace_file(f"{run}/agent.ready", "")
             _remove(f"{run}/agent.trouble")
         else:
-            _write(f"{run}/agent.trouble", f"{error}\n")
+            replace_file(f"{run}/agent.trouble", f"{error}\n")
             _remove(f"{run}/agent.ready")
 
 
@@ -248,13 +249,6 @@ def _file_state(path: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _write(path: str, text: str) -> None:
-    """Write the file atomically: other processes read it."""
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(f"{path}.new", path)
 
 
 def _remove(path: str) -> None:

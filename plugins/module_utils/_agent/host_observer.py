@@ -9,7 +9,6 @@ keeps a file with the status and one with metrics up to date, between runs and w
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import os
@@ -25,6 +24,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.record_dir import read_record
 from .._raft.verdict import Verdict
+from .files import replace_file
 from .log import Log
 from .observer_loop import ObserverLoop, run_observer
 from .self_update import RunningArchive
@@ -82,8 +82,8 @@ class HostObserver(ObserverLoop):
             claims=self.watch.conflicts,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
-        _replace(self.settings.status_file, json.dumps(self._status, indent=1) + "\n")
-        _replace(self.settings.metrics_file, self.watch.metrics(self._status))
+        _write(self.settings.status_file, json.dumps(self._status, indent=1) + "\n")
+        _write(self.settings.metrics_file, self.watch.metrics(self._status))
         return settled
 
     def _read_records(self) -> None:
@@ -101,16 +101,10 @@ class HostObserver(ObserverLoop):
                 self.log.report_error(f"record of {name}", e)
 
 
-def _replace(path: str, text: str) -> None:
-    """Write the file at once: others read it at any time."""
-    new = f"{path}.{os.getpid()}"  # the collector reads *.prom alone
+def _write(path: str, text: str) -> None:
     try:
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(new, path)
+        replace_file(path, text)
     except OSError as e:
-        with contextlib.suppress(OSError):
-            os.remove(new)
         raise OvnError(
             f"{path} cannot be written: {(e.strerror or str(e)).lower()}. Create its directory, or name another one."
         ) from e

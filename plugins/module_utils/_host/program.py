@@ -8,25 +8,16 @@ Installs the program of the observer on a machine.
 
 from __future__ import annotations
 
-import os
-import pathlib
+from .._pki.files import Ownership, activate, attribute_problem, read, write_pending
 
-from .._errors import OvnError
+_MODE, _OWNER = 0o644, Ownership(None, None)
 
 
 def install_program(path: str, content: bytes, *, check_mode: bool = False) -> bool:
     """Write `content` to `path` at once or not at all, unless it is there; return whether that was, or is, necessary. `OvnError` if it cannot be written."""
-    file = pathlib.Path(path)
-    try:
-        if file.is_file() and file.read_bytes() == content:
-            return False
-        if not check_mode:
-            file.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-            new = file.with_name(f".{file.name}.{os.getpid()}")
-            new.write_bytes(content)
-            new.chmod(0o644)
-            new.replace(file)
-    except OSError as e:
-        cause = (e.strerror or str(e)).lower()
-        raise OvnError(f"The program {path} cannot be written: {cause}. Correct that, then run again.") from e
+    if read(path) == content and attribute_problem(path, _MODE, _OWNER) is None:
+        return False
+    if not check_mode:
+        write_pending(path, content, _MODE, _OWNER)
+        activate(path)
     return True

@@ -1,0 +1,25 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Files that other processes read at any time. One process alone writes each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def replace_file(path: str, text: str) -> None:
+    """Write the file at once or not at all; `OSError`, and nothing is left beside it, if it cannot be written."""
+    new = f"{path}.new"
+    try:
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(new, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(new)
+        raise
