@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import pathlib
 import typing as t
 
@@ -81,9 +82,23 @@ class Installation:
         chassis.start_controller()
         return chassis
 
+    def stop(self) -> None:
+        for chassis in self.chassis.values():
+            chassis.stop()
+        for northd in self.northds:
+            northd.kill()
+
     @property
     def options(self) -> dict[str, t.Any]:
         return {"northbound": self.northbound.sockets, "southbound": self.southbound.sockets, "timeout": 20}
+
+
+def heartbeat_number(northbound: RaftCluster) -> int:
+    """Return the number of the last heartbeat."""
+    select = {"op": "select", "table": "NB_Global", "where": [], "columns": ["nb_cfg"]}
+    query = json.dumps(["OVN_Northbound", select])
+    answer = json.loads(run("ovsdb-client", "-t", "10", "query", northbound.leader.socket, query))
+    return int(answer[0]["rows"][0]["nb_cfg"])
 
 
 @contextlib.contextmanager
@@ -91,8 +106,7 @@ def running(raft_cluster: MakeCluster, directory: pathlib.Path) -> t.Iterator[In
     """Three members of each database and a northd that has worked once; no chassis yet."""
     built = Installation(raft_cluster(3, "northbound"), raft_cluster(3, "southbound"), directory)
     with contextlib.ExitStack() as stack:
-        stack.callback(lambda: [chassis.stop() for chassis in built.chassis.values()])
-        stack.callback(lambda: [northd.kill() for northd in built.northds])
+        stack.callback(built.stop)
         built.start_northd()
         until(lambda: built.northd("status") == "Status: active", "northd to be active")
         servers = ",".join(built.options["northbound"])

@@ -10,7 +10,7 @@ import time
 import typing as t
 
 import pytest
-from _installation import Installation
+from _installation import Installation, heartbeat_number
 from _vswitch import require_vswitch
 from conftest import Daemon, RaftCluster, run, until
 from prometheus_client.parser import text_string_to_metric_families
@@ -80,10 +80,7 @@ class Observed:
     @property
     def number(self) -> int:
         """The last heartbeat, in the Northbound database."""
-        select = {"op": "select", "table": "NB_Global", "where": [], "columns": ["nb_cfg"]}
-        socket = self.clusters["northbound"].leader.socket
-        answer = json.loads(run("ovsdb-client", "-t", "10", "query", socket, json.dumps(["OVN_Northbound", select])))
-        return int(answer[0]["rows"][0]["nb_cfg"])
+        return heartbeat_number(self.clusters["northbound"])
 
 
 @pytest.fixture
@@ -103,10 +100,7 @@ def chassis(observed: Observed, short_dir: pathlib.Path) -> t.Iterator[Installat
             installation.start_chassis(name, f"198.51.100.{index}")
         yield installation
     finally:
-        for vswitch in installation.chassis.values():
-            vswitch.stop()
-        for northd in installation.northds:
-            northd.kill()
+        installation.stop()
 
 
 def test_every_host_sees_a_frozen_chassis_within_two_intervals_and_heartbeats_are_not_tripled(

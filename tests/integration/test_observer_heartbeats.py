@@ -9,7 +9,7 @@ import time
 import typing as t
 
 import pytest
-from _installation import Installation
+from _installation import Installation, heartbeat_number
 from _vswitch import require_vswitch
 from conftest import run, until
 from test_observer import World
@@ -32,10 +32,7 @@ class Chassis:
     @property
     def number(self) -> int:
         """The last heartbeat, in the Northbound database."""
-        select = {"op": "select", "table": "NB_Global", "where": [], "columns": ["nb_cfg"]}
-        socket = self.installation.northbound.leader.socket
-        answer = json.loads(run("ovsdb-client", "-t", "10", "query", socket, json.dumps(["OVN_Northbound", select])))
-        return int(answer[0]["rows"][0]["nb_cfg"])
+        return heartbeat_number(self.installation.northbound)
 
     def set_option(self, value: str) -> None:
         options = ["options", "insert", ["map", [["enable_chassis_nb_cfg_update", value]]]]
@@ -68,10 +65,7 @@ def chassis(
         yield Chassis(world, installation)
     finally:
         world.stop()
-        for vswitch in installation.chassis.values():
-            vswitch.stop()
-        for northd in installation.northds:
-            northd.kill()
+        installation.stop()
 
 
 def test_a_frozen_chassis_is_found_within_two_intervals_without_a_run(chassis: Chassis) -> None:

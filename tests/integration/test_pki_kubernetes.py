@@ -19,24 +19,10 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _apiserver import ApiServer
 from _pki import certificates_in, is_signed
+from _pki_site import PLAYBOOK
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
-
-PLAYBOOK = """
-- name: Databases
-  hosts: ovn_central
-  gather_facts: false
-  roles:
-    - role: c5c3.ovn.ovn_pki
-      vars: {ovn_pki_certificate: central}
-- name: Chassis
-  hosts: ovn_hypervisors
-  gather_facts: false
-  roles:
-    - role: c5c3.ovn.ovn_pki
-      vars: {ovn_pki_certificate: chassis}
-"""
 
 # How the machine h1 runs Python, and how it becomes root: each notes that it was used.
 PYTHON = """#!/bin/sh
