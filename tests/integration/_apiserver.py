@@ -14,6 +14,7 @@ import signal
 import socket
 import ssl
 import sys
+import tempfile
 import typing as t
 import urllib.request
 
@@ -217,3 +218,13 @@ class ApiServer:
         for daemon in (self.apiserver, self.etcd):
             if daemon is not None:
                 daemon.kill()
+
+
+@contextlib.contextmanager
+def running_server() -> t.Iterator[ApiServer]:
+    with tempfile.TemporaryDirectory(prefix="c5c3-api-", ignore_cleanup_errors=True) as name:
+        server = ApiServer(pathlib.Path(name))
+        with contextlib.ExitStack() as stack:
+            stack.callback(server.stop)
+            server.start()
+            yield server

@@ -551,14 +551,10 @@ def run_playbook(collection_path: str, short_dir: pathlib.Path) -> RunPlaybook:
 @pytest.fixture(scope="session")
 def api_server() -> t.Iterator[ApiServer]:
     """A real API server for all tests of a run: each takes a namespace of its own. Who freezes it thaws it."""
-    from _apiserver import ApiServer
+    from _apiserver import running_server
 
-    with tempfile.TemporaryDirectory(prefix="c5c3-api-", ignore_cleanup_errors=True) as name:
-        server = ApiServer(pathlib.Path(name))
-        with contextlib.ExitStack() as stack:
-            stack.callback(server.stop)
-            server.start()
-            yield server
+    with running_server() as server:
+        yield server
 
 
 _last_namespace = itertools.count(1)

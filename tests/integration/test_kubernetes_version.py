@@ -6,8 +6,8 @@ import typing as t
 
 import _control_plane
 import pytest
+from _apiserver import ApiServer, running_server
 from _control_plane import ControlPlane
-from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import version
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
@@ -15,24 +15,15 @@ from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
 plane = _control_plane.plane  # fixture
 
 
-def is_gone(plane: ControlPlane, path: str) -> bool:
-    try:
-        plane.server.request("GET", path)
-    except OSError:
-        return True
-    return False
+@pytest.fixture
+def api_server() -> t.Iterator[ApiServer]:
+    """An API server of its own: where the definitions are, nothing asks for the version."""
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture
 def old(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> ControlPlane:
-    """The definitions may be there of another test: then nothing asks for the version."""
-    for name in ("ovnclusters", "ovnchassis"):
-        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}.ovn.c5c3.io"
-        try:
-            plane.server.request("DELETE", path)
-        except OSError:
-            continue
-        until(lambda path=path: is_gone(plane, path), "the definition to go, with its objects", timeout=60)
     monkeypatch.setattr(version, "OLDEST", (99, 1))
     return plane
 
