@@ -18,7 +18,7 @@ requirements:
   - The Python library C(cryptography), version 38 or newer, on the control node.
 options:
   _input:
-    description: C(data) of the Secret with V(tls.key), V(tls.crt) and V(ca.crt), in base64 as Kubernetes shows them. Empty if there is no Secret.
+    description: C(data) of the Secret with V(tls.key), V(tls.crt), V(ca.crt) and maybe V(client-ca.crt), in base64 as Kubernetes shows them. Empty if there is no Secret.
     type: dict
     required: true
   place:
@@ -41,6 +41,15 @@ options:
     description: PEM text of all CA certificates that are to be trusted.
     type: str
     default: ''
+  client_ca_bundle:
+    description: PEM text of all CA certificates that V(client-ca.crt) is to have. If empty, that key is not compared.
+    type: str
+    default: ''
+  extended_key_usage:
+    description: What the certificate is for, as for O(c5c3.ovn.ovn_certificate#module:extended_key_usage).
+    type: list
+    elements: str
+    default: [serverAuth, clientAuth]
   remove_authorities:
     description: Whether CAs that are not in O(ca_bundle) may leave.
     type: bool
@@ -73,7 +82,7 @@ RETURN = r"""
 _value:
   description: >-
     The return values of M(c5c3.ovn.ovn_certificate) from C(needed) to C(ca_days_left) without C(csr), C(missing) (keys that the Secret
-    lacks), and C(ca_bundle_wanted) (PEM text for V(ca.crt), with what is installed if that stays).
+    lacks), and C(ca_bundle_wanted) and C(client_ca_bundle_wanted) (PEM texts for V(ca.crt) and V(client-ca.crt), with what is installed if that stays).
   type: dict
   sample: {"needed": false, "reasons": [], "in_service": true, "days_left": 364}
 """
@@ -85,6 +94,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, installed, names
 
@@ -110,6 +120,8 @@ def certificate_state(
     remove_authorities: bool = False,
     renew_before: int = 30,
     renew_on_issuer_change: bool = True,
+    client_ca_bundle: str = "",
+    extended_key_usage: t.Sequence[str] = ("serverAuth", "clientAuth"),
 ) -> dict[str, t.Any]:
     """Facts about the Secret, and with a common name what it lacks."""
     if certificates.CRYPTOGRAPHY_PROBLEM is not None:
@@ -123,6 +135,8 @@ def certificate_state(
         ca_bundle=_decoded(data, "ca.crt"),
         certificate_place=f"tls.crt of {place}",
         ca_bundle_place=f"ca.crt of {place}",
+        client_ca_bundle=_decoded(data, CLIENT_CA_KEY),
+        client_ca_bundle_place=f"{CLIENT_CA_KEY} of {place}",
     )
     now = datetime.datetime.now(datetime.timezone.utc)
     try:
@@ -134,16 +148,28 @@ def certificate_state(
             "subject_alt_names": list(alt_names),
             **installed.facts(contents, issuer, now),
         }
-        state["ca_bundle_wanted"] = state["ca_bundle"]
+        state["ca_bundle_wanted"], state["client_ca_bundle_wanted"] = state["ca_bundle"], state["client_ca_bundle"]
         if common_name is not None:
             declared = installed.Declared(
-                common_name, alt_names, issuer, ca_bundle, renew_before, renew_on_issuer_change, remove_authorities
+                common_name,
+                alt_names,
+                issuer,
+                ca_bundle,
+                renew_before,
+                renew_on_issuer_change,
+                remove_authorities,
+                extended_key_usage=frozenset(extended_key_usage),
+                client_ca_bundle=client_ca_bundle,
             )
             new_pair, bundle, bundle_reasons = installed.compare(contents, declared, now)
+            client_bundle, client_reasons = installed.compare_client_bundle(contents, declared)
+            reasons = (*new_pair, *bundle_reasons, *client_reasons)
             state["needed"] = bool(new_pair)
-            state["reasons"] = [{"code": one.code, "message": one.message} for one in (*new_pair, *bundle_reasons)]
+            state["reasons"] = [{"code": one.code, "message": one.message} for one in reasons]
             if bundle is not None:
                 state["ca_bundle_wanted"] = bundle.decode()
+            if client_bundle is not None:
+                state["client_ca_bundle_wanted"] = client_bundle.decode()
     except OvnError as error:
         raise AnsibleFilterError(str(error)) from error
     return state

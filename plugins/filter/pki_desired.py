@@ -33,7 +33,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(certificate) (V(central) or V(chassis)), C(backend) and C(relay) (chassis on machines connect to relays).
+    - C(certificate) (V(central) or V(chassis)), C(backend), C(relay) (chassis on machines connect to relays), C(chassis_ca) (chassis have a
+      CA of their own) and C(central_backend).
     - C(pair) (options of M(c5c3.ovn.ovn_certificate)) and C(new_ca) (whether a second CA may be created).
     - For Kubernetes C(cluster_name) and C(secret) (C(kubeconfig), C(context), C(namespace), C(name), and C(place) for messages).
   type: dict

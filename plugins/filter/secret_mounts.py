@@ -35,7 +35,7 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    One dictionary for each pod that mounts C(ca.crt) or C(tls.crt) of the Secret, also in a projected volume, with C(host), C(namespace), C(pod),
+    One dictionary for each pod that mounts C(ca.crt), C(tls.crt) or C(client-ca.crt) of the Secret, also in a projected volume, with C(host), C(namespace), C(pod),
     C(container), C(files) (their paths in that container) and C(digests) (the SHA-256 that each of them should have).
   type: list
   elements: dict
@@ -45,7 +45,9 @@ import base64
 import hashlib
 import typing as t
 
-FILES = ("ca.crt", "tls.crt")
+from ..module_utils._api.names import CLIENT_CA_KEY
+
+FILES = ("ca.crt", "tls.crt", CLIENT_CA_KEY)
 
 
 def secret_mounts(
@@ -74,10 +76,19 @@ def _mounts(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iter
                     "namespace": metadata["namespace"],
                     "pod": metadata["name"],
                     "container": container["name"],
-                    "files": [f"{mount['mountPath']}/{path}" for path in paths.values()],
-                    "digests": [hashlib.sha256(base64.b64decode(data.get(key) or "")).hexdigest() for key in paths],
+                    "files": [f"{mount['mountPath']}/{path}" for key, path in paths.items() if _is_there(key, data)],
+                    "digests": [
+                        hashlib.sha256(base64.b64decode(data.get(key) or "")).hexdigest()
+                        for key in paths
+                        if _is_there(key, data)
+                    ],
                 }
                 return
+
+
+def _is_there(key: str, data: t.Mapping[str, str]) -> bool:
+    """Only the Secret of a control plane has a bundle of the clients of its Southbound."""
+    return key != CLIENT_CA_KEY or key in data
 
 
 def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import typing as t
 import urllib.error
@@ -20,9 +21,18 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 from _apiserver import ApiServer
 from _pki import certificates_in, is_signed
 from _pki_site import PLAYBOOK
+from conftest import Daemon, next_address, until
+from conftest import run as output_of
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from test_pki_authorities import SCHEMAS, refusal
+
+from ansible_collections.c5c3.ovn.plugins.filter.central_cluster import central_cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS, Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, member_tls_files
 
 # How the machine h1 runs Python, and how it becomes root: each notes that it was used.
 PYTHON = """#!/bin/sh
@@ -159,13 +169,63 @@ class Site:
     def authority(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.ca / "ca.pem").read_bytes())
 
+    def signer(self, host: str) -> x509.Certificate:
+        """Return the CA of the certificate of this cluster."""
+        name = "ca" if host == "plane" else "chassis-ca"
+        return x509.load_pem_x509_certificate((self.ca / f"{name}.pem").read_bytes())
+
+    def write_files(self, host: str, folder: pathlib.Path) -> None:
+        """Write what the Secret of a cluster has as a pod shows it."""
+        folder.mkdir()
+        for key, content in self.contents(host).items():
+            (folder / key).write_bytes(content)
+
 
 @pytest.fixture
 def site(api_server: ApiServer, tmp_path: pathlib.Path) -> Site:
     return Site(tmp_path, api_server, f"pki-{os.getpid()}-{abs(hash(str(tmp_path))) % 10**6}")
 
 
-def test_first_run_then_the_same_again(site: Site) -> None:
+def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> None:
+    """With servers that have the files of the members: the Northbound refuses it, and nobody takes it for a server."""
+    variables = {"plane": {"ovn_backend": "kubernetes"}}
+    declared = central_cluster({"members": ["plane"]}, "plane", variables, {"ovn_central": ["plane"]})
+    spec = parse_spec(declared["spec"], name="ovn", namespace=site.namespaces["plane"])
+    for host in PLACES:
+        site.write_files(host, short_dir / host)
+        for name, key in (("node-key.pem", "tls.key"), ("node-cert.pem", "tls.crt"), ("ca.pem", "ca.crt")):
+            (short_dir / host / name).symlink_to(key)
+    address, servers = next_address(), []
+
+    def serve(database: Database, name: str, host: str, port: int) -> None:
+        files = [str(short_dir / host / str(path).removeprefix(f"{TLS}/")) for path in member_tls_files(spec, database)]
+        tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
+        file, control = str(short_dir / f"{name}.db"), short_dir / f"{name}.ctl"
+        output_of("ovsdb-tool", "create", file, SCHEMAS[database[0] + "b"])
+        command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
+        servers.append(Daemon([*command, f"--remote=pssl:{port}:{address}", file], short_dir / f"{name}.log"))
+        until(control.exists, f"the server {name}")
+
+    try:
+        for database in DATABASES:
+            serve(database, database, "plane", PORTS[database].client)
+            assert refusal(short_dir / "plane", "node", address, PORTS[database].client) == ""
+        for tls, pair in ((short_dir / "rack1", "node"), (site.root / "h1", "chassis")):
+            assert "UNKNOWN_CA" in refusal(tls, pair, address, PORTS["northbound"].client)
+            assert refusal(tls, pair, address, PORTS["southbound"].client) == ""
+        shutil.copy(short_dir / "plane" / "client-ca.crt", short_dir / "rack1")
+        serve("southbound", "false", "rack1", 6700)
+        for bundle in ("ca.crt", "client-ca.crt"):
+            words = ["-p", "tls.key", "-c", "tls.crt", "-C", bundle, "list-dbs", f"ssl:{address}:6700"]
+            command = ["ovsdb-client", "-t", "5", *words]
+            answer = subprocess.run(command, cwd=short_dir / "plane", capture_output=True, text=True, check=False)
+            assert "certificate verify failed" in answer.stderr
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def test_first_run_then_the_same_again(daemons: None, site: Site, short_dir: pathlib.Path) -> None:
     predicted = site.apply("--check", "--diff")
     assert all(predicted[host] > 0 for host in ("plane", "rack1", "h1"))
     assert site.versions() == {}
@@ -175,11 +235,14 @@ def test_first_run_then_the_same_again(site: Site) -> None:
     for host in PLACES:
         certificate = site.certificate(host)
         assert certificate.subject.rfc4514_string() == f"CN={host}"
-        assert is_signed(certificate, site.authority())
+        assert is_signed(certificate, site.signer(host))
         assert site.bundle(host) == [site.authority()]
         usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
+        server = {ExtendedKeyUsageOID.SERVER_AUTH} if host == "plane" else set()
+        assert set(usage) == {ExtendedKeyUsageOID.CLIENT_AUTH, *server}
         assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert certificates_in(site.contents("plane")["client-ca.crt"]) == [site.authority(), site.signer("rack1")]
+    assert "client-ca.crt" not in site.contents("rack1")
     names = site.certificate("plane").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     namespace = site.namespaces["plane"]
     assert {f"*.ovn-northbound.{namespace}.svc.cluster.local", f"ovn-sb.{namespace}.svc"} <= set(
@@ -188,6 +251,8 @@ def test_first_run_then_the_same_again(site: Site) -> None:
     # The daemons of hypervisors need the network and folders of their node.
     namespace_object = json.loads(site.server.request("GET", f"/api/v1/namespaces/{site.namespaces['rack1']}"))
     assert namespace_object["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+
+    check_what_the_key_of_a_node_opens(site, short_dir)
 
     before = site.versions()
     assert set(site.apply().values()) == {0}
@@ -236,7 +301,7 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     """A phase is refused while a cluster, a machine or a pod is not ready for it; machines are looked at as root and with their own Python."""
     site.machine["ansible_python_interpreter"] = str(site.root / "python")
     site.apply()
-    former = site.authority()
+    former, former_signer = site.authority(), site.signer("rack1")
     before = {host: site.certificate(host).serial_number for host in PLACES}
 
     site.apply("--limit", "plane,h1", ovn_pki_ca_rotation="prepare")
@@ -260,10 +325,13 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
 
     site.apply(ovn_pki_ca_rotation="switch")
     for host in PLACES:
-        assert is_signed(site.certificate(host), site.authority())
+        assert is_signed(site.certificate(host), site.signer(host))
         assert former in site.bundle(host)
+    clients = certificates_in(site.contents("plane")["client-ca.crt"])
+    assert {former, former_signer, site.authority(), site.signer("rack1")} == set(clients)
     site.apply(ovn_pki_ca_rotation="finish")
     assert all(site.bundle(host) == [site.authority()] for host in PLACES)
+    assert certificates_in(site.contents("plane")["client-ca.crt"]) == [site.authority(), site.signer("rack1")]
     assert set(site.apply().values()) == {0}
 
 

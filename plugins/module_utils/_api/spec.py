@@ -146,6 +146,16 @@ class Tls:
     cert_secret_ref: SecretReference = field(
         metadata=part(SecretReference, "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.")
     )
+    southbound_client_ca_key: str | None = field(
+        metadata=declare(
+            text(
+                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. With a CA of their own there, "
+                "chassis cannot open the Northbound database.",
+                pattern=r"^[-._a-zA-Z0-9]+$",
+                maxLength=253,
+            )
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from .._kubernetes.timestamps import format_timestamp
 from .._raft_pods.backend import DatabaseRollout
 from .._raft_pods.observed import ObservedDatabase, RunContext
 from .checks import check_cluster
+from .client_bundle import refuse_secret_without_client_bundle
 from .claim_templates import ClaimTemplates
 from .desired import DesiredCluster, is_config, is_later, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
@@ -114,6 +115,9 @@ class ControlPlane:
 
     def _check(self, observed: ObservedCluster) -> ClusterObjects:
         """Refuse before anything is changed; return the objects to go on with."""
+        # In check mode the role ovn_pki has only predicted what it writes.
+        if not self.check_mode:
+            refuse_secret_without_client_bundle(self.cluster, self.desired, observed)
         checked = check_cluster(
             *(self.cluster, self.desired, observed, self._manifests),
             identity=self.identity,

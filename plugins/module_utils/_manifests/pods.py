@@ -13,6 +13,7 @@ import typing as t
 from .._api.names import USER, Object
 from .._api.pod_fields import Image, Resources
 from .._api.spec import ClusterSpec
+from .._databases import Database
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
@@ -119,6 +120,16 @@ def certificates(spec: ClusterSpec) -> list[tuple[Object, Object]]:
 def tls_files(enabled: bool) -> TlsFiles:
     """Return where the daemons find what `certificates` mounts."""
     return TLS_FILES if enabled else NO_TLS
+
+
+def member_tls_files(spec: ClusterSpec, database: Database) -> TlsFiles:
+    """Return the files of a member: ovsdb-server has one list of CAs for all that connect to it, so that of the Southbound has those of chassis in it.
+
+    As a client it would believe servers of these CAs, too, so they must sign certificates of clients alone, as ovn_pki does.
+    """
+    key = spec.tls.southbound_client_ca_key if database == "southbound" else None
+    files = tls_files(spec.tls.enabled)
+    return files._replace(ca_certificate=f"{TLS}/{key}") if files.complete and key else files
 
 
 def api_access() -> tuple[Object, Object]:

@@ -107,7 +107,7 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         witness_file=f"{pods.RUN}/witness-{database}",
         # The log goes where the node rotates it; a file in the pod would grow for ever.
         console=True,
-        tls=pods.tls_files(context.spec.tls.enabled),
+        tls=pods.member_tls_files(context.spec, database),
         ciphers=context.spec.tls.ciphers,
     )
     alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]

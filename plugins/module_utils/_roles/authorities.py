@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The two CAs: which one signs which pair, whom a host trusts, and whom a relay lets in. Pure.
+The two CAs: which one signs which pair, whom a host trusts, and whom the server of chassis lets in. Pure.
 
-The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the relays. These let in what the chassis CA
-signed, too. Texts are PEM; files are `active`, `next` and `previous` of each CA beside the inventory, each empty if there is none.
+The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis: relays on machines, in
+Kubernetes the Southbound members. These let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each CA beside the inventory, each empty if there is none.
 """
 
 from __future__ import annotations
@@ -23,18 +23,23 @@ Files = t.Mapping[str, str]
 
 
 def authority_of(
-    certificate: AuthorityName, backend: Backend, *, relay: bool | None, has_chassis_ca: bool
+    certificate: AuthorityName,
+    backend: Backend,
+    *,
+    chassis_ca: bool | None,
+    central_backend: Backend | None,
+    has_chassis_ca: bool,
 ) -> AuthorityName:
     """Return which CA signs the pair of a chassis, of a client with the rights of one, or of the central part.
 
-    Only a relay lets in certificates of the chassis CA. Without relays (no RBAC, a control plane in Kubernetes) chassis connect to members, which know the
-    central CA alone; so do the nodes of a hypervisor cluster, which share one certificate. An installation whose chassis have certificates of the central CA
-    has no chassis CA until c5c3.ovn.rotate brings one. An inventory without a control plane (None) uses a chassis CA if it has one, and makes none.
+    Only the server of chassis lets in certificates of the chassis CA. Without one (`chassis_ca` false: no RBAC on machines, a given Secret in Kubernetes) chassis
+    connect to members, which know the central CA alone. So do the nodes of a hypervisor cluster where the control plane is on machines: they share one
+    certificate, which no relay could take for that of a chassis. An installation whose chassis have certificates of the central CA has no chassis CA until
+    c5c3.ovn.rotate brings one. An inventory without a control plane (None) uses a chassis CA if it has one, and makes none.
     """
+    is_let_in = backend == "host" or central_backend == "kubernetes"
     return (
-        "chassis"
-        if certificate == "chassis" and backend == "host" and relay is not False and has_chassis_ca
-        else "central"
+        "chassis" if certificate == "chassis" and is_let_in and chassis_ca is not False and has_chassis_ca else "central"
     )
 
 
@@ -82,18 +87,20 @@ def authority(
     files: t.Mapping[str, Files],
     certificate: AuthorityName = "central",
     backend: Backend = "host",
-    relay: bool | None = False,
+    chassis_ca: bool | None = False,
+    central_backend: Backend | None = None,
 ) -> dict[str, t.Any]:
     """Return the CA that signs a pair, and those that are trusted.
 
-    `variables` are the options of the role, `files` go from the name of a CA to its files, `relay`: chassis on machines connect to relays.
+    `variables` are the options of the role, `files` go from the name of a CA to its files, `chassis_ca` and `central_backend` come from
+    `pki.desired_state`.
 
     In the result, `name` is the CA that signs, `given` says that it is one of the user's, `active` is the certificate of its file that counts, and `issuer`
-    its certificate (empty while there is none). `bundle` are all CAs that hosts trust, `client_bundle` all that relays let in. `rotates` has the CAs whose
+    its certificate (empty while there is none). `bundle` are all CAs that hosts trust, `client_bundle` all that the server of chassis lets in. `rotates` has the CAs whose
     files a declared phase moves. `missing` has the CAs that have to be made first; `former_layout`: chassis have certificates of the central CA although
-    there are relays.
+    they should have a CA of their own.
     """
-    makes_chassis_ca = relay is True
+    makes_chassis_ca = chassis_ca is True
     rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))
     rotated = rotated_authorities(variables.get("ovn_pki_rotate"))
     extra = str(first_value(variables, "ovn_pki_ca_bundle_extra"))
@@ -103,7 +110,13 @@ def authority(
     chassis = _Authority.of(
         variables.get("ovn_pki_chassis_ca_certificate"), files["chassis"], rotation if "chassis" in rotated else "none"
     )
-    name = authority_of(certificate, backend, relay=relay, has_chassis_ca=bool(chassis.issuer))
+    name = authority_of(
+        certificate,
+        backend,
+        chassis_ca=chassis_ca,
+        central_backend=central_backend,
+        has_chassis_ca=bool(chassis.issuer),
+    )
     signs = chassis if name == "chassis" else central
     chassis_extra = str(first_value(variables, "ovn_pki_chassis_ca_bundle_extra"))
     bundle = "\n".join(filter(None, (central.bundle, extra)))
@@ -114,7 +127,7 @@ def authority(
         "issuer": signs.issuer,
         "bundle": bundle,
         "client_bundle": "\n".join(filter(None, (bundle, chassis.bundle, chassis_extra)))
-        if relay is not False
+        if chassis_ca is not False
         else bundle,
         "rotates": _rotating(central, chassis, rotated, makes_chassis_ca) if rotation != "none" else [],
         "missing": _missing(central, chassis, makes_chassis_ca),
@@ -123,21 +136,21 @@ def authority(
 
 
 def _rotating(
-    central: _Authority, chassis: _Authority, rotated: t.Sequence[AuthorityName], relay: bool
+    central: _Authority, chassis: _Authority, rotated: t.Sequence[AuthorityName], makes_chassis_ca: bool
 ) -> list[AuthorityName]:
     """A chassis CA that is not there yet comes with the phases, too: members must not be cut off from chassis meanwhile."""
     there = {
         "central": bool(central.active),
-        "chassis": bool(chassis.active) or (relay and not chassis.given and bool(central.issuer)),
+        "chassis": bool(chassis.active) or (makes_chassis_ca and not chassis.given and bool(central.issuer)),
     }
     return [name for name in rotated if there[name]]
 
 
-def _missing(central: _Authority, chassis: _Authority, relay: bool) -> list[AuthorityName]:
+def _missing(central: _Authority, chassis: _Authority, makes_chassis_ca: bool) -> list[AuthorityName]:
     """The chassis CA is made first: a central CA of ours without one beside it is that of an installation from before there were two."""
     has_former_layout = bool(central.active) and not chassis.issuer
     lacking = {
-        "chassis": relay and not chassis.issuer and not chassis.next and not has_former_layout,
+        "chassis": makes_chassis_ca and not chassis.issuer and not chassis.next and not has_former_layout,
         "central": not central.issuer,
     }
     return [name for name in reversed(AUTHORITIES) if lacking[name]]

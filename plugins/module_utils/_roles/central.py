@@ -17,6 +17,7 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._agent.archive import build_archive
+from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._database.schema_update import FILES as SCHEMA_FILES
 from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
@@ -224,8 +225,11 @@ def desired_state(
     }
 
 
-def cluster_spec(options: CentralClusterOptions) -> dict[str, t.Any]:
-    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that."""
+def cluster_spec(options: CentralClusterOptions, *, has_client_bundle: bool = False) -> dict[str, t.Any]:
+    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that.
+
+    `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound.
+    """
     storage = _given(size=options.storage_size, storageClass=options.storage_class)
     database = {
         "electionTimer": options.election_timer,
@@ -237,11 +241,16 @@ def cluster_spec(options: CentralClusterOptions) -> dict[str, t.Any]:
         ),
     }
     secret = _given(name=options.tls_secret) if options.tls else None
+    client_ca_key = CLIENT_CA_KEY if options.tls and has_client_bundle else None
     spec = {
         "northbound": database,
         "southbound": database,
         "northd": {"threads": options.northd_threads},
-        "tls": {"enabled": options.tls, **own_ciphers(options.tls_ciphers), **_given(certSecretRef=secret)},
+        "tls": {
+            "enabled": options.tls,
+            **own_ciphers(options.tls_ciphers),
+            **_given(certSecretRef=secret, southboundClientCaKey=client_ca_key),
+        },
         **_given(ovnImage=options.image, ovsImage=options.openvswitch_image),
     }
     merged: dict[str, t.Any] = dict_merge(spec, options.spec)

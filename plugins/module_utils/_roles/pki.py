@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import CLIENT_SERVICES, POD_SECURITY
+from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
 from .._databases import DATABASES, Database
 from .._inventory import address_of
 from .variables import (
@@ -172,6 +172,26 @@ def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool | None:
     return all(_has_relay(hostvars[host]) for host in central) if central else None
 
 
+def chassis_have_ca(hostvars: Hostvars, groups: Groups) -> bool | None:
+    """Return whether chassis have a CA of their own: who serves them tells it from the central one. None without a control plane in the inventory."""
+    central = members_of(groups, "ovn_central")
+    return all(_has_relay(hostvars[host]) or makes_client_bundle(hostvars[host]) for host in central) if central else None
+
+
+def makes_client_bundle(central: Variables) -> bool:
+    """Return whether the Secret of a control plane in Kubernetes has a bundle for the clients of its Southbound: that of another owner has none."""
+    return (
+        backend_of(central) == "kubernetes"
+        and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
+        and not secret_of(central, "central").given
+    )
+
+
+def _central_backend(hostvars: Hostvars, groups: Groups) -> Backend | None:
+    central = members_of(groups, "ovn_central")
+    return backend_of(hostvars[central[0]]) if central else None
+
+
 def _has_relay(central: Variables) -> bool:
     return (
         backend_of(central) == "host"
@@ -181,9 +201,8 @@ def _has_relay(central: Variables) -> bool:
 
 
 def _usage(options: CertificateOptions) -> list[str]:
-    """A chassis only connects to others; with another certificate it could pass for a server. Nodes share one with members, if these are in their cluster."""
-    is_client = options.certificate == "chassis" and options.backend == "host"
-    return ["clientAuth"] if is_client else ["serverAuth", "clientAuth"]
+    """A chassis only connects to others; with another certificate it could pass for a server."""
+    return ["clientAuth"] if options.certificate == "chassis" else ["serverAuth", "clientAuth"]
 
 
 def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups, host: str) -> str:
@@ -202,15 +221,19 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
     """Return what the role brings about for `host`.
 
     `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
-    `place` for messages. `relay`: chassis on machines connect to relays, which have a CA of their own for them.
+    `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. `relay`: chassis on machines connect
+    to relays. `chassis_ca`: chassis have a CA of their own, with a control plane on `central_backend`.
     """
     options = options_of(variables, hostvars, groups, host)
     pair = f"{options.directory}/{options.certificate}"
+    chassis_ca = chassis_have_ca(hostvars, groups)
     has_relay_bundle = options.certificate == "central" and options.backend == "host"
     return {
         "certificate": options.certificate,
         "backend": options.backend,
         "relay": chassis_use_relay(hostvars, groups),
+        "chassis_ca": chassis_ca,
+        "central_backend": _central_backend(hostvars, groups),
         "pair": {
             "private_key": f"{pair}-key.pem",
             "certificate": f"{pair}-cert.pem",
@@ -228,6 +251,9 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
         "secret": {
             **options.secret.place(),
             "place": f"Secret {options.secret.namespace}/{options.secret.name} of {host}",
+            "client_ca_key": CLIENT_CA_KEY
+            if options.certificate == "central" and options.backend == "kubernetes" and chassis_ca
+            else "",
         },
     }
 

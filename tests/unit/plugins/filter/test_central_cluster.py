@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from ansible.errors import AnsibleFilterError
 
@@ -19,6 +21,30 @@ def test_specification_and_problem() -> None:
     alone = central_cluster({"members": ["k1"]}, "k1", HOSTVARS, {"ovn_central": ["k1"]})
     assert alone["pod_security"] == "restricted"
     assert "exactly one host" in central_cluster({"members": ["k1", "k2"]}, "k1", HOSTVARS, GROUPS)["problem"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "given", "key"),
+    [
+        pytest.param({}, {}, "client-ca.crt", id="ovn_pki makes the Secret"),
+        pytest.param({"ovn_tls_secret": "a"}, {"tls_secret": "a"}, "client-ca.crt", id="with a name"),
+        pytest.param({"ovn_pki_kubernetes_secret_given": True}, {}, None, id="another owner makes it"),
+        pytest.param({"ovn_central_spec": {"tls": {"certSecretRef": {"name": "a"}}}}, {}, None, id="a named one"),
+        pytest.param({"ovn_tls": False}, {"tls": False}, None, id="no TLS"),
+        pytest.param(
+            {"ovn_pki_kubernetes_secret_given": True},
+            {"spec": {"tls": {"southboundClientCaKey": "all.crt"}}},
+            "all.crt",
+            id="another owner makes one with such a key",
+        ),
+    ],
+)
+def test_only_a_secret_of_ours_has_a_bundle_of_clients(
+    variables: dict[str, t.Any], given: dict[str, t.Any], key: str | None
+) -> None:
+    hostvars = {**HOSTVARS, "k1": {**HOSTVARS["k1"], **variables}}
+    spec = central_cluster({"members": ["k1"], **given}, "k1", hostvars, GROUPS)["spec"]
+    assert spec["tls"].get("southboundClientCaKey") == key
 
 
 def test_what_is_wrong_fails_the_task() -> None:

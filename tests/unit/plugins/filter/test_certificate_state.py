@@ -106,6 +106,25 @@ def test_a_ca_does_not_leave_the_bundle_unnoticed() -> None:
         compared(CA.secret(), issuer=OTHER.pem, place="Secret a/b")
 
 
+def test_the_bundle_of_clients_is_compared_where_one_is_declared() -> None:
+    both = CA.pem + OTHER.pem
+    assert compared(CA.secret())["client_ca_bundle_wanted"] == ""
+    state = compared(CA.secret(), client_ca_bundle=both, place="Secret a/b")
+    assert [reason["code"] for reason in state["reasons"]] == ["ca_added", "ca_added"]
+    assert "becomes trusted in client-ca.crt of Secret a/b" in state["reasons"][0]["message"]
+    assert (state["client_ca_bundle_wanted"], state["ca_bundle_wanted"], state["needed"]) == (both, CA.pem, False)
+    data = {**CA.secret(), "client-ca.crt": base64.b64encode(both.encode()).decode()}
+    assert compared(data, client_ca_bundle=both)["reasons"] == []
+    assert compared(data, issuer=CA.pem)["reasons"] == []
+    assert certificate_state(data, issuer=OTHER.pem)["issuer_accepted"]
+    assert not certificate_state(CA.secret(), issuer=OTHER.pem)["issuer_accepted"]
+
+
+def test_a_certificate_of_a_client_is_none_of_a_server() -> None:
+    usage = {"extended_key_usage": ["clientAuth"]}
+    assert [reason["code"] for reason in compared(CA.secret(), **usage)["reasons"]] == ["extended_key_usage"]
+
+
 def test_a_bundle_that_fits_stays_as_it_is() -> None:
     assert compared(CA.secret())["ca_bundle_wanted"] == CA.pem
 

@@ -94,6 +94,14 @@ def test_pods_that_mount_the_secret(pods: list[Object], found: list[Object]) -> 
     assert secret_mounts(listings, [{"item": "plane", "resources": [GIVEN]}]) == found
 
 
+def test_the_bundle_of_clients_counts_where_there_is_one() -> None:
+    with_clients = {**GIVEN, "data": {**GIVEN["data"], "client-ca.crt": base64.b64encode(b"clients").decode()}}
+    listings = [{"item": "plane", "resources": [pod("a")]}]
+    (found,) = secret_mounts(listings, [{"item": "plane", "resources": [with_clients]}])
+    assert found["files"] == [*MOUNT["files"], "/tls/client-ca.crt"]
+    assert found["digests"] == [*DIGESTS, hashlib.sha256(b"clients").hexdigest()]
+
+
 def test_each_cluster_is_compared_with_its_own_secret() -> None:
     listings = [{"item": "plane", "resources": [pod("a")]}, {"item": "rack1", "resources": [pod("a")]}]
     other = secret(ca_crt="another bundle", tls_crt="certificate")

@@ -119,6 +119,7 @@ CHANGED: dict[str, t.Any] = {
     "tls.enabled": False,
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
+    "tls.southboundClientCaKey": "client-ca.crt",
     **below(
         "network",
         {

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import authorities
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.variables import Backend
 
 Vars = dict[str, t.Any]
 ALL = {"active": "A", "next": "N", "previous": "P"}
@@ -28,7 +29,7 @@ def found(
     **other: t.Any,
 ) -> Vars:
     files = {"central": central, "chassis": chassis or {}}
-    return authorities.authority(options, files, certificate, **{"relay": True, **other})
+    return authorities.authority(options, files, certificate, **{"chassis_ca": True, "central_backend": "host", **other})
 
 
 def lines(text: str) -> str:
@@ -36,26 +37,33 @@ def lines(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("certificate", "backend", "relay", "has_chassis_ca", "expected"),
+    ("certificate", "backend", "central", "chassis_ca", "has_chassis_ca", "expected"),
     [
-        pytest.param("chassis", "host", True, True, "chassis", id="a hypervisor"),
-        pytest.param("central", "host", True, True, "central", id="a member"),
-        pytest.param("chassis", "host", False, True, "central", id="members let chassis in"),
-        pytest.param("chassis", "host", None, True, "chassis", id="a control plane elsewhere"),
-        pytest.param("chassis", "host", None, False, "central", id="a control plane elsewhere with one CA"),
-        pytest.param("chassis", "host", True, False, "central", id="from before there were two"),
-        pytest.param("chassis", "kubernetes", True, True, "central", id="nodes connect to port 16642"),
-        pytest.param("central", "kubernetes", False, False, "central", id="a control plane in Kubernetes"),
+        pytest.param("chassis", "host", "host", True, True, "chassis", id="a hypervisor"),
+        pytest.param("central", "host", "host", True, True, "central", id="a member"),
+        pytest.param("chassis", "host", "host", False, True, "central", id="members let chassis in"),
+        pytest.param("chassis", "host", None, None, True, "chassis", id="a control plane elsewhere"),
+        pytest.param("chassis", "host", None, None, False, "central", id="a control plane elsewhere with one CA"),
+        pytest.param("chassis", "host", "host", True, False, "central", id="from before there were two"),
+        pytest.param("chassis", "kubernetes", "host", True, True, "central", id="nodes connect to port 16642"),
+        pytest.param("chassis", "kubernetes", None, None, True, "central", id="nodes, a control plane elsewhere"),
+        pytest.param("chassis", "kubernetes", "kubernetes", True, True, "chassis", id="nodes"),
+        pytest.param("chassis", "kubernetes", "kubernetes", False, True, "central", id="nodes, a given Secret"),
+        pytest.param("chassis", "kubernetes", "kubernetes", True, False, "central", id="nodes with one CA"),
+        pytest.param("chassis", "host", "kubernetes", True, True, "chassis", id="a hypervisor of a cluster"),
+        pytest.param("central", "kubernetes", "kubernetes", True, True, "central", id="a control plane in Kubernetes"),
     ],
 )
 def test_who_signs(
     certificate: authorities.AuthorityName,
-    backend: t.Literal["host", "kubernetes"],
-    relay: bool | None,
+    backend: Backend,
+    central: Backend | None,
+    chassis_ca: bool | None,
     has_chassis_ca: bool,
     expected: str,
 ) -> None:
-    assert authorities.authority_of(certificate, backend, relay=relay, has_chassis_ca=has_chassis_ca) == expected
+    known = {"chassis_ca": chassis_ca, "central_backend": central, "has_chassis_ca": has_chassis_ca}
+    assert authorities.authority_of(certificate, backend, **known) == expected
 
 
 @pytest.mark.parametrize(
@@ -109,13 +117,13 @@ def test_issuers_and_bundles(
     assert results[0]["given"] == (issuers[0] == "G")
 
 
-def test_without_relays_nobody_lets_the_chassis_ca_in() -> None:
-    result = found({}, ACTIVE, ACTIVE_CHASSIS, "chassis", relay=False)
+def test_without_a_server_of_chassis_nobody_lets_the_chassis_ca_in() -> None:
+    result = found({}, ACTIVE, ACTIVE_CHASSIS, "chassis", chassis_ca=False)
     assert (result["name"], lines(result["client_bundle"]), result["former_layout"]) == ("central", "A", False)
 
 
 @pytest.mark.parametrize(
-    ("options", "central", "chassis", "relay", "missing"),
+    ("options", "central", "chassis", "chassis_ca", "missing"),
     [
         pytest.param({}, {}, {}, True, ["chassis", "central"], id="the chassis CA first"),
         pytest.param({}, {}, ACTIVE_CHASSIS, True, ["central"], id="cut off between the two"),
@@ -129,13 +137,13 @@ def test_without_relays_nobody_lets_the_chassis_ca_in() -> None:
     ],
 )
 def test_which_cas_have_to_be_made(
-    options: Vars, central: Vars, chassis: Vars, relay: bool | None, missing: list[str]
+    options: Vars, central: Vars, chassis: Vars, chassis_ca: bool | None, missing: list[str]
 ) -> None:
-    assert found(options, central, chassis, relay=relay)["missing"] == missing
+    assert found(options, central, chassis, chassis_ca=chassis_ca)["missing"] == missing
 
 
 @pytest.mark.parametrize(
-    ("options", "central", "chassis", "relay", "rotates"),
+    ("options", "central", "chassis", "chassis_ca", "rotates"),
     [
         pytest.param({}, ACTIVE, ACTIVE_CHASSIS, True, [], id="no phase"),
         pytest.param(phase("prepare"), ACTIVE, ACTIVE_CHASSIS, True, ["central", "chassis"], id="both"),
@@ -150,9 +158,9 @@ def test_which_cas_have_to_be_made(
     ],
 )
 def test_which_files_a_phase_moves(
-    options: Vars, central: Vars, chassis: Vars, relay: bool, rotates: list[str]
+    options: Vars, central: Vars, chassis: Vars, chassis_ca: bool, rotates: list[str]
 ) -> None:
-    assert found(options, central, chassis, relay=relay)["rotates"] == rotates
+    assert found(options, central, chassis, chassis_ca=chassis_ca)["rotates"] == rotates
 
 
 def test_an_installation_from_before_there_were_two() -> None:

@@ -126,9 +126,14 @@ class TestDesired:
             "south.n.svc.cluster.local",
         ]
         assert desired["secret"]["place"] == "Secret n/o-tls of plane"
+        assert desired["secret"]["client_ca_key"] == "client-ca.crt"
+        assert desired["central_backend"] == "kubernetes"
 
     def test_a_hypervisor_cluster_has_its_own_name(self) -> None:
-        assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "rack1")["pair"]["subject_alt_names"] == ["rack1"]
+        desired = pki.desired_state(CLUSTER, hostvars(), GROUPS, "rack1")
+        assert desired["pair"]["subject_alt_names"] == ["rack1"]
+        assert desired["pair"]["extended_key_usage"] == ["clientAuth"]
+        assert desired["secret"]["client_ca_key"] == ""
 
     @pytest.mark.parametrize(
         ("given", "renew", "remove"),
@@ -159,6 +164,23 @@ class TestDesired:
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
     assert pki.chassis_use_relay({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
+
+
+@pytest.mark.parametrize(
+    ("central", "expected"),
+    [
+        pytest.param({"c1": {}}, True, id="relays"),
+        pytest.param({}, None, id="in another inventory"),
+        pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
+        pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
+        pytest.param({"c1": {**CLUSTER, "ovn_tls": False}}, False, id="in Kubernetes without TLS"),
+        pytest.param({"c1": {**CLUSTER, "ovn_central_spec": named("a")}}, False, id="with a given Secret"),
+    ],
+)
+def test_whose_chassis_have_a_ca_of_their_own(central: dict[str, Vars], expected: bool | None) -> None:
+    hosts, groups = {**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}
+    assert pki.chassis_have_ca(hosts, groups) is expected
+    assert pki.desired_state(CLUSTER, hosts, groups, "rack1")["chassis_ca"] is expected
 
 
 class TestNeighbors:
