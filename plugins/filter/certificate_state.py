@@ -18,7 +18,9 @@ requirements:
   - The Python library C(cryptography), version 38 or newer, on the control node.
 options:
   _input:
-    description: C(data) of the Secret with V(tls.key), V(tls.crt), V(ca.crt) and maybe V(client-ca.crt), in base64 as Kubernetes shows them. Empty if there is no Secret.
+    description: >-
+      C(data) of the Secret with V(tls.key), V(tls.crt), V(ca.crt) and maybe V(client-ca.crt), in base64 as Kubernetes shows them. Empty if there is no
+      Secret.
     type: dict
     required: true
   place:

@@ -52,8 +52,9 @@ _value:
   description:
     - C(name) (the CA that signs, V(central) or V(chassis)), C(given) (it is one of the user's), C(active) (certificate of its file that counts) and C(issuer)
       (its certificate, empty while there is none).
-    - C(bundle) (all CAs that hosts trust), C(client_bundle) (all that the server of chassis lets in), C(rotates) (the CAs whose files a phase moves), C(missing) (the CAs that
-      have to be made first) and C(former_layout) (chassis have certificates of the central CA although they should have a CA of their own).
+    - C(bundle) (all CAs that hosts trust), C(client_bundle) (all that the server of chassis lets in), C(rotates) (the CAs whose files a phase moves),
+      C(missing) (the CAs that have to be made first) and C(former_layout) (chassis have certificates of the central CA although they should have a CA of
+      their own).
   type: dict
   sample: {"name": "central", "given": false, "active": "", "issuer": "", "bundle": "", "client_bundle": "", "rotates": [], "missing": ["central"]}
 """

@@ -35,8 +35,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    One dictionary for each pod that mounts C(ca.crt), C(tls.crt) or C(client-ca.crt) of the Secret, also in a projected volume, with C(host), C(namespace), C(pod),
-    C(container), C(files) (their paths in that container) and C(digests) (the SHA-256 that each of them should have).
+    One dictionary for each pod that mounts C(ca.crt), C(tls.crt) or C(client-ca.crt) of the Secret, also in a projected volume, with C(host),
+    C(namespace), C(pod), C(container), C(files) (their paths in that container) and C(digests) (the SHA-256 that each of them should have).
   type: list
   elements: dict
 """

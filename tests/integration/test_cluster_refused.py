@@ -60,6 +60,23 @@ def test_all_mistakes_of_a_specification_are_told_at_once(plane: ControlPlane) -
     )
 
 
+def test_a_secret_without_the_cas_that_the_southbound_is_to_let_in(plane: ControlPlane) -> None:
+    """Members would start without TLS. A Secret that comes later is no reason: pods wait for it."""
+    declared: dict[str, t.Any] = {"spec": {"tls": {"southboundClientCaKey": "clients.crt"}}}
+    plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="})
+    assert plane(check=True, **declared)["changed"]
+    refused = plane(may_fail=True, **declared)
+    assert f"Secret {plane.namespace}/ovn-tls has no clients.crt" in refused["msg"]
+    assert plane.ours() == {}
+    plane.remove("Secret", "ovn-tls")
+    plane.begin(**declared)
+    assert "/tls/clients.crt" in json.dumps(plane.get("StatefulSet", "ovn-southbound"))
+    assert "/tls/clients.crt" not in json.dumps(plane.get("StatefulSet", "ovn-northbound"))
+    # Once the members are declared to use it, nobody asks.
+    plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="})
+    assert "clients.crt" not in plane.late(**declared)["msg"]
+
+
 @pytest.mark.parametrize(
     ("module", "options"),
     [(ovn_cluster, {"spec": SPEC}), (ovn_precheck_kubernetes, {"kind": "cluster", "spec": SPEC})],

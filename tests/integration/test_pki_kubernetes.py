@@ -26,7 +26,6 @@ from conftest import run as output_of
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
-
 from test_pki_authorities import SCHEMAS, refusal
 
 from ansible_collections.c5c3.ovn.plugins.filter.central_cluster import central_cluster

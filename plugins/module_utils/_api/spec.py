@@ -149,8 +149,8 @@ class Tls:
     southbound_client_ca_key: str | None = field(
         metadata=declare(
             text(
-                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. With a CA of their own there, "
-                "chassis cannot open the Northbound database.",
+                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. "
+                "With a CA of their own there, chassis cannot open the Northbound database.",
                 pattern=r"^[-._a-zA-Z0-9]+$",
                 maxLength=253,
             )

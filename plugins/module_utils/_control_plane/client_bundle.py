@@ -38,6 +38,6 @@ def refuse_secret_without_client_bundle(cluster: Cluster, desired: DesiredCluste
     if secret is not None and not (secret.get("data") or {}).get(spec.tls.southbound_client_ca_key):
         raise Refused(
             f"Secret {desired.namespace}/{spec.tls_secret} has no {spec.tls.southbound_client_ca_key}, which tls.southboundClientCaKey of OVNCluster "
-            f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the owner "
-            "of the Secret write that key, with the CAs of ca.crt and that of the chassis. Nothing was changed."
+            f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the "
+            "owner of the Secret write that key, with the CAs of ca.crt and that of the chassis. Nothing was changed."
         )

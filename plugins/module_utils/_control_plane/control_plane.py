@@ -26,8 +26,8 @@ from .._kubernetes.timestamps import format_timestamp
 from .._raft_pods.backend import DatabaseRollout
 from .._raft_pods.observed import ObservedDatabase, RunContext
 from .checks import check_cluster
-from .client_bundle import refuse_secret_without_client_bundle
 from .claim_templates import ClaimTemplates
+from .client_bundle import refuse_secret_without_client_bundle
 from .desired import DesiredCluster, is_config, is_later, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .manifests import ClusterManifests

@@ -5,8 +5,9 @@
 
 The two CAs: which one signs which pair, whom a host trusts, and whom the server of chassis lets in. Pure.
 
-The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis: relays on machines, in
-Kubernetes the Southbound members. These let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each CA beside the inventory, each empty if there is none.
+The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis: relays on
+machines, in Kubernetes the Southbound members. These let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each
+CA beside the inventory, each empty if there is none.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ def authority_of(
 ) -> AuthorityName:
     """Return which CA signs the pair of a chassis, of a client with the rights of one, or of the central part.
 
-    Only the server of chassis lets in certificates of the chassis CA. Without one (`chassis_ca` false: no RBAC on machines, a given Secret in Kubernetes) chassis
-    connect to members, which know the central CA alone. So do the nodes of a hypervisor cluster where the control plane is on machines: they share one
-    certificate, which no relay could take for that of a chassis. An installation whose chassis have certificates of the central CA has no chassis CA until
-    c5c3.ovn.rotate brings one. An inventory without a control plane (None) uses a chassis CA if it has one, and makes none.
+    Only the server of chassis lets in certificates of the chassis CA. Without one (`chassis_ca` false: no RBAC on machines, a given Secret in Kubernetes)
+    chassis connect to members, which know the central CA alone. So do the nodes of a hypervisor cluster where the control plane is on machines: they share
+    one certificate, which no relay could take for that of a chassis. An installation whose chassis have certificates of the central CA has no chassis CA
+    until c5c3.ovn.rotate brings one. An inventory without a control plane (None) uses a chassis CA if it has one, and makes none.
     """
     is_let_in = backend == "host" or central_backend == "kubernetes"
     return (
-        "chassis" if certificate == "chassis" and is_let_in and chassis_ca is not False and has_chassis_ca else "central"
+        "chassis"
+        if certificate == "chassis" and is_let_in and chassis_ca is not False and has_chassis_ca
+        else "central"
     )
 
 
@@ -96,9 +99,9 @@ def authority(
     `pki.desired_state`.
 
     In the result, `name` is the CA that signs, `given` says that it is one of the user's, `active` is the certificate of its file that counts, and `issuer`
-    its certificate (empty while there is none). `bundle` are all CAs that hosts trust, `client_bundle` all that the server of chassis lets in. `rotates` has the CAs whose
-    files a declared phase moves. `missing` has the CAs that have to be made first; `former_layout`: chassis have certificates of the central CA although
-    they should have a CA of their own.
+    its certificate (empty while there is none). `bundle` are all CAs that hosts trust, `client_bundle` all that the server of chassis lets in. `rotates` has
+    the CAs whose files a declared phase moves. `missing` has the CAs that have to be made first; `former_layout`: chassis have certificates of the central CA
+    although they should have a CA of their own.
     """
     makes_chassis_ca = chassis_ca is True
     rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))

@@ -175,7 +175,9 @@ def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool | None:
 def chassis_have_ca(hostvars: Hostvars, groups: Groups) -> bool | None:
     """Return whether chassis have a CA of their own: who serves them tells it from the central one. None without a control plane in the inventory."""
     central = members_of(groups, "ovn_central")
-    return all(_has_relay(hostvars[host]) or makes_client_bundle(hostvars[host]) for host in central) if central else None
+    return (
+        all(_has_relay(hostvars[host]) or makes_client_bundle(hostvars[host]) for host in central) if central else None
+    )
 
 
 def makes_client_bundle(central: Variables) -> bool:

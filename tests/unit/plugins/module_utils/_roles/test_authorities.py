@@ -29,7 +29,9 @@ def found(
     **other: t.Any,
 ) -> Vars:
     files = {"central": central, "chassis": chassis or {}}
-    return authorities.authority(options, files, certificate, **{"chassis_ca": True, "central_backend": "host", **other})
+    return authorities.authority(
+        options, files, certificate, **{"chassis_ca": True, "central_backend": "host", **other}
+    )
 
 
 def lines(text: str) -> str:
