@@ -116,7 +116,11 @@ options:
     type: bool
     default: true
   wait_timeout:
-    description: Time for everything together, in seconds. An update goes through the nodes one by one.
+    description:
+      - Time without progress after which a run gives up waiting, in seconds. There is no limit for the whole, as an update goes through the nodes one by one.
+      - Progress is one more node than ever before in this run whose pod is of the current template, or is also ready, or whose chassis is registered.
+        Pods that become ready again and again are not waited for without end.
+      - For pods that have to end, of nodes that are removed or with O(state=absent), it is the time for all of them.
     type: float
     default: 300
 requirements:

@@ -250,7 +250,7 @@ def test_the_time_is_kept_and_the_cause_is_reported(hypervisors: Hypervisors) ->
     assert late.failed
     assert late.seconds < within(10)
     for words in (
-        "DaemonSet ovs has 0 of 0 ready",
+        "the controller of DaemonSets has not observed ovs yet",
         "Node worker-1: Container ovs-vswitchd of pod ovs-abc waits (ImagePullBackOff: Back-off pulling image nowhere/ovs:1)",
         "no pod of DaemonSet ovn-controller is there",
         "Kubernetes says: Pod ovs-abc: Failed to pull image nowhere/ovs:1: not found",

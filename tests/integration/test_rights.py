@@ -145,7 +145,7 @@ def test_hypervisors_with_exactly_these_rights_and_a_namespace_of_their_own_maki
         )
         mappings = [{"physicalNetwork": "physnet1", "bridge": "br-ex"}]
         assert (
-            "were not ready within"
+            "were not ready, with no progress for"
             in run(wait=True, wait_timeout=2, spec={"tls": {"enabled": False}, "bridgeMappings": mappings})["msg"]
         )
         assert run(state="absent")["changed"]

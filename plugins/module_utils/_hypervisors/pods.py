@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.names import Object
 from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
-from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.rollout_progress import generation_observed, is_terminating
 from .._manifests.hypervisor_pods import AGENT
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .nodes import Node
@@ -37,12 +37,58 @@ def is_ready(pod: Object) -> bool:
 
 def rolled_out(daemon_set: Object, nodes: int, down: int = 0) -> bool:
     """Return whether its controller has observed this version and all `nodes` but the `down` ones have a ready pod of it."""
+    status, desired = daemon_set.get("status") or {}, _desired(daemon_set, nodes, down)
+    return bool(
+        generation_observed(daemon_set)
+        and status.get("updatedNumberScheduled", 0) >= desired
+        and status.get("numberReady", 0) >= desired
+    )
+
+
+def _desired(daemon_set: Object, nodes: int, down: int) -> int:
+    # A node with a taint that the pods do not tolerate is not counted in the status, and would never be missed.
+    return int(max((daemon_set.get("status") or {}).get("desiredNumberScheduled", 0), nodes)) - down
+
+
+def _finished(daemon_set: Object) -> int:
+    """Return how many nodes have a ready pod of the current template, at least: the status counts ready and up-to-date pods apart."""
     status = daemon_set.get("status") or {}
-    if status.get("observedGeneration", 0) < daemon_set["metadata"]["generation"]:
-        return False
-    # A node with a taint that the pods do not tolerate is not counted there, and would never be missed.
-    desired = max(status.get("desiredNumberScheduled", 0), nodes) - down
-    return bool(status.get("updatedNumberScheduled", 0) >= desired and status.get("numberReady", 0) >= desired)
+    ready, updated = status.get("numberReady", 0), status.get("updatedNumberScheduled", 0)
+    return int(max(0, ready + updated - status.get("currentNumberScheduled", 0)))
+
+
+def rollout_counts(daemon_sets: t.Iterable[Object]) -> dict[t.Hashable, int]:
+    """Return what rises while they roll out: nodes whose old pod has ended and has a successor, and nodes whose successor is ready.
+
+    Of another generation are other counts, as it begins with none. A status of an earlier generation says nothing.
+    """
+    counts: dict[t.Hashable, int] = {}
+    for one in filter(generation_observed, daemon_sets):
+        metadata, status = one["metadata"], one.get("status") or {}
+        version = (metadata["name"], metadata.get("uid"), metadata["generation"])
+        counts[version, "up to date"] = status.get("updatedNumberScheduled", 0)
+        counts[version, "finished"] = _finished(one)
+    return counts
+
+
+def describe_rollout(daemon_sets: t.Mapping[str, Object], names: t.Iterable[str], nodes: int, down: int = 0) -> str:
+    """Return how far these DaemonSets got, for a message; `nodes` and `down` as in `rolled_out`."""
+    parts = []
+    for name in names:
+        one = daemon_sets.get(name)
+        if one is None:
+            parts.append(f"DaemonSet {name} does not exist")
+        elif not generation_observed(one):
+            parts.append(f"the controller of DaemonSets has not observed {name} yet")
+        else:
+            status, desired = one.get("status") or {}, _desired(one, nodes, down)
+            # Which of them are down, old or both is unknown here.
+            least = "at least " if down else ""
+            parts.append(
+                f"DaemonSet {name} is finished on {least}{min(_finished(one), desired)} of {desired} nodes "
+                f"({status.get('updatedNumberScheduled', 0)} up to date, {status.get('numberReady', 0)} ready)"
+            )
+    return ", ".join(parts)
 
 
 def pod_problems(

@@ -38,7 +38,6 @@ class Hypervisors:
         self.cluster, self.desired, self.check_mode = cluster, desired, check_mode
         self.progress, self.removed = Progress(), list[str]()
         self.objects = HypervisorObjects(cluster, desired, self.progress, check_mode=check_mode)
-        self.deadline = Deadline(desired.wait_timeout)
         self.lease = run_lease(cluster, desired)
         self.plan: HypervisorPlan | None = None  # once the run has ended
         self._observed = observed
@@ -115,7 +114,7 @@ class Hypervisors:
             self.cluster, self.desired, plan.observed, plan.to_remove, plan.system_ids, self.progress
         )
         try:
-            removal.run(plan.registry, self.deadline, check_mode=self.check_mode)
+            removal.run(plan.registry, Deadline(self.desired.wait_timeout), check_mode=self.check_mode)
         finally:
             self.removed += removal.removed
         if removal.left != removal.to_remove:
@@ -138,7 +137,7 @@ class Hypervisors:
     def _await_hypervisors(self, plan: HypervisorPlan) -> HypervisorPlan:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
         try:
-            await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self.deadline)
+            await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis)
         except TimedOut:
             self._write_statuses(
                 plan, awaited=False
@@ -146,7 +145,7 @@ class Hypervisors:
             raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan
-        registry = await_registered(self.cluster, self.desired, plan.chassis, self.deadline, owner=plan.observed.owner)
+        registry = await_registered(self.cluster, self.desired, plan.chassis, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
     def _warn_of_nodes(self, plan: HypervisorPlan) -> None:

@@ -12,13 +12,13 @@ import time
 import typing as t
 
 from .._api.names import MANAGER, Object
-from .._deadline import Deadline
+from .._deadline import Deadline, ProgressDeadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.workload_watch import watch_until
 from .._progress import report_progress
 from .desired import DesiredHypervisors
-from .pods import COMPONENTS, components_of, explain, pod_problems, rolled_out
+from .pods import COMPONENTS, components_of, describe_rollout, explain, pod_problems, rolled_out, rollout_counts
 from .settings import Chassis
 from .southbound import Registry, read_registry
 
@@ -33,41 +33,38 @@ def our_pods(name: str) -> str:
 
 
 def await_pods(
-    cluster: Cluster,
-    desired: DesiredHypervisors,
-    known: t.Mapping[str, Object],
-    chassis: t.Sequence[Chassis],
-    deadline: Deadline,
+    cluster: Cluster, desired: DesiredHypervisors, known: t.Mapping[str, Object], chassis: t.Sequence[Chassis]
 ) -> None:
-    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last."""
+    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last.
+
+    A rollout may take hours, one node after the other, so the time counts from the last progress.
+    """
     components = components_of(desired.spec.ovs.mode).values()
-    down = sum(not one.node.ready for one in chassis)
+    nodes, down = len(chassis), sum(not one.node.ready for one in chassis)
+    deadline = ProgressDeadline(desired.wait_timeout)
 
     def good(state: t.Mapping[str, Object]) -> bool:
-        done = all(name in state and rolled_out(state[name], len(chassis), down) for name in components)
+        deadline.observe(rollout_counts(state.values()))
+        done = all(name in state and rolled_out(state[name], nodes, down) for name in components)
         if not done:
-            report_progress(f"wait for the pods: {_progress(state, components)}")
+            report_progress(f"wait for the pods: {describe_rollout(state, components, nodes, down)}")
         return done
 
-    labels, seconds = our_pods(desired.name), max(1.0, deadline.left())
-    state = watch_until(cluster, "DaemonSet", desired.namespace, good, known=known, labels=labels, timeout=seconds)
-    if good(state):
-        return
+    state, labels = known, our_pods(desired.name)
+    while True:
+        # A watch ends when there was no progress since it began, or when the API server ends it.
+        seconds = max(1.0, deadline.left())
+        state = watch_until(cluster, "DaemonSet", desired.namespace, good, known=state, labels=labels, timeout=seconds)
+        if good(state):
+            return
+        if deadline.expired:
+            break
+        time.sleep(min(_PAUSE, deadline.left()))
     raise TimedOut(
-        f"The pods of the hypervisors in namespace {desired.namespace} were not ready within {desired.wait_timeout:g} s: "
-        f"{_progress(state, components)}. {why(cluster, desired, chassis)}Run again when that is repaired; nothing has to be undone."
+        f"The pods of the hypervisors in namespace {desired.namespace} were not ready, with {deadline.stalled()}: "
+        f"{describe_rollout(state, components, nodes, down)}. {why(cluster, desired, chassis)}"
+        "Run again when that is repaired; nothing has to be undone."
     )
-
-
-def _progress(state: t.Mapping[str, Object], daemon_sets: t.Iterable[str]) -> str:
-    progress = []
-    for name in daemon_sets:
-        status = (state.get(name) or {}).get("status") or {}
-        desired = status.get("desiredNumberScheduled", 0)
-        progress.append(
-            f"DaemonSet {name} has {status.get('numberReady', 0)} of {desired} ready, {status.get('updatedNumberScheduled', 0)} up to date"
-        )
-    return ", ".join(progress)
 
 
 def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
@@ -83,31 +80,32 @@ def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chass
 
 
 def await_registered(
-    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], deadline: Deadline, *, owner: str
+    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], *, owner: str
 ) -> Registry:
     """Return the registry when every hypervisor whose node is ready is registered; `TimedOut` names the missing ones. `owner`: the mark of our rows."""
-    waited = [one for one in chassis if one.node.ready]
-    missing: list[tuple[Chassis, str]] = []
+    waited, deadline, failure = [one for one in chassis if one.node.ready], ProgressDeadline(desired.wait_timeout), ""
+    missing = [(one, "the database has not answered") for one in waited]
     while True:
         try:
             found = read_registry(desired.asked, desired.tls, Deadline(min(15.0, max(2.0, deadline.left()))))
-            registry = found._replace(owner=owner)
+            registry, failure = found._replace(owner=owner), ""
         except (Unreachable, TimedOut) as e:
-            missing = [(one, str(e)) for one in waited[:1]]
+            failure = f"The last read of the Southbound database failed: {e} "
         else:
             missing = [(one, reason) for one in waited if (reason := registry.registration_problem(one))]
             if not missing:
                 return registry
+            deadline.observe({"registered": len(waited) - len(missing)})
         if deadline.left() <= _PAUSE:
             break
-        report_progress(f"wait for {len(missing)} chassis to register in the Southbound database")
+        report_progress(f"wait for {len(missing)} of {len(waited)} chassis to register in the Southbound database")
         time.sleep(_PAUSE)
     listed = "; ".join(
         f'chassis "{one.system_id}" of node {one.node.name}: {reason}' for one, reason in missing[:_MOST_LISTED]
     )
     more = f" and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
     raise TimedOut(
-        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database after {desired.wait_timeout:g} s: {listed}{more}. "
-        f"{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
+        f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database, with {deadline.stalled()}: {listed}{more}. "
+        f"{failure}{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
         missing=[one.node.name for one, _reason in missing],
     )

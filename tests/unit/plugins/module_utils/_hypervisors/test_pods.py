@@ -8,9 +8,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.pods import (
     agent_messages,
     components_of,
+    describe_rollout,
     explain,
     pod_problems,
     rolled_out,
+    rollout_counts,
 )
 
 NODES = [Node("n1", "u", {}, {}, (), True)]
@@ -186,3 +188,62 @@ def test_a_problem_has_the_reason_of_the_agent() -> None:
     problems = pod_problems([pod("ovs"), pod("controller", False, **RUNNING)], NODES, [event])
     assert problems["n1"].endswith("; ovs-vswitchd is not started, because this node has another Open vSwitch")
     assert pod_problems([pod("ovs"), pod("controller")], NODES, [event]) == {}
+
+
+def daemon_set(
+    scheduled: int, updated: int, ready: int, generation: int = 2, observed: int | None = None
+) -> dict[str, t.Any]:
+    status = {
+        "desiredNumberScheduled": scheduled,
+        "currentNumberScheduled": scheduled,
+        "updatedNumberScheduled": updated,
+        "numberReady": ready,
+        "observedGeneration": generation if observed is None else observed,
+    }
+    return {"metadata": {"name": "ovs", "uid": "u", "generation": generation}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("one", "up_to_date", "finished"),
+    [
+        (daemon_set(0, 0, 0), 0, 0),
+        (daemon_set(5, 5, 2), 5, 2),
+        (daemon_set(5, 0, 5), 0, 0),
+        (daemon_set(5, 1, 4), 1, 0),
+        (daemon_set(5, 1, 5), 1, 1),
+        (daemon_set(5, 3, 1), 3, 0),
+        (daemon_set(5, 5, 5), 5, 5),
+    ],
+    ids=[
+        "no nodes",
+        "a first rollout",
+        "an update begins",
+        "the first new pod starts",
+        "the first new pod is ready",
+        "most pods crash",
+        "the end",
+    ],
+)
+def test_rollout_counts(one: dict[str, t.Any], up_to_date: int, finished: int) -> None:
+    version = ("ovs", "u", 2)
+    assert rollout_counts([one]) == {(version, "up to date"): up_to_date, (version, "finished"): finished}
+
+
+def test_counts_of_another_generation_are_others() -> None:
+    assert rollout_counts([daemon_set(5, 5, 5, generation=2, observed=1)]) == {}
+    assert not rollout_counts([daemon_set(5, 5, 5)]).keys() & rollout_counts([daemon_set(5, 1, 5, 3)]).keys()
+
+
+@pytest.mark.parametrize(
+    ("daemon_sets", "down", "text"),
+    [
+        ({}, 0, "DaemonSet ovs does not exist"),
+        ({"ovs": daemon_set(5, 5, 5, observed=1)}, 0, "the controller of DaemonSets has not observed ovs yet"),
+        ({"ovs": daemon_set(5, 3, 4)}, 0, "DaemonSet ovs is finished on 2 of 6 nodes (3 up to date, 4 ready)"),
+        ({"ovs": daemon_set(7, 3, 6)}, 0, "DaemonSet ovs is finished on 2 of 7 nodes (3 up to date, 6 ready)"),
+        ({"ovs": daemon_set(6, 3, 5)}, 1, "DaemonSet ovs is finished on at least 2 of 5 nodes (3 up to date, 5 ready)"),
+    ],
+    ids=["missing", "not observed", "a node without a pod", "a node that came later", "a node is down"],
+)
+def test_describe_rollout(daemon_sets: dict[str, t.Any], down: int, text: str) -> None:
+    assert describe_rollout(daemon_sets, ["ovs"], 6, down) == text
