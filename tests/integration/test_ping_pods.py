@@ -83,6 +83,7 @@ def test_the_pods_of_guests(guests: list[dict[str, t.Any]], api_server: ApiServe
         assert spec["serviceAccountName"] == account["metadata"]["name"] == "c5c3-ping"
         assert spec["automountServiceAccountToken"] is False
         assert {tuple(volume)[-1] for volume in spec["volumes"]} == {"emptyDir", "hostPath"}, "no key, no token"
+        assert spec["volumes"][2]["hostPath"] == {"path": "/run/x", "type": "Directory"}, "never an empty one"
         assert [mount["name"] for mount in container["volumeMounts"]] == ["run", "tmp", "sockets"]
         assert container["securityContext"] == {
             "allowPrivilegeEscalation": False,

@@ -17,6 +17,10 @@ from _apiserver import ApiServer
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
+
 NODES = ("node-1", "node-2")
 NAME = "c5c3-ping"
 # Each pod has a network, and in /run only the sockets of its Open vSwitch.
@@ -46,7 +50,7 @@ class Site:
         vswitch.vsctl("add-port", "br-int", NAME, "--", "set", "Port", NAME, "external_ids:c5c3-ovn-test-port=true")
         pod = f"{NAME}-{node}"
         (self.folder / f"{pod}.up").write_text(f"/run/netns/{vswitch.namespace} {vswitch.directory}")
-        labels = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "ping"}
+        ours = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "ping"}
         spec = {
             "nodeName": node,
             "terminationGracePeriodSeconds": 0,
@@ -54,11 +58,24 @@ class Site:
         }
         place = f"/api/v1/namespaces/{self.namespace}/pods"
         if not self.accounts():
-            account = {"metadata": {"name": NAME, "labels": labels}}
+            account = {"metadata": {"name": NAME, "labels": ours}}
             self.server.request("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts", account)
-        self.server.request("POST", place, {"metadata": {"name": pod, "labels": labels}, "spec": spec})
+        self.server.request("POST", place, {"metadata": {"name": pod, "labels": ours}, "spec": spec})
         self.server.request("PATCH", f"{place}/{pod}/status", {"status": {"phase": "Running"}})
         self.vswitches[node] = vswitch
+
+    def controller(self, node: str) -> None:
+        """A pod of ovn-controller, which uses the Open vSwitch of the node."""
+        spec = parse_spec({"ovs": {"mode": "host"}}, name="ovn", namespace=self.namespace)
+        metadata = {
+            "name": f"ovn-controller-{node}",
+            "generateName": "ovn-controller-",
+            "labels": labels("ovn", "controller"),
+        }
+        place = f"/api/v1/namespaces/{self.namespace}/pods"
+        pod = {"metadata": metadata, "spec": {"nodeName": node, **controller_pod(spec, None)}}
+        self.server.request("POST", place, pod)
+        self.server.request("PATCH", f"{place}/{metadata['name']}/status", {"status": {"phase": "Running"}})
 
     def answers(self, node: str, answers: bool) -> None:
         down = self.folder / f"{NAME}-{node}.down"
@@ -95,9 +112,13 @@ class Site:
 
     @property
     def removal(self) -> list[dict[str, t.Any]]:
-        variables = {"ovn_ping_state": "absent", "ovn_ping_northbound_endpoints": [self.socket]}
+        return self.play("absent")
+
+    def play(self, state: str, *tasks: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+        """The role, then these tasks."""
+        variables = {"ovn_ping_state": state, "ovn_ping_northbound_endpoints": [self.socket]}
         role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": variables}
-        return [{"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role]}]
+        return [{"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role, *tasks]}]
 
 
 @pytest.fixture
@@ -161,6 +182,20 @@ def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook,
     finally:
         for vswitch in vswitches:
             vswitch.stop()
+
+
+def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_playbook: RunPlaybook) -> None:
+    """In check mode, since nothing runs there: the API server accepts them."""
+    inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+    assert "No hypervisor runs in namespace" in failure(run_playbook, site, inventory, ovn_ping_state="present")
+    for node in NODES:
+        site.controller(node)
+    objects = "ovn_ping_started.result.results | map(attribute='result')"
+    named = f"{objects} | map(attribute='metadata.name') == {[NAME, *(f'{NAME}-{node}' for node in NODES)]}"
+    sockets = f"({objects} | last).spec.volumes[2].hostPath.path == '/run/openvswitch'"
+    play = site.play("present", {"ansible.builtin.assert": {"that": [named, sockets]}})
+    assert "failed=0" in run_playbook(play, "--check", inventory=inventory)
+    assert site.left()[1] == list(NODES), "the pods of ovn-controller alone"
 
 
 def test_a_control_plane_in_kubernetes_is_written_in_its_pods(site: Site, run_playbook: RunPlaybook) -> None:

@@ -105,7 +105,7 @@ def node_selector(of: str, **more: t.Any) -> Metadata:
     return declare(mapping(f"Labels of the nodes that {of}.", **more))
 
 
-def tolerations(of: str, **more: t.Any) -> Metadata:
+def tolerations(of: str, note: str = "", **more: t.Any) -> Metadata:
     item = record(
         "One toleration.",
         {
@@ -119,7 +119,7 @@ def tolerations(of: str, **more: t.Any) -> Metadata:
             },
         },
     )
-    return declare(listing(f"Taints of nodes that {of} accept.", item, 32, **more))
+    return declare(listing(f"Taints of nodes that {of} accept. {note}".rstrip(), item, 32, **more))
 
 
 def priority_class(of: str, default: str) -> Metadata:

@@ -12,7 +12,6 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._databases import DATABASES, PORTS, TITLES, Database
-from .._northd.command_line import DEFAULT_THREADS
 from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
@@ -20,8 +19,9 @@ from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
+from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
-from .pod_fields import Image, Resources
+from .pod_fields import Image
 from .rules import (
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
@@ -46,18 +46,6 @@ class OvnImage(Image):
 class OvsImage(Image):
     repository: str = field(metadata=pod_fields.repository("ghcr.io/c5c3/ovs"))
     tag: str = field(metadata=pod_fields.tag("3.4.1"))
-
-
-@dataclass(frozen=True)
-class NorthdResources(Resources):
-    requests: pod_fields.StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
-
-
-@dataclass(frozen=True)
-class NorthdSpec:
-    replicas: int = field(metadata=declare(number("Number of pods.", 1, 9, default=3)))
-    threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=DEFAULT_THREADS)))
-    resources: NorthdResources = field(metadata=pod_fields.resources(NorthdResources, "northd"))
 
 
 @dataclass(frozen=True)
@@ -210,6 +198,11 @@ class ClusterSpec:
             NorthdSpec,
             "northd, which turns the Northbound into the Southbound database. One is active, the others stand by.",
             given=True,
+        )
+    )
+    observer: ObserverSpec = field(
+        metadata=part(
+            ObserverSpec, "The observer, which keeps status and labels of the leaders up to date.", given=True
         )
     )
     image_pull_secrets: tuple[pod_fields.StringMap, ...] = field(metadata=pod_fields.image_pull_secrets())

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .pods import TLS, TLS_FILES, scheduling
+from .pods import TLS, TLS_FILES, scheduling, tolerations
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -137,7 +137,7 @@ def _pod(spec: ClusterSpec, settings: DaemonSetPods, volumes: list[Object], cont
         **scheduling(spec, settings.priority_class_name),
         "terminationGracePeriodSeconds": 60,
         "nodeSelector": dict(settings.node_selector),
-        **({"tolerations": [dict(item) for item in settings.tolerations]} if settings.tolerations else {}),
+        **tolerations(settings.tolerations),
         "securityContext": {
             "runAsUser": 0,
             "seccompProfile": {"type": "RuntimeDefault"},

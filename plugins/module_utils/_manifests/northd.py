@@ -44,6 +44,7 @@ def northd_deployment(context: ManifestContext) -> Object:
                     "automountServiceAccountToken": False,  # northd itself does not use the API
                     "enableServiceLinks": False,
                     **pods.scheduling(context.spec, context.spec.priority_class_name),
+                    **pods.tolerations(context.spec.northd.tolerations),
                     "securityContext": pods.pod_security(),
                     "terminationGracePeriodSeconds": 15,
                     "affinity": pods.apart(mine, required=False),

@@ -8,6 +8,8 @@ The observer: keeps the status of the OVNCluster and the labels of leaders true 
 
 from __future__ import annotations
 
+import typing as t
+
 from .._api.names import Object, labels, observer_name, scripts_name, selector
 from .._api.pod_fields import Resources
 from . import pods
@@ -50,7 +52,7 @@ def observer_deployment(context: ManifestContext) -> Object:
                     "enableServiceLinks": False,
                     **pods.scheduling(context.spec, context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
-                    "tolerations": _TOLERATIONS,
+                    **pods.tolerations(_tolerations(context.spec.observer.tolerations)),
                     "terminationGracePeriodSeconds": 10,
                     "containers": [_observer(context, [mount for _volume, mount in directories])],
                     "volumes": [volume for volume, _mount in directories],
@@ -58,6 +60,13 @@ def observer_deployment(context: ManifestContext) -> Object:
             },
         },
     )
+
+
+def _tolerations(declared: t.Sequence[t.Mapping[str, t.Any]]) -> list[t.Mapping[str, t.Any]]:
+    """Return ours, without those that a declared one replaces, and the declared ones."""
+    # Ours come first: Kubernetes takes the first one for a taint, and `operator: Exists` alone would keep the pod on a node that is away.
+    replaced = {one.get("key") for one in declared if one.get("effect", "NoExecute") == "NoExecute"}
+    return [*(one for one in _TOLERATIONS if one["key"] not in replaced), *declared]
 
 
 def _observer(context: ManifestContext, mounts: list[Object]) -> Object:

@@ -42,6 +42,11 @@ def scheduling(spec: ClusterSpec, priority_class: str) -> Object:
     }
 
 
+def tolerations(declared: t.Sequence[t.Mapping[str, t.Any]]) -> Object:
+    """Return the field of the pod, or nothing without any."""
+    return {"tolerations": [dict(one) for one in declared]} if declared else {}
+
+
 def container_security() -> Object:
     return {
         "allowPrivilegeEscalation": False,

@@ -45,13 +45,12 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         "terminationGracePeriodSeconds": STOP_SECONDS,
         "affinity": pods.apart(mine, required=True),
         "topologySpreadConstraints": pods.spread(mine),
+        **pods.tolerations(spec.tolerations),
         "containers": [_member(context, database, [mount for _volume, mount in directories])],
         "volumes": [volume for volume, _mount in directories],
     }
     if spec.node_selector:
         pod["nodeSelector"] = dict(spec.node_selector)
-    if spec.tolerations:
-        pod["tolerations"] = [dict(toleration) for toleration in spec.tolerations]
     return context.manifest(
         "apps/v1",
         "StatefulSet",

@@ -90,11 +90,11 @@ def judge_placement(spec: ClusterSpec, observed: ObservedKubernetes) -> list[Fin
 
 
 def _judge_northd(spec: ClusterSpec, nodes: t.Sequence[Object], pods: t.Iterable[Object]) -> list[Finding]:
-    """northd and the observer tolerate no taints, and may share one node."""
+    """Judge whether a node takes northd. Its pods may share one, and a run goes on without the observer."""
     name = northd_name(spec.name)
     if any(pod["metadata"]["name"].startswith(f"{name}-") and (pod.get("spec") or {}).get("nodeName") for pod in pods):
         return []
-    reasons = {node["metadata"]["name"]: why_unsuitable(node, {}, ()) for node in nodes}
+    reasons = {node["metadata"]["name"]: why_unsuitable(node, {}, spec.northd.tolerations) for node in nodes}
     if not all(reasons.values()):
         return []
     unsuitable = [f"{node} {why}" for node, why in sorted(reasons.items())]
@@ -103,7 +103,7 @@ def _judge_northd(spec: ClusterSpec, nodes: t.Sequence[Object], pods: t.Iterable
             "nodes_too_few",
             "northd",
             "No node could take its pods: " + (f"{list_names(unsuitable, 5)}." if unsuitable else "there is none."),
-            "Add a node, uncordon one, or remove a taint: northd tolerates none.",
+            "Add a node, uncordon one, or tolerate its taints in northd.tolerations.",
         )
     ]
 

@@ -16,6 +16,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .distribution import socket_of
+from .guest_pods import guest_pod, is_running, pods_at_open_vswitch
 from .options import read_options
 from .variables import Hostvars, Variables, as_list, backend_of
 
@@ -51,8 +52,8 @@ def desired_state(given: Variables) -> dict[str, t.Any]:
     pods = [pod for pod in _resources(given["pods"]) if "deletionTimestamp" not in pod["metadata"]]
     if options.state == "absent":
         return {"guests": former_guests(options, pods), "nodes": [], "pod": {}}
-    running = [pod for pod in pods if "generateName" in pod["metadata"]]
-    switches = [pod for pod in running if pod["metadata"]["generateName"] == "ovs-"]
+    running = [pod for pod in pods if is_running(pod)]
+    switches = pods_at_open_vswitch(running)
     nodes = sorted({pod["spec"]["nodeName"] for pod in switches})
     system_ids = {
         chassis["metadata"]["name"]: chassis["spec"]["systemId"] for chassis in _resources(given.get("chassis"))
@@ -122,19 +123,6 @@ def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Gue
         }
         for pod in ours
     ]
-
-
-def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.Any]:
-    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `pull_secrets`, `sockets` (folder of the node)."""
-    # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
-    agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
-    container = (agents or switch["spec"]["containers"])[0]
-    return {
-        "image": container["image"],
-        "pull_policy": container["imagePullPolicy"],
-        "pull_secrets": list(switch["spec"].get("imagePullSecrets") or ()),
-        "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
-    }
 
 
 def choose_writer(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:

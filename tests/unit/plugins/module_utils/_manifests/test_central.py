@@ -388,11 +388,38 @@ def test_every_service_has_the_declared_families(central: Central) -> None:
     assert all("ipFamilyPolicy" not in service["spec"] for service in central().of("Service"))
 
 
-def test_observer_leaves_a_node_that_is_away_soon(central: Central) -> None:
-    tolerations = central().pod("Deployment", "prod-observer")["tolerations"]
-    assert {(t["key"], t["effect"], t["tolerationSeconds"]) for t in tolerations} == {
-        (f"node.kubernetes.io/{trouble}", "NoExecute", 10) for trouble in ("not-ready", "unreachable")
-    }
+NOT_READY, UNREACHABLE = (
+    {"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10}
+    for taint in ("not-ready", "unreachable")
+)
+DEDICATED = {"key": "dedicated", "operator": "Equal", "value": "ovn", "effect": "NoSchedule"}
+PATIENT = {"key": NOT_READY["key"], "operator": "Exists", "tolerationSeconds": 60}
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        pytest.param([], [NOT_READY, UNREACHABLE], id="it leaves a node that is away soon"),
+        pytest.param([DEDICATED], [NOT_READY, UNREACHABLE, DEDICATED], id="added"),
+        pytest.param([{"operator": "Exists"}], [NOT_READY, UNREACHABLE, {"operator": "Exists"}], id="ours come first"),
+        pytest.param([PATIENT], [UNREACHABLE, PATIENT], id="one of ours is replaced"),
+        pytest.param(
+            [{**PATIENT, "effect": "NoSchedule"}],
+            [NOT_READY, UNREACHABLE, {**PATIENT, "effect": "NoSchedule"}],
+            id="another effect",
+        ),
+    ],
+)
+def test_tolerations_of_the_observer(central: Central, declared: list[t.Any], expected: list[t.Any]) -> None:
+    manifests = central({"observer": {"tolerations": declared}})
+    assert manifests.pod("Deployment", "prod-observer")["tolerations"] == expected
+    assert "tolerations" not in manifests.pod("Deployment", "prod-northd")
+
+
+@pytest.mark.parametrize(("kind", "part"), [("StatefulSet", "northbound"), ("Deployment", "northd")])
+def test_tolerations(central: Central, kind: str, part: str) -> None:
+    assert central({part: {"tolerations": [DEDICATED]}}).pod(kind, f"prod-{part}")["tolerations"] == [DEDICATED]
+    assert "tolerations" not in central().pod(kind, f"prod-{part}")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ BASE: dict[str, t.Any] = {
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
-        for part in ("northbound", "southbound", "controller", "ovs")
+        for part in ("northbound", "southbound", "northd", "observer", "controller", "ovs")
         for field in TOLERATIONS[0]
     },
 }
@@ -95,7 +95,8 @@ CHANGED: dict[str, t.Any] = {
     **below("ovsImage", _IMAGE),
     **below("northbound", _DATABASE),
     **below("southbound", _DATABASE),
-    **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES}),
+    **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES, **_TOLERATION}),
+    **below("observer", _TOLERATION),
     "priorityClassName": "databases",
     "heartbeatInterval": 300,
     "metricsPort": 9476,

@@ -99,13 +99,17 @@ def test_what_was_placed_once_needs_no_node() -> None:
         ),
     ],
 )
-def test_northd_needs_a_node_without_taints(nodes: list[Object], pods: list[Object], cause: str) -> None:
+def test_northd_needs_a_node_that_it_tolerates(nodes: list[Object], pods: list[Object], cause: str) -> None:
     claims = [claim(f"data-ovn-{name}-0", "Bound") for name in ("northbound", "southbound")]
     observed = ObservedKubernetes(nodes=nodes, pods=pods, claims=claims)
     found = judge_placement(cluster(northbound={"replicas": 1}), observed)
     assert [(one.code, one.object, one.cause) for one in found] == (
         [("nodes_too_few", "northd", cause)] if cause else []
     )
+    tolerant = judge_placement(
+        cluster(northbound={"replicas": 1}, northd={"tolerations": [{"operator": "Exists"}]}), observed
+    )
+    assert bool(tolerant) == (bool(cause) and not nodes)
 
 
 def test_enough_nodes_are_nothing_found() -> None:

@@ -7,7 +7,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
     choose_remover,
     choose_writer,
@@ -24,14 +26,15 @@ MACHINE |= {"system_id": "id2", "nodes": 2}
 CLUSTER = {**MACHINE, "backend": "kubernetes"}
 
 
-def pod(name: str, node: str, *, of: str = "", deleted: bool = False, **spec: t.Any) -> Given:
+def pod(name: str, node: str, *, of: str = "", deleted: bool = False, phase: str = "Running", **spec: t.Any) -> Given:
     """`of`: the owner's prefix of generated names."""
     metadata: Given = {"name": name, "namespace": "ovn", "labels": {}}
     metadata |= {"generateName": of} if of else {}
     metadata |= {"deletionTimestamp": "2026-01-01T12:00:00Z"} if deleted else {}
     sockets = {"name": "sockets", "hostPath": {"path": "/run/x"}}
     container = {"name": "main", "image": "ovs:1", "imagePullPolicy": "Always"}
-    return {"metadata": metadata, "spec": {"nodeName": node, "volumes": [sockets], "containers": [container], **spec}}
+    whole = {"nodeName": node, "volumes": [sockets], "containers": [container], **spec}
+    return {"metadata": metadata, "spec": whole, "status": {"phase": phase}}
 
 
 def guest_pod(name: str, node: str, test: str = "t", **options: t.Any) -> Given:
@@ -113,8 +116,37 @@ def test_hypervisors_without_an_agent() -> None:
     assert found["pod"]["pull_secrets"] == [{"name": "theirs"}]
 
 
-def test_no_pod_of_open_vswitch_runs() -> None:
-    assert desired_state({**CLUSTER, "pods": {"resources": []}}) == {"guests": [], "nodes": [], "pod": {}}
+def controller(node: str, phase: str = "Running", **spec: t.Any) -> Given:
+    """As a DaemonSet of the collection makes it."""
+    raw = {"imagePullSecrets": [{"name": "theirs"}], "ovnImage": {"repository": "ovn", "tag": "1"}, **spec}
+    template = controller_pod(parse_spec(raw, name="ovn", namespace="ovn"), None)
+    return pod(f"ovn-controller-{node}", node, of="ovn-controller-", phase=phase, **template)
+
+
+def test_where_open_vswitch_belongs_to_the_nodes() -> None:
+    """Only ovn-controller has pods there, and its sockets are those of the node."""
+    host: Given = {"ovs": {"mode": "host"}}
+    pods = [controller("b", **host), controller("a", **host), controller("c", "Pending", **host), guest_pod("t-a", "a")]
+    found = desired_state({**CLUSTER, "pods": {"resources": pods}})
+    assert (found["nodes"], [guest["pod"] for guest in found["guests"]]) == (["a", "b"], ["t-a", "t-b"])
+    assert found["pod"] == {
+        "image": "ovn:1",
+        "pull_policy": "IfNotPresent",
+        "pull_secrets": [{"name": "theirs"}],
+        "sockets": "/run/openvswitch",
+    }
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        pytest.param([], id="no pods"),
+        pytest.param([controller("a")], id="ovn-controller waits for our Open vSwitch"),
+        pytest.param([pod("ovs-a", "a", of="ovs-", phase="Pending"), controller("a")], id="ours does not run yet"),
+    ],
+)
+def test_no_hypervisor_runs(pods: list[Given]) -> None:
+    assert desired_state({**CLUSTER, "pods": {"resources": pods}}) == {"guests": [], "nodes": [], "pod": {}}
 
 
 def test_a_removal_takes_whatever_is_there() -> None:

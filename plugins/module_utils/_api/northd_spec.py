@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What `OVNCluster.spec` says of northd and of the observer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .._northd.command_line import DEFAULT_THREADS
+from . import pod_fields
+from .declaration import declare
+from .fields import number
+from .pod_fields import Resources, StringMap
+
+
+@dataclass(frozen=True)
+class NorthdResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("50m", "64Mi"))
+
+
+@dataclass(frozen=True)
+class NorthdSpec:
+    replicas: int = field(metadata=declare(number("Number of pods.", 1, 9, default=3)))
+    threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=DEFAULT_THREADS)))
+    resources: NorthdResources = field(metadata=pod_fields.resources(NorthdResources, "northd"))
+    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods of northd"))
+
+
+@dataclass(frozen=True)
+class ObserverSpec:
+    tolerations: tuple[StringMap, ...] = field(
+        metadata=pod_fields.tolerations(
+            "the pods of the observer",
+            "They are added to its own, with which it leaves a node that is not ready or unreachable after 10 seconds. One for such a taint, with the effect "
+            "NoExecute or none, replaces its own.",
+        )
+    )

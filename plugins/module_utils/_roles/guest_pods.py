@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The pods of the guests of the role ovn_ping, and those of the hypervisors that they are made after. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .variables import Variables
+
+
+def is_running(pod: Variables) -> bool:
+    return bool(pod["status"]["phase"] == "Running")
+
+
+def pods_at_open_vswitch(running: t.Iterable[Variables]) -> list[Variables]:
+    """Return one pod for each hypervisor, with the sockets of its Open vSwitch: where that belongs to the node, only ovn-controller has pods."""
+    return [pod for pod in running if pod["metadata"].get("generateName") == "ovs-" or _uses_that_of_the_node(pod)]
+
+
+def _uses_that_of_the_node(pod: Variables) -> bool:
+    """Return whether it is a pod of ovn-controller with `ovs.mode: host`."""
+    variables = [one for container in pod["spec"]["containers"] for one in container.get("env") or ()]
+    return any(one["name"] == "OVS_MODE" and one.get("value") == "host" for one in variables)
+
+
+def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.Any]:
+    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `pull_secrets`, `sockets` (directory of the node)."""
+    # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
+    agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
+    container = (agents or switch["spec"]["containers"])[0]
+    return {
+        "image": container["image"],
+        "pull_policy": container["imagePullPolicy"],
+        "pull_secrets": list(switch["spec"].get("imagePullSecrets") or ()),
+        "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
+    }
