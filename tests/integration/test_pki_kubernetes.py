@@ -28,10 +28,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from test_pki_authorities import SCHEMAS, refusal
 
-from ansible_collections.c5c3.ovn.plugins.filter.central_cluster import central_cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS, Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import CentralClusterOptions, cluster_spec
 
 # How the machine h1 runs Python, and how it becomes root: each notes that it was used.
 PYTHON = """#!/bin/sh
@@ -187,9 +187,8 @@ def site(api_server: ApiServer, tmp_path: pathlib.Path) -> Site:
 
 def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> None:
     """With servers that have the files of the members: the Northbound refuses it, and nobody takes it for a server."""
-    variables = {"plane": {"ovn_backend": "kubernetes"}}
-    declared = central_cluster({"members": ["plane"]}, "plane", variables, {"ovn_central": ["plane"]})
-    spec = parse_spec(declared["spec"], name="ovn", namespace=site.namespaces["plane"])
+    declared = cluster_spec(CentralClusterOptions(members=["plane"]), has_client_bundle=True)
+    spec = parse_spec(declared, name="ovn", namespace=site.namespaces["plane"])
     for host in PLACES:
         site.write_files(host, short_dir / host)
         for name, key in (("node-key.pem", "tls.key"), ("node-cert.pem", "tls.crt"), ("ca.pem", "ca.crt")):
