@@ -111,6 +111,11 @@ class Operator:
             self.await_denied(rights, namespace, set())
 
 
+@pytest.fixture
+def operator(api_server: ApiServer, namespace: str, tmp_path: pathlib.Path) -> Operator:
+    return Operator(api_server, f"operator-{namespace}", tmp_path)
+
+
 def access_of(method: str, path: str, *, watch: bool = False) -> Access | None:
     """What a request asks for, as a Role says it; None for what every user may do (versions, reviews, discovery)."""
     words = [urllib.parse.unquote(word) for word in path.strip("/").split("/")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import pathlib
 import typing as t
 
 import _control_plane
+import _rights
 import pytest
 from _apiserver import ApiServer
 from _control_plane import WHOLE, ControlPlane
@@ -29,7 +29,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
 )
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
 
-plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
+plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures
 
 # What the run of each test below has no reason to ask for.
 PKI = {("", "secrets", "get"), ("", "secrets", "create"), ("", "secrets", "patch")}
@@ -53,11 +53,6 @@ GRANTED = {  # to the observer and to northd, without any use of its own
     ("ovn.c5c3.io", "ovnclusters/status", "get"),
 }
 OWNERS = {("ovn.c5c3.io", "ovnclusters/finalizers", "update")}
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, namespace: str, tmp_path: pathlib.Path) -> Operator:
-    return Operator(api_server, f"operator-{namespace}", tmp_path)
 
 
 def table(kind: Kind) -> set[Access]:
