@@ -335,9 +335,7 @@ def read(params: Params, way: Access) -> dict[str, t.Any]:
     """Return the result of the module but for the heartbeat; all questions are asked at the same time."""
     raft, seconds, cluster = params["raft"], params["timeout"], way.cluster
     own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
-    ports = {
-        endpoint: functools.partial(way.ask_port, endpoint, seconds) for endpoint in [*own, *everywhere]
-    }
+    ports = {endpoint: functools.partial(way.ask_port, endpoint, seconds) for endpoint in [*own, *everywhere]}
     parts, source = questions_to_pods(cluster, params) if cluster else questions_to_host(params)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
     members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]

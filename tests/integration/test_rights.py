@@ -99,9 +99,7 @@ def test_a_control_plane_with_exactly_these_rights(
     assert requests.forbidden == []
     assert requests.accesses - table("cluster") == set()
     unused = table("cluster") - requests.accesses
-    expected = (
-        PKI | PRECHECK | MISSING_NAMESPACE | EXPLAINING | WAITING | CONFLICTS | VOLUMES | GRANTED | OWNERS
-    )
+    expected = PKI | PRECHECK | MISSING_NAMESPACE | EXPLAINING | WAITING | CONFLICTS | VOLUMES | GRANTED | OWNERS
     assert unused == expected
 
 

@@ -184,7 +184,9 @@ def test_who_only_looks_changes_nothing(kind: Kind) -> None:
 def test_names_in_the_roles_are_the_defaults() -> None:
     named = {name for rights in LIMITED_RIGHTS.values() for right in rights for name in right.names}
     records = {record_name(SPEC.name, database) for database in DATABASES}
-    ping = yaml.safe_load((PAGE.parents[1] / "roles" / "ovn_ping" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    ping = yaml.safe_load(
+        (PAGE.parents[1] / "roles" / "ovn_ping" / "defaults" / "main.yml").read_text(encoding="utf-8")
+    )
     assert named == {SPEC.name, SPEC.tls_secret, ping["ovn_ping_name"], *records}
 
 
