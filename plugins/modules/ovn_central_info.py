@@ -232,7 +232,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._databases import DATABASES, STEMS, Database
 from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError
+from ..module_utils._errors import InvalidInput, OvnError, Refused
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd, served_certificate
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
@@ -297,32 +297,45 @@ def parse_addresses(texts: t.Iterable[str]) -> tuple[list[Endpoint], list[dict[s
     return list(dict.fromkeys(endpoints)), unusable
 
 
+class Access(t.NamedTuple):
+    """How the control plane is reached: the client of the API server, None for a machine, and the files with which ports are asked."""
+
+    cluster: Cluster | None
+    tls: TlsFiles
+    refusal: Refused | None = None  # why the Secret with these files may not be read
+
+    def ask_port(self, endpoint: Endpoint, seconds: float) -> dict[str, t.Any]:
+        """Return what `ask_certificate` does; why there is no certificate to ask with, if it is known."""
+        if self.refusal and endpoint.scheme == "ssl":
+            return {"endpoint": str(endpoint), **served_certificate(None, 0), "problem": str(self.refusal)}
+        return ask_certificate(endpoint, self.tls, seconds, time.time())
+
+
 @contextlib.contextmanager
-def client(module: AnsibleModule) -> t.Iterator[tuple[Cluster | None, TlsFiles]]:
-    """Yield the client of the API server, None for a machine, and the files with which ports are asked."""
+def access(module: AnsibleModule) -> t.Iterator[Access]:
+    """Yield the access; the files of a Secret exist as long as the context."""
     params = module.params
     given = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])
     if not params["cluster"]:
-        yield None, given
+        yield Access(None, given)
         return
     from ..module_utils._kubernetes.client import Cluster
-    from ..module_utils._kubernetes.secret_files import secret_files
+    from ..module_utils._kubernetes.secret_files import files_of, read_secret
 
     cluster, secret = Cluster(params), params["tls_secret"]
-    with contextlib.ExitStack() as stack:
-        if secret:
-            given = TlsFiles(**stack.enter_context(secret_files(cluster, secret, params["namespace"], module.tmpdir)))
-        yield cluster, given
+    if not secret:
+        yield Access(cluster, given)
+        return
+    data, refusal = read_secret(cluster, secret, params["namespace"])
+    with files_of(data, module.tmpdir) as files:
+        yield Access(cluster, TlsFiles(**files), refusal)
 
 
-def read(params: Params, cluster: Cluster | None, tls: TlsFiles) -> dict[str, t.Any]:
+def read(params: Params, way: Access) -> dict[str, t.Any]:
     """Return the result of the module but for the heartbeat; all questions are asked at the same time."""
-    raft, seconds = params["raft"], params["timeout"]
+    raft, seconds, cluster = params["raft"], params["timeout"], way.cluster
     own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
-    ports = {
-        endpoint: functools.partial(ask_certificate, endpoint, tls, seconds, time.time())
-        for endpoint in [*own, *everywhere]
-    }
+    ports = {endpoint: functools.partial(way.ask_port, endpoint, seconds) for endpoint in [*own, *everywhere]}
     parts, source = questions_to_pods(cluster, params) if cluster else questions_to_host(params)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
     members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]
@@ -341,14 +354,16 @@ def read(params: Params, cluster: Cluster | None, tls: TlsFiles) -> dict[str, t.
     return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
 
 
-def beat(heartbeat: Params, tls: TlsFiles, warn: t.Callable[[str], None], *, check_mode: bool) -> dict[str, t.Any]:
+def beat(heartbeat: Params, way: Access, warn: t.Callable[[str], None], *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of ovn_sync, or why there is none."""
     from ..module_utils._heartbeat.probe import send_heartbeat  # imports ovsdbapp
 
     try:
         places = parse_endpoints(heartbeat["northbound"]), parse_endpoints(heartbeat["southbound"])
+        if way.refusal and any(endpoint.scheme == "ssl" for endpoint in (*places[0], *places[1])):
+            raise way.refusal
         wait_for = "none" if check_mode else heartbeat["wait_for"]
-        return send_heartbeat(*places, tls, Deadline(heartbeat["timeout"]), wait_for, warn)
+        return send_heartbeat(*places, way.tls, Deadline(heartbeat["timeout"]), wait_for, warn)
     except OvnError as e:
         return {**e.as_result(), "failed": True}
 
@@ -404,10 +419,10 @@ def main() -> t.NoReturn:
     params = module.params
     try:
         check(params)
-        with client(module) as (cluster, tls):
-            result = read(params, cluster, tls)
+        with access(module) as way:
+            result = read(params, way)
             if params["heartbeat"]:
-                result["heartbeat"] = beat(params["heartbeat"], tls, module.warn, check_mode=module.check_mode)
+                result["heartbeat"] = beat(params["heartbeat"], way, module.warn, check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

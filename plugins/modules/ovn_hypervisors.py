@@ -300,7 +300,7 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
     with contextlib.ExitStack() as stack:
         if secret:
-            files = stack.enter_context(secret_files(cluster, secret, desired.namespace, module.tmpdir))
+            files = stack.enter_context(secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn))
             desired = desired_from_params({**module.params, **files}, cluster.server)
         return converge(module, cluster, desired)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import pathlib
 import typing as t
 import urllib.parse
 
 import pytest
+import yaml
 from _apiserver import ApiServer
 from conftest import until
 
@@ -17,13 +19,24 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.reviews import denied_questions
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import RIGHTS, questions_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import RIGHTS, Right, questions_of
 
 Object = dict[str, t.Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
 VERBS = {"post": "create", "put": "update", "patch": "patch", "delete": "delete"}
 Access = tuple[str, str, str]  # group, resource with its subresource, verb
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "kubernetes-rights.md"
+
+
+def roles_on_page(shown: str, name: str, namespace: str) -> list[Object]:
+    """The Roles that the page shows with the name `shown`, under another name and for another namespace."""
+    blocks = [block.partition("```")[0] for block in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
+    found = [role for block in blocks for role in yaml.safe_load_all(block) if role["metadata"]["name"] == shown]
+    assert found, f"{PAGE} has no Role {shown}"
+    for role in found:
+        role["metadata"].update({"name": name, **({"namespace": namespace} if role["kind"] == "Role" else {})})
+    return found
 
 
 class Operator:
@@ -69,10 +82,38 @@ class Operator:
         return Cluster({"kubeconfig": self.kubeconfig})
 
     def await_rights(self, kind: Kind, namespace: str) -> None:
-        """The API server notices new Roles a moment later."""
+        self.await_denied(RIGHTS[kind], namespace, set())
+
+    def await_denied(self, rights: t.Iterable[Right], namespace: str, expected: set[Access]) -> None:
+        """Wait until exactly these accesses of the rights are denied: the API server notices new Roles a moment later."""
         cluster = self.connect()
-        questions = [one for right in RIGHTS[kind] for one in questions_of(right, namespace)]
-        until(lambda: not denied_questions(cluster, questions, namespace), f"the rights of {self.name}")
+        questions = [one for right in rights for one in questions_of(right, namespace)]
+
+        def denied() -> set[Access]:
+            return {(one.group, one.resource, one.verb) for one in denied_questions(cluster, questions, namespace)}
+
+        until(lambda: denied() == expected, f"exactly these accesses of {self.name} to be denied: {expected or 'none'}")
+
+    def without_each_verb(
+        self, roles: t.Iterable[Object], rights: t.Sequence[Right], namespace: str
+    ) -> t.Iterator[Access]:
+        """Take away one verb of one resource after the other, all others stay; yield it while it is away."""
+        for role in roles:
+            for index, rule in enumerate(role["rules"]):
+                for number, verb in enumerate(rule["verbs"]):
+                    less = copy.deepcopy(role)
+                    less["rules"][index]["verbs"][number] = "proxy"
+                    self.replace(less)
+                    access = (rule["apiGroups"][0], rule["resources"][0], verb)
+                    self.await_denied(rights, namespace, {access})
+                    yield access
+            self.replace(role)
+            self.await_denied(rights, namespace, set())
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, namespace: str, tmp_path: pathlib.Path) -> Operator:
+    return Operator(api_server, f"operator-{namespace}", tmp_path)
 
 
 def access_of(method: str, path: str, *, watch: bool = False) -> Access | None:
@@ -95,25 +136,36 @@ class Requests:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.accesses: set[Access] = set()
         self.forbidden: list[str] = []
-        send, events = ApiConnection._send, ApiConnection.events
+        send, events, execute = ApiConnection._send, ApiConnection.events, ApiConnection.exec
 
         def recorded(connection: ApiConnection, method: str, path: str, doing: str, **options: t.Any) -> t.Any:
             self._add(access_of(method, path))
             if method == "patch" and "apply" in str(options.get("content_type")) and "/status" not in path:
                 self._add(access_of("post", path.rpartition("/")[0]))  # for what does not exist
-            try:
+            with self._noted():
                 return send(connection, method, path, doing, **options)
-            except Refused as e:
-                if e.details.get("http_status") == 403:
-                    self.forbidden.append(str(e))
-                raise
 
         def recorded_events(connection: ApiConnection, path: str, *arguments: t.Any, **options: t.Any) -> t.Any:
             self._add(access_of("get", path, watch=True))
             return events(connection, path, *arguments, **options)
 
+        def recorded_exec(connection: ApiConnection, *arguments: t.Any, **options: t.Any) -> t.Any:
+            self.accesses.update(("", "pods/exec", verb) for verb in ("get", "create"))
+            with self._noted():
+                return execute(connection, *arguments, **options)
+
+        monkeypatch.setattr(ApiConnection, "exec", recorded_exec)
         monkeypatch.setattr(ApiConnection, "_send", recorded)
         monkeypatch.setattr(ApiConnection, "events", recorded_events)
+
+    @contextlib.contextmanager
+    def _noted(self) -> t.Iterator[None]:
+        try:
+            yield
+        except Refused as e:
+            if e.details.get("http_status") == 403:
+                self.forbidden.append(str(e))
+            raise
 
     def _add(self, access: Access | None) -> None:
         if access is not None:

@@ -44,12 +44,20 @@ def files_of(data: t.Mapping[str, str], directory: str) -> t.Iterator[dict[str, 
         yield _write(pathlib.Path(own), data)
 
 
-def secret_files(
-    cluster: Cluster, name: str, namespace: str, directory: str
-) -> contextlib.AbstractContextManager[dict[str, str]]:
-    """Read the Secret; a context that yields the paths of its files as `files_of` does. No paths if it is not there or may not be read."""
+def read_secret(cluster: Cluster, name: str, namespace: str) -> tuple[dict[str, str], Refused | None]:
+    """Return the data of the Secret, empty if it is not there, and why it may not be read."""
     try:
         found = cluster.get("v1", "Secret", name, namespace)
-    except Refused:
-        found = None
-    return files_of((found or {}).get("data") or {}, directory)
+    except Refused as e:
+        return {}, e
+    return (found or {}).get("data") or {}, None
+
+
+def secret_files(
+    cluster: Cluster, name: str, namespace: str, directory: str, warn: t.Callable[[str], None]
+) -> contextlib.AbstractContextManager[dict[str, str]]:
+    """Read the Secret; a context that yields the paths of its files as `files_of` does. No paths if it is not there, or after a warning may not be read."""
+    data, refusal = read_secret(cluster, name, namespace)
+    if refusal is not None:
+        warn(str(refusal))
+    return files_of(data, directory)

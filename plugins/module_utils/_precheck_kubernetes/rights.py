@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The rights of the user in the kubeconfig: the one table that the precheck asks about, and that the Roles in docs/kubernetes-rights.md are made from.
+The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles in
+docs/kubernetes-rights.md are made from them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
 from .findings import Kind
 
+Purpose = t.Literal["view", "ping"]
 Need = t.Literal["always", "secret", "own secret", "node ports", "namespace", "definitions", "optional"]
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -126,6 +128,40 @@ _HYPERVISORS = (
 )
 
 RIGHTS: dict[Kind, tuple[Right, ...]] = {"cluster": _CLUSTER + _BOTH, "hypervisors": _HYPERVISORS + _BOTH}
+
+_VIEW_CLUSTER = (
+    Right(GROUP, "ovnclusters", ("get",), names=("ovn",)),
+    Right("", "configmaps", ("get",), names=("ovn-northbound-record", "ovn-southbound-record")),
+    Right("", "pods", ("list",)),
+    Right("", "pods/exec", ("get", "create")),
+    Right("", "services", ("list",)),
+    Right("", "secrets", ("get",), "secret", ("ovn-tls",)),
+    Right("", "nodes", ("list",), "node ports", cluster_wide=True),
+    Right("", "events", ("list",), "optional", without="the report does not say what Kubernetes reports of a pod"),
+)
+_VIEW_HYPERVISORS = (
+    Right(GROUP, "ovnchassis", ("list",), cluster_wide=True),
+    Right("", "secrets", ("get",), "secret", ("ovn-tls",)),
+)
+_PING_CLUSTER = (
+    Right("", "pods", ("list",)),
+    Right("", "pods/exec", ("get", "create")),
+)
+_PING_HYPERVISORS = (
+    Right(GROUP, "ovnchassis", ("list",), cluster_wide=True),
+    Right("", "serviceaccounts", ("create",)),  # a request that creates has no name that a Role could compare
+    Right("", "serviceaccounts", ("get", "patch", "delete"), names=("c5c3-ping",)),
+    Right("", "pods", ("get", "list", "create", "patch", "delete")),
+    Right("", "pods/exec", ("get", "create")),
+)
+
+# With the names that the objects have by default. "view" is for the playbooks status, verify and show, "ping" for ping.
+LIMITED_RIGHTS: dict[tuple[Purpose, Kind], tuple[Right, ...]] = {
+    ("view", "cluster"): _VIEW_CLUSTER,
+    ("view", "hypervisors"): _VIEW_HYPERVISORS,
+    ("ping", "cluster"): _PING_CLUSTER,
+    ("ping", "hypervisors"): _PING_HYPERVISORS,
+}
 # Done once for a cluster, by an administrator if need be.
 PREPARATION: tuple[Need, ...] = ("namespace", "definitions")
 
@@ -166,13 +202,19 @@ def _matches_resource(values: t.Collection[str] | None, resource: str) -> bool:
 
 def roles(kind: Kind, name: str, namespace: str) -> list[Object]:
     """Return the ClusterRole and the Role for all runs, without the right to make the namespace and the definitions."""
-    rights = [right for right in RIGHTS[kind] if right.need not in PREPARATION]
-    return [
-        _role("ClusterRole", {"name": name}, [right for right in rights if right.cluster_wide]),
-        _role(
-            *("Role", {"name": name, "namespace": namespace}, [right for right in rights if not right.cluster_wide]),
-        ),
-    ]
+    return _roles([right for right in RIGHTS[kind] if right.need not in PREPARATION], name, namespace)
+
+
+def limited_roles(purpose: Purpose, kind: Kind, name: str, namespace: str) -> list[Object]:
+    """Return the Roles of who runs only the playbooks of this purpose: a ClusterRole, if there is anything for it, and a Role."""
+    return _roles(LIMITED_RIGHTS[purpose, kind], name, namespace)
+
+
+def _roles(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]:
+    everywhere = [right for right in rights if right.cluster_wide]
+    within = [right for right in rights if not right.cluster_wide]
+    cluster_roles = [_role("ClusterRole", {"name": name}, everywhere)] if everywhere else []
+    return [*cluster_roles, _role("Role", {"name": name, "namespace": namespace}, within)]
 
 
 def preparation_role(kind: Kind, name: str) -> Object:

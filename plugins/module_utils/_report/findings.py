@@ -11,8 +11,10 @@ A problem means that something does not work or would not survive the next failu
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing as t
 
+_STATUS = '{"kind":"Status"'  # how the API server begins an answer that says why not
 Result = t.Mapping[str, t.Any]
 """What a task returned; one without its values failed, and `msg` says why."""
 
@@ -62,4 +64,16 @@ def format_line(label: str, state: str, details: str, width: int = 13) -> str:
 def cause_of(result: Result | None) -> str:
     """Return the cause of a failed result in one line, empty without one."""
     text = " ".join(str((result or {}).get("msg") or "").split())
-    return text.removeprefix("Task failed: ").removesuffix(".")
+    return (_status_message(text) or text).removeprefix("Task failed: ").removesuffix(".")
+
+
+def _status_message(text: str) -> str:
+    """Return what the API server said, from a message of kubernetes.core with headers and a traceback around it; empty if it is not in there."""
+    _before, found, after = text.partition(_STATUS)
+    if not found:
+        return ""
+    try:
+        status, _end = json.JSONDecoder().raw_decode(_STATUS + after)
+    except ValueError:
+        return ""
+    return str(status.get("message") or "")

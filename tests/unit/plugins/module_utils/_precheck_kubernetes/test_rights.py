@@ -7,9 +7,11 @@ import pytest
 import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import record_name
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import _ORDER
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import KINDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
@@ -18,10 +20,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.crea
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+    LIMITED_RIGHTS,
     RIGHTS,
     Question,
     Right,
     allows,
+    limited_roles,
     needed_rights,
     preparation_role,
     questions_of,
@@ -30,6 +34,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
 
 PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes-rights.md"
 SPEC = parse_spec({}, name="ovn", namespace="ovn-system")
+PLACES: dict[Kind, str] = {"cluster": "ovn-control-plane", "hypervisors": "ovn-hypervisors"}
 APPLIED: dict[Kind, list[dict[str, t.Any]]] = {
     "cluster": [*control_plane_manifests(SPEC), {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}],
     "hypervisors": [*hypervisor_cluster_manifests(SPEC), {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNChassis"}],
@@ -169,6 +174,22 @@ def test_the_roles_grant_the_whole_table(kind: Kind) -> None:
         assert [one for one in questions_of(right, "net") if not allows(rules, one)] == []
 
 
+@pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
+def test_who_only_looks_changes_nothing(kind: Kind) -> None:
+    """But for commands in pods, which Kubernetes counts as creations."""
+    writing = {one.resource for one in LIMITED_RIGHTS["view", kind] if not {"get", "list"}.issuperset(one.verbs)}
+    assert writing == ({"pods/exec"} if kind == "cluster" else set())
+
+
+def test_names_in_the_roles_are_the_defaults() -> None:
+    named = {name for rights in LIMITED_RIGHTS.values() for right in rights for name in right.names}
+    records = {record_name(SPEC.name, database) for database in DATABASES}
+    ping = yaml.safe_load(
+        (PAGE.parents[1] / "roles" / "ovn_ping" / "defaults" / "main.yml").read_text(encoding="utf-8")
+    )
+    assert named == {SPEC.name, SPEC.tls_secret, ping["ovn_ping_name"], *records}
+
+
 def test_the_page_has_the_roles_of_the_table() -> None:
     """docs/kubernetes-rights.md shows what `roles` returns. Where they differ, this prints what belongs there."""
     made = [
@@ -176,6 +197,11 @@ def test_the_page_has_the_roles_of_the_table() -> None:
         *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
         preparation_role("cluster", "ovn-control-plane-preparation"),
         preparation_role("hypervisors", "ovn-hypervisors-preparation"),
+        *(
+            role
+            for purpose, kind in LIMITED_RIGHTS
+            for role in limited_roles(purpose, kind, f"{PLACES[kind]}-{purpose}", "ovn-system")
+        ),
     ]
     blocks = [block.partition("```")[0] for block in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
     shown = [one for block in blocks for one in yaml.safe_load_all(block)]
