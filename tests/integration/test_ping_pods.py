@@ -58,9 +58,10 @@ def guests(run_playbook: RunPlaybook, namespace: str, tmp_path: pathlib.Path) ->
                 "pull_policy": "IfNotPresent",
                 "sockets": "/run/x",
                 "pull_secrets": [],
-            }
+                "seconds": 3600,
+            },
+            "guests_to_create": [{"pod": f"c5c3-ping-{node}", "target": {"name": node}} for node in ("a", "b")],
         },
-        "ovn_ping_guests": [{"pod": f"c5c3-ping-{node}", "target": {"name": node}} for node in ("a", "b")],
         "ovn_ping_name": "c5c3-ping",
         "ovn_ping_namespace": namespace,
         "ansible_python_interpreter": sys.executable,
@@ -82,6 +83,7 @@ def test_the_pods_of_guests(guests: list[dict[str, t.Any]], api_server: ApiServe
         spec, (container,) = made["spec"], made["spec"]["containers"]
         assert spec["serviceAccountName"] == account["metadata"]["name"] == "c5c3-ping"
         assert spec["automountServiceAccountToken"] is False
+        assert spec["activeDeadlineSeconds"] == 3600, "also after a run that was killed"
         assert {tuple(volume)[-1] for volume in spec["volumes"]} == {"emptyDir", "hostPath"}, "no key, no token"
         assert spec["volumes"][2]["hostPath"] == {"path": "/run/x", "type": "Directory"}, "never an empty one"
         assert [mount["name"] for mount in container["volumeMounts"]] == ["run", "tmp", "sockets"]

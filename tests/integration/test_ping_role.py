@@ -5,11 +5,13 @@ An API server without kubelets: a stand-in for kubectl leads to Open vSwitch dae
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import sys
+import threading
 import typing as t
 
 import pytest
@@ -48,8 +50,13 @@ class Site:
         vswitch.start_vswitchd()
         vswitch.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev")
         vswitch.vsctl("add-port", "br-int", NAME, "--", "set", "Port", NAME, "external_ids:c5c3-ovn-test-port=true")
+        (self.folder / f"{NAME}-{node}.up").write_text(f"/run/netns/{vswitch.namespace} {vswitch.directory}")
+        self.guest_pod(node)
+        self.vswitches[node] = vswitch
+
+    def guest_pod(self, node: str, phase: str = "Running") -> None:
+        """kubectl leads into no pod that has ended."""
         pod = f"{NAME}-{node}"
-        (self.folder / f"{pod}.up").write_text(f"/run/netns/{vswitch.namespace} {vswitch.directory}")
         ours = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "ping"}
         spec = {
             "nodeName": node,
@@ -61,8 +68,36 @@ class Site:
             account = {"metadata": {"name": NAME, "labels": ours}}
             self.server.request("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts", account)
         self.server.request("POST", place, {"metadata": {"name": pod, "labels": ours}, "spec": spec})
-        self.server.request("PATCH", f"{place}/{pod}/status", {"status": {"phase": "Running"}})
-        self.vswitches[node] = vswitch
+        self.server.request("PATCH", f"{place}/{pod}/status", {"status": {"phase": phase}})
+        if phase != "Running":
+            self.answers(node, False)
+
+    def guest_pods(self) -> list[dict[str, t.Any]]:
+        place = f"/api/v1/namespaces/{self.namespace}/pods?labelSelector=app.kubernetes.io/component=ping"
+        return list(json.loads(self.server.request("GET", place))["items"])
+
+    @contextlib.contextmanager
+    def kubelets(self) -> t.Iterator[None]:
+        """Guests that are created start."""
+        stop = threading.Event()
+
+        def start() -> None:
+            while not stop.wait(0.2):
+                for pod in self.guest_pods():
+                    if pod["status"]["phase"] == "Pending":
+                        container = {"name": "guest", "ready": True, "image": "", "imageID": "", "restartCount": 0}
+                        status = {"phase": "Running", "containerStatuses": [container]}
+                        place = f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/status"
+                        self.server.request("PATCH", place, {"status": status})
+                        self.answers(pod["spec"]["nodeName"], True)
+
+        thread = threading.Thread(target=start)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
 
     def controller(self, node: str) -> None:
         """A pod of ovn-controller, which uses the Open vSwitch of the node."""
@@ -89,11 +124,14 @@ class Site:
         return [one["metadata"]["name"] for one in found if one["metadata"]["name"] != "default"]
 
     def left(self) -> tuple[str, list[str], list[str]]:
-        """The switch, pods, and nodes with a port."""
+        """The switch, nodes with the pod of a guest, and nodes with a port."""
         nbctl = ("ovn-nbctl", f"--db={self.socket}", "--timeout=20", "--bare", "--columns=name")
-        pods = json.loads(self.server.request("GET", f"/api/v1/namespaces/{self.namespace}/pods"))["items"]
         ports = [node for node, vswitch in self.vswitches.items() if NAME in vswitch.bridges()["br-int"]]
-        return run(*nbctl, "list", "Logical_Switch").strip(), [p["spec"]["nodeName"] for p in pods], ports
+        return (
+            run(*nbctl, "list", "Logical_Switch").strip(),
+            [pod["spec"]["nodeName"] for pod in self.guest_pods()],
+            ports,
+        )
 
     def inventory(self, hypervisors: dict[str, t.Any], central: dict[str, t.Any]) -> str:
         file = self.folder / "hosts.yml"
@@ -184,6 +222,37 @@ def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook,
             vswitch.stop()
 
 
+def test_guests_that_have_ended(site: Site, run_playbook: RunPlaybook, short_dir: pathlib.Path) -> None:
+    """As after a ping that was killed: their ports are still there, and nobody can enter their pods."""
+    require_vswitch()
+    vswitch = Vswitch(short_dir, "node-1")
+    try:
+        site.guest("node-1", vswitch)
+        site.controller("node-1")
+        place = f"/api/v1/namespaces/{site.namespace}/pods/{NAME}-node-1/status"
+        site.server.request("PATCH", place, {"status": {"phase": "Failed", "reason": "DeadlineExceeded"}})
+        site.answers("node-1", False)
+        site.guest_pod("node-2", "Succeeded")  # Open vSwitch left this node
+        inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+
+        for state in ("present", "absent"):
+            predicted = run_playbook(site.play(state), "--check", inventory=inventory)
+            assert re.search(r"Delete the pods of guests that do not run\] \*+\s+changed", predicted), state
+            assert site.left() == (NAME, list(NODES), ["node-1"])
+
+        # A guest that does not start is reported. Everything else goes.
+        failed = failure(run_playbook, site, inventory)
+        assert "The guest of node-1: Error from server" in failed
+        assert site.left() == ("", ["node-1"], ["node-1"])
+
+        with site.kubelets():
+            run_playbook(site.removal, inventory=inventory)
+        assert site.left() == ("", [], [])
+        assert site.accounts() == []
+    finally:
+        vswitch.stop()
+
+
 def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_playbook: RunPlaybook) -> None:
     """In check mode, since nothing runs there: the API server accepts them."""
     inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
@@ -195,7 +264,7 @@ def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_play
     sockets = f"({objects} | last).spec.volumes[2].hostPath.path == '/run/openvswitch'"
     play = site.play("present", {"ansible.builtin.assert": {"that": [named, sockets]}})
     assert "failed=0" in run_playbook(play, "--check", inventory=inventory)
-    assert site.left()[1] == list(NODES), "the pods of ovn-controller alone"
+    assert site.left()[1] == []
 
 
 def test_a_control_plane_in_kubernetes_is_written_in_its_pods(site: Site, run_playbook: RunPlaybook) -> None:

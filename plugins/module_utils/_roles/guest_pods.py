@@ -12,9 +12,19 @@ import typing as t
 
 from .variables import Variables
 
+LABELS = "app.kubernetes.io"
+# Many times what a ping takes, and the end of guests that a killed run has left.
+GUEST_SECONDS = 3600
+
 
 def is_running(pod: Variables) -> bool:
     return bool(pod["status"]["phase"] == "Running")
+
+
+def is_guest(pod: Variables, test: str) -> bool:
+    """Return whether the pod is that of a guest of the test network with this name."""
+    expected = {f"{LABELS}/component": "ping", f"{LABELS}/name": test}
+    return expected.items() <= dict(pod["metadata"].get("labels") or {}).items()
 
 
 def pods_at_open_vswitch(running: t.Iterable[Variables]) -> list[Variables]:
@@ -29,7 +39,7 @@ def _uses_that_of_the_node(pod: Variables) -> bool:
 
 
 def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.Any]:
-    """Return what the pod of a guest has in common with those of the hypervisors: `image`, `pull_policy`, `pull_secrets`, `sockets` (directory of the node)."""
+    """Return what the pod of a guest needs: `image`, `pull_policy`, `pull_secrets`, `sockets` (directory of the node), and how many `seconds` it lives."""
     # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
     agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
     container = (agents or switch["spec"]["containers"])[0]
@@ -38,4 +48,5 @@ def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.
         "pull_policy": container["imagePullPolicy"],
         "pull_secrets": list(switch["spec"].get("imagePullSecrets") or ()),
         "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
+        "seconds": GUEST_SECONDS,
     }

@@ -16,13 +16,12 @@ import typing as t
 
 from .._errors import InvalidInput
 from .distribution import socket_of
-from .guest_pods import guest_pod, is_running, pods_at_open_vswitch
+from .guest_pods import LABELS, guest_pod, is_guest, is_running, pods_at_open_vswitch
 from .options import read_options
 from .variables import Hostvars, Variables, as_list, backend_of
 
 PREFIX = "ovn_ping_"
 Guest = dict[str, t.Any]
-_LABELS = "app.kubernetes.io"
 _FIRST_CLUSTER = 128  # clusters have the upper half of the addresses
 _NO_WRITER = (
     "Nobody can write the test network into the Northbound database: the group ovn_central is empty. Put the host of the control plane into it, or set "
@@ -45,27 +44,45 @@ class PingOptions:
 
 
 def desired_state(given: Variables) -> dict[str, t.Any]:
-    """Return the `guests` that the role brings or removes, in Kubernetes also the `nodes` that can have one and the `pod` of a guest (see `guest_pod`)."""
+    """Return the `guests` that the role brings or removes.
+
+    In Kubernetes also the `nodes` that can have one, `guests_to_create`, the `pod` of a guest (see `guest_pod`), and `pods_to_delete` before that.
+    """
     options = read_options(PingOptions, given, PREFIX)
     if options.backend != "kubernetes":
         return {"guests": [_machine_guest(options, _place(given))]}
     pods = [pod for pod in _resources(given["pods"]) if "deletionTimestamp" not in pod["metadata"]]
-    if options.state == "absent":
-        return {"guests": former_guests(options, pods), "nodes": [], "pod": {}}
     running = [pod for pod in pods if is_running(pod)]
     switches = pods_at_open_vswitch(running)
     nodes = sorted({pod["spec"]["nodeName"] for pod in switches})
+    found = [pod for pod in pods if is_guest(pod, options.name)]
+    stopped = {pod["metadata"]["name"]: pod["metadata"] for pod in found if not is_running(pod)}
+    if options.state == "absent":
+        guests = former_guests(options, [pod for pod in found if is_running(pod) or pod["spec"]["nodeName"] in nodes])
+        # A guest that has ended leaves its port in br-int, and only a guest on the same node can remove it.
+        missing = [guest for guest in guests if guest["pod"] in stopped]
+    else:
+        guests = missing = _guests_of_nodes(options, given, nodes[: options.nodes or None])
+    return {
+        "guests": guests,
+        "guests_to_create": missing,
+        "nodes": nodes,
+        "pod": guest_pod(switches[0], running) if switches else {},
+        # No pod starts again after its deadline, or with another image.
+        "pods_to_delete": [
+            _object("Pod", stopped[guest["pod"]]["namespace"], guest["pod"])
+            for guest in missing
+            if guest["pod"] in stopped
+        ],
+    }
+
+
+def _guests_of_nodes(options: PingOptions, given: Variables, nodes: t.Sequence[str]) -> list[Guest]:
     system_ids = {
         chassis["metadata"]["name"]: chassis["spec"]["systemId"] for chassis in _resources(given.get("chassis"))
     }
-    octet, chosen = _FIRST_CLUSTER + _place(given), nodes[: options.nodes or None]
-    return {
-        "guests": [
-            _node_guest(options, node, (octet, number), system_ids) for number, node in enumerate(chosen, start=1)
-        ],
-        "nodes": nodes,
-        "pod": guest_pod(switches[0], running) if switches else {},
-    }
+    octet = _FIRST_CLUSTER + _place(given)
+    return [_node_guest(options, node, (octet, number), system_ids) for number, node in enumerate(nodes, start=1)]
 
 
 def _resources(result: Variables | None) -> list[dict[str, t.Any]]:
@@ -111,9 +128,7 @@ def _node_guest(options: PingOptions, node: str, octets: tuple[int, int], system
 
 
 def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Guest]:
-    """Return whatever guests are there, on however many nodes they were; `target` has the name of the node alone."""
-    wanted = {f"{_LABELS}/component": "ping", f"{_LABELS}/name": options.name}
-    ours = [pod for pod in pods if wanted.items() <= dict(pod["metadata"].get("labels") or {}).items()]
+    """Return the guests that live in these pods; `target` has the name of the node alone."""
     return [
         {
             "cluster": options.host,
@@ -121,7 +136,7 @@ def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Gue
             "via": f"{options.host}/{pod['spec']['nodeName']}",
             "target": {"name": pod["spec"]["nodeName"]},
         }
-        for pod in ours
+        for pod in pods
     ]
 
 
@@ -194,7 +209,7 @@ def judge_removal(left: t.Sequence[Variables], switch: Variables, pods: Variable
     """
     kept = {guest["pod"] for guest in left}
     found = [pod["metadata"] for pod in _resources(pods)]
-    accounts = {(one["namespace"], one["labels"][f"{_LABELS}/name"]) for one in found}
+    accounts = {(one["namespace"], one["labels"][f"{LABELS}/name"]) for one in found}
     remains = [f"The guest of {guest['name']}: {guest['why']}" for guest in left]
     if _is_failed(switch):
         remains.append(f"The logical switch: {_reason(switch)}")

@@ -99,6 +99,7 @@ def test_the_guests_of_nodes() -> None:
         "pull_policy": "Never",
         "pull_secrets": [],
         "sockets": "/run/x",
+        "seconds": 3600,
     }
 
 
@@ -134,6 +135,7 @@ def test_where_open_vswitch_belongs_to_the_nodes() -> None:
         "pull_policy": "IfNotPresent",
         "pull_secrets": [{"name": "theirs"}],
         "sockets": "/run/openvswitch",
+        "seconds": 3600,
     }
 
 
@@ -146,7 +148,8 @@ def test_where_open_vswitch_belongs_to_the_nodes() -> None:
     ],
 )
 def test_no_hypervisor_runs(pods: list[Given]) -> None:
-    assert desired_state({**CLUSTER, "pods": {"resources": pods}}) == {"guests": [], "nodes": [], "pod": {}}
+    found = desired_state({**CLUSTER, "pods": {"resources": pods}})
+    assert found == {"guests": [], "guests_to_create": [], "nodes": [], "pod": {}, "pods_to_delete": []}
 
 
 def test_a_removal_takes_whatever_is_there() -> None:
@@ -161,6 +164,35 @@ def test_a_removal_takes_whatever_is_there() -> None:
     assert desired_state({**given, "state": "absent", "pods": {"resources": [*SWITCHES, *pods]}})["guests"] == [
         {"cluster": "h2", "pod": f"t-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
     ]
+
+
+STOPPED = [guest_pod("t-a", "a", phase="Running"), guest_pod("t-b", "b", phase="Failed")]
+STOPPED += [guest_pod("u-b", "b", "u", phase="Failed"), guest_pod("t-d", "d", phase="Succeeded")]
+
+
+@pytest.mark.parametrize(
+    ("state", "guests", "created", "deleted"),
+    [
+        pytest.param("present", ["t-a", "t-b"], ["t-a", "t-b"], ["t-b"], id="a ping"),
+        # Nobody can unplug a guest where there is no Open vSwitch any more: its pod is deleted with the others.
+        pytest.param("absent", ["t-a", "t-b"], ["t-b"], ["t-b"], id="a removal"),
+    ],
+)
+def test_guests_that_do_not_run_are_recreated(
+    state: str, guests: list[str], created: list[str], deleted: list[str]
+) -> None:
+    found = desired_state({**CLUSTER, "state": state, "pods": {"resources": [*SWITCHES, *STOPPED]}})
+    assert [guest["pod"] for guest in found["guests"]] == guests
+    assert [guest["pod"] for guest in found["guests_to_create"]] == created
+    assert found["pods_to_delete"] == [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ovn"}} for name in deleted
+    ]
+
+
+def test_a_guest_that_waits_for_its_image_is_recreated() -> None:
+    waiting = guest_pod("t-b", "b", phase="Pending")
+    found = desired_state({**CLUSTER, "pods": {"resources": [*SWITCHES, waiting]}})
+    assert [one["metadata"]["name"] for one in found["pods_to_delete"]] == ["t-b"]
 
 
 HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes"}, "h2": {}}
