@@ -247,6 +247,9 @@ def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) 
         theirs.start()
         pid = theirs.start_vswitchd().pid
         theirs.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
+        # It writes once more after it has done what it was told.
+        version = ("get", "Bridge", "br-plugin", "datapath_version")
+        until(lambda: theirs.vsctl(*version) == '"<built-in>"', "the last write of ovs-vswitchd")
         before = (theirs.directory / "conf.db").read_bytes()
         found = play().lines
         assert list(found) == ["foreign_open_vswitch compute1"]
