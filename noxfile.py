@@ -293,7 +293,8 @@ def oldest(session: nox.Session) -> None:
         )
         return
     api_server(session)
-    session.run(str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2", external=True)
+    command = [str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2"]
+    with_second_try(session, command, HERE / ".nox" / "pytest-oldest")
 
 
 @nox.session(venv_backend="uv|virtualenv", python=NEWEST_PYTHON)
@@ -349,6 +350,26 @@ def api_server(session: nox.Session) -> None:
     session.warn(f"!!! NOT TESTED HERE: {session.name} against a real API server: {reason}")
 
 
+def with_second_try(session: nox.Session, command: list[str], cache: Path) -> None:
+    """Run tests with daemons. A few that fail get a second try, alone.
+
+    On a machine that is short of processors a test exceeds its time limit; a defect fails again. What was unsteady is reported either way.
+    """
+    shutil.rmtree(cache, ignore_errors=True)
+    command = [*command, "-o", f"cache_dir={cache}"]
+    try:
+        session.run(*command, external=True)
+        return
+    except CommandFailed as e:
+        failed = cache / "v" / "cache" / "lastfailed"
+        unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
+        if e.return_code != TESTS_FAILED or not 1 <= len(unsteady) <= UNSTEADY:
+            raise
+        session.warn(f"{len(unsteady)} tests failed ({e}): each gets a second try, alone")
+    session.run(*command, "--numprocesses=0", "--last-failed", external=True)
+    session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))
+
+
 @nox.session
 def integration(session: nox.Session) -> None:
     """Real OVSDB servers, northd, ovn-controller, vswitchd and API servers on loopback, in folders of their own.
@@ -359,21 +380,8 @@ def integration(session: nox.Session) -> None:
     if not any("not api_server" in argument or argument == "own_machines" for argument in session.posargs):
         api_server(session)
     # The tests wait four fifths of their time. Each worker has an API server of its own, so the tests of a file need not stay together.
-    cache = HERE / ".nox" / "pytest-integration"
-    shutil.rmtree(cache, ignore_errors=True)
-    command = ["pytest", "tests/integration", "-o", f"cache_dir={cache}", "--numprocesses=6", "--dist=worksteal"]
-    try:
-        session.run(*command, *session.posargs)
-        return
-    except CommandFailed as e:
-        failed = cache / "v" / "cache" / "lastfailed"
-        unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
-        if e.return_code != TESTS_FAILED or not 1 <= len(unsteady) <= UNSTEADY:
-            raise
-        session.warn(f"{len(unsteady)} tests failed ({e}): each gets a second try, alone")
-    # On a machine that is short of processors a test exceeds its time limit; a defect fails again. What was unsteady is reported either way.
-    session.run(*command, *session.posargs, "--numprocesses=0", "--last-failed")
-    session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))
+    command = ["pytest", "tests/integration", "--numprocesses=6", "--dist=worksteal", *session.posargs]
+    with_second_try(session, command, HERE / ".nox" / "pytest-integration")
 
 
 @nox.session

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
-# These compute most of the time, but start daemons and API servers, too.
+# These compute most of the time, but start daemons and API servers, too, with limits of time: they do not yield.
 WITH_DAEMONS = ("oldest",)
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
@@ -99,7 +99,11 @@ def parts_of_this_project() -> list[Part]:
             "loopback",
             "packages",
             "tools",
-            arguments=("-m", "not api_server and not own_machines and not docker", "--numprocesses=4"),
+            arguments=(
+                "-m",
+                "not api_server and not own_machines and not docker and not rotations",
+                "--numprocesses=4",
+            ),
         ),
         session(
             "integration",
@@ -128,7 +132,7 @@ def parts_of_this_project() -> list[Part]:
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
             daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
-            parts.append(session(name, "", former, *daemons, niceness=YIELDS))
+            parts.append(session(name, "", former, *daemons, niceness=0 if daemons else YIELDS))
             former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
     quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
@@ -139,7 +143,9 @@ def parts_of_this_project() -> list[Part]:
     )
     # Three tests, each of which boots three machines more, for three to five minutes of both processors.
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
-    return parts + [dataclasses.replace(part, on_request=True) for part in (own, *clusters)]
+    # Rotations that are cut off or killed at each place: the story `rotate` and the other tests of both CAs run always.
+    rotations = session("integration", "rotations", "packages", "tools", arguments=("-m", "rotations", "-n0"))
+    return parts + [dataclasses.replace(part, on_request=True) for part in (own, rotations, *clusters)]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:

@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "docker: starts a Docker engine of its own")
     config.addinivalue_line("markers", "own_machines: boots machines of its own, which takes minutes")
+    config.addinivalue_line("markers", "rotations: replaces CAs again and again, for minutes of processor time")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -252,6 +252,7 @@ def test_a_former_installation_keeps_working_and_is_carried_over(
     assert WARNING not in again.output
 
 
+@pytest.mark.rotations
 def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
     """First a server that does not accept the next CA, as if it were hung; then a run for the rest."""
     ready.apply()
@@ -289,6 +290,7 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     ready.check_issuers()
 
 
+@pytest.mark.rotations
 def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
     """With SIGKILL, in the middle of what it does; the run after that goes on."""
     ready.apply()
