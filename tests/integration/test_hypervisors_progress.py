@@ -9,7 +9,8 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer
-from _daemon_sets import DaemonSets, beside
+from _beside import beside
+from _daemon_sets import DaemonSets
 from _hypervisors import Hypervisors, hypervisor_cluster
 from conftest import MakeCluster, Ran, RunModule, run, until, within
 

@@ -16,6 +16,7 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer
+from _beside import beside
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
@@ -76,13 +77,11 @@ class Site:
         place = f"/api/v1/namespaces/{self.namespace}/pods?labelSelector=app.kubernetes.io/component=ping"
         return list(json.loads(self.server.request("GET", place))["items"])
 
-    @contextlib.contextmanager
-    def kubelets(self) -> t.Iterator[None]:
+    def kubelets(self) -> contextlib.AbstractContextManager[None]:
         """Guests that are created start."""
-        stop = threading.Event()
 
-        def start() -> None:
-            while not stop.wait(0.2):
+        def start(ended: threading.Event) -> None:
+            while not ended.wait(0.2):
                 for pod in self.guest_pods():
                     if pod["status"]["phase"] == "Pending":
                         container = {"name": "guest", "ready": True, "image": "", "imageID": "", "restartCount": 0}
@@ -91,13 +90,7 @@ class Site:
                         self.server.request("PATCH", place, {"status": status})
                         self.answers(pod["spec"]["nodeName"], True)
 
-        thread = threading.Thread(target=start)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return beside(start)
 
     def controller(self, node: str) -> None:
         """A pod of ovn-controller, which uses the Open vSwitch of the node."""
