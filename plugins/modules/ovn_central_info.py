@@ -327,7 +327,7 @@ def access(module: AnsibleModule) -> t.Iterator[Access]:
         yield Access(cluster, given)
         return
     data, refusal = read_secret(cluster, secret, params["namespace"])
-    with files_of(data, module.tmpdir) as files:
+    with files_of(data or {}, module.tmpdir) as files:
         yield Access(cluster, TlsFiles(**files), refusal)
 
 

@@ -12,6 +12,7 @@ from .._api.names import Object
 from .._api.spec import ClusterSpec
 from .._errors import Refused
 from .._kubernetes.client import Cluster
+from .._kubernetes.secret_files import read_secret
 from .._manifests.pods import member_tls_files
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
@@ -31,11 +32,8 @@ def refuse_secret_without_client_bundle(cluster: Cluster, desired: DesiredCluste
     spec = desired.spec
     if uses_client_bundle(spec, observed.known_stateful_set("southbound")):
         return
-    try:
-        secret = cluster.get("v1", "Secret", spec.tls_secret, desired.namespace)
-    except Refused:
-        return
-    if secret is not None and not (secret.get("data") or {}).get(spec.tls.southbound_client_ca_key):
+    data, _refusal = read_secret(cluster, spec.tls_secret, desired.namespace)
+    if data is not None and not data.get(str(spec.tls.southbound_client_ca_key)):
         raise Refused(
             f"Secret {desired.namespace}/{spec.tls_secret} has no {spec.tls.southbound_client_ca_key}, which tls.southboundClientCaKey of OVNCluster "
             f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the "

@@ -44,13 +44,13 @@ def files_of(data: t.Mapping[str, str], directory: str) -> t.Iterator[dict[str, 
         yield _write(pathlib.Path(own), data)
 
 
-def read_secret(cluster: Cluster, name: str, namespace: str) -> tuple[dict[str, str], Refused | None]:
-    """Return the data of the Secret, empty if it is not there, and why it may not be read."""
+def read_secret(cluster: Cluster, name: str, namespace: str) -> tuple[dict[str, str] | None, Refused | None]:
+    """Return the data of the Secret, None if it is not there or may not be read, and why it may not."""
     try:
         found = cluster.get("v1", "Secret", name, namespace)
     except Refused as e:
-        return {}, e
-    return (found or {}).get("data") or {}, None
+        return None, e
+    return None if found is None else found.get("data") or {}, None
 
 
 def secret_files(
@@ -60,4 +60,4 @@ def secret_files(
     data, refusal = read_secret(cluster, name, namespace)
     if refusal is not None:
         warn(str(refusal))
-    return files_of(data, directory)
+    return files_of(data or {}, directory)
