@@ -93,7 +93,7 @@ from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
-from ..module_utils._roles.pki import chassis_use_relay
+from ..module_utils._roles.pki import chassis_service
 from ..module_utils._roles.variables import Variables, as_list, backend_of
 from ..plugin_utils._filters import as_filter
 
@@ -179,7 +179,7 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            has_relays=chassis_use_relay(hostvars, {"ovn_central": central}) is True,
+            has_relays=chassis_service(hostvars, {"ovn_central": central})["relay"] is True,
         )
     )
 

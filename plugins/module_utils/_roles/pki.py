@@ -165,19 +165,22 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
     return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
 
 
-def chassis_use_relay(hostvars: Hostvars, groups: Groups) -> bool | None:
-    """Return whether chassis on machines connect to relays; None if the inventory has no control plane that could tell."""
-    central = members_of(groups, "ovn_central")
+def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
+    """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
+
+    `relay`: chassis on machines connect to relays. `chassis_ca`: chassis have a CA of their own, which who serves them tells from the central one.
+    `central_backend`: where the control plane runs.
+    """
     # Each look into hostvars costs, and this is asked for every hypervisor.
-    return all(_has_relay(hostvars[host]) for host in central) if central else None
-
-
-def chassis_have_ca(hostvars: Hostvars, groups: Groups) -> bool | None:
-    """Return whether chassis have a CA of their own: who serves them tells it from the central one. None without a control plane in the inventory."""
-    central = members_of(groups, "ovn_central")
-    return (
-        all(_has_relay(hostvars[host]) or makes_client_bundle(hostvars[host]) for host in central) if central else None
-    )
+    central = [hostvars[host] for host in members_of(groups, "ovn_central")]
+    if not central:
+        return {"relay": None, "chassis_ca": None, "central_backend": None}
+    relays = [_has_relay(one) for one in central]
+    return {
+        "relay": all(relays),
+        "chassis_ca": all(relay or makes_client_bundle(one) for relay, one in zip(relays, central)),
+        "central_backend": backend_of(central[0]),
+    }
 
 
 def makes_client_bundle(central: Variables) -> bool:
@@ -187,11 +190,6 @@ def makes_client_bundle(central: Variables) -> bool:
         and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
         and not secret_of(central, "central").given
     )
-
-
-def _central_backend(hostvars: Hostvars, groups: Groups) -> Backend | None:
-    central = members_of(groups, "ovn_central")
-    return backend_of(hostvars[central[0]]) if central else None
 
 
 def _has_relay(central: Variables) -> bool:
@@ -223,19 +221,17 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
     """Return what the role brings about for `host`.
 
     `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
-    `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. `relay`: chassis on machines connect
-    to relays. `chassis_ca`: chassis have a CA of their own, with a control plane on `central_backend`.
+    `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. The rest is from
+    `chassis_service`.
     """
     options = options_of(variables, hostvars, groups, host)
     pair = f"{options.directory}/{options.certificate}"
-    chassis_ca = chassis_have_ca(hostvars, groups)
+    service = chassis_service(hostvars, groups)
     has_relay_bundle = options.certificate == "central" and options.backend == "host"
     return {
         "certificate": options.certificate,
         "backend": options.backend,
-        "relay": chassis_use_relay(hostvars, groups),
-        "chassis_ca": chassis_ca,
-        "central_backend": _central_backend(hostvars, groups),
+        **service,
         "pair": {
             "private_key": f"{pair}-key.pem",
             "certificate": f"{pair}-cert.pem",
@@ -254,7 +250,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
             **options.secret.place(),
             "place": f"Secret {options.secret.namespace}/{options.secret.name} of {host}",
             "client_ca_key": CLIENT_CA_KEY
-            if options.certificate == "central" and options.backend == "kubernetes" and chassis_ca
+            if options.certificate == "central" and options.backend == "kubernetes" and service["chassis_ca"]
             else "",
         },
     }

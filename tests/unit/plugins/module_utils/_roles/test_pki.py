@@ -163,7 +163,8 @@ class TestDesired:
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
-    assert pki.chassis_use_relay({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
+    service = pki.chassis_service({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)})
+    assert service["relay"] is expected
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
 )
 def test_whose_chassis_have_a_ca_of_their_own(central: dict[str, Vars], expected: bool | None) -> None:
     hosts, groups = {**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}
-    assert pki.chassis_have_ca(hosts, groups) is expected
+    assert pki.chassis_service(hosts, groups)["chassis_ca"] is expected
     assert pki.desired_state(CLUSTER, hosts, groups, "rack1")["chassis_ca"] is expected
 
 
