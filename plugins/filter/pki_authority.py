@@ -9,8 +9,8 @@ name: pki_authority
 short_description: Which CA signs a certificate, and which ones are trusted
 version_added: "0.1.0"
 description:
-  - There are two CAs. The central one signs for members, northd and clients, and everybody trusts it. Only relays let in what the chassis CA signed, so a
-    certificate of a chassis opens nothing else.
+  - There are two CAs. The central one signs for members, northd and clients, and everybody trusts it. Only who serves chassis lets in what the chassis CA
+    signed (relays on machines, in Kubernetes the members of the Southbound), so a certificate of a chassis opens nothing else.
 positional: files, desired
 options:
   _input:
@@ -25,8 +25,8 @@ options:
     required: true
   desired:
     description: >-
-      The value of P(c5c3.ovn.pki_desired#filter), with C(certificate), C(backend) and C(relay) (chassis on machines connect to relays, null if that is not
-      known). Without relays the central CA signs for all.
+      The value of P(c5c3.ovn.pki_desired#filter), with C(certificate), C(backend), C(chassis_ca) (chassis have a CA of their own, null if that is
+      not known) and C(central_backend). Where they have none the central CA signs for all.
     type: dict
     default: {}
   certificate:

@@ -44,9 +44,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(trusting) (hosts that trust a CA), C(distrusting) (those of them that do not trust the issuer), C(rejecting) (those whose relay lets
+    - C(trusting) (hosts that trust a CA), C(distrusting) (those of them that do not trust the issuer), C(rejecting) (those that let
       in nobody with a certificate of the issuer), C(former) (hosts that use a certificate of another CA than the issuer), C(bundles) (texts of what
-      O(central) trust) and C(client_bundles) (of whom their relays let in).
+      O(central) trust) and C(client_bundles) (of whom they let in where chassis connect).
   type: dict
   sample: {"trusting": ["central1"], "distrusting": [], "rejecting": [], "former": [], "bundles": [], "client_bundles": []}
 """

@@ -34,10 +34,11 @@ def trust(
 ) -> dict[str, list[str]]:
     """Return what hosts trust and use, from the facts of `ovn_certificate` and of the filter `certificate_state`.
 
-    `results` come from a loop over hosts, or over pairs of a host and a certificate; `secrets` and `examined` go from host to facts. Hosts that were left out
-    have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `rejecting` those whose relay
-    lets in nobody with a certificate of the issuer, `former` those that use a certificate of another CA than the issuer. `bundles` are the texts of what
-    `central` hosts trust, `client_bundles` of whom their relays let in: whoever owns a hypervisor could add a CA to its file, and all others would trust it.
+    `results` come from a loop over hosts, or over pairs of a host and a certificate; `secrets` and `examined` go from host to facts. Hosts that were left
+    out have none. In the result, `trusting` are the hosts that trust a CA, `distrusting` those of them that do not trust the issuer, `rejecting` those that
+    let in nobody with a certificate of the issuer, `former` those that use a certificate of another CA than the issuer. `bundles` are the texts of what
+    `central` hosts trust, `client_bundles` of whom they let in where chassis connect: whoever owns a hypervisor could add a CA to its file, and all others
+    would trust it.
     """
     answers = [(host, facts) for host, facts in _answers(results, secrets, examined) if "ca_installed" in facts]
     with_ca = [(host, facts) for host, facts in answers if facts["ca_installed"]]
