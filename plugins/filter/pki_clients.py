@@ -39,8 +39,8 @@ options:
     description: C(groups), for the names of chassis.
     type: dict
     default: {}
-  relay:
-    description: Whether chassis on machines connect to relays. Without, there is no C(access) V(chassis).
+  chassis_ca:
+    description: Whether chassis have a CA of their own. Without one, there is no C(access) V(chassis).
     type: bool
     default: false
 author:

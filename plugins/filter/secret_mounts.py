@@ -10,7 +10,7 @@ short_description: Where pods have a Secret with a certificate, and what should 
 version_added: "0.1.0"
 description:
   - The kubelet brings a changed Secret into a pod up to two minutes later. What this filter returns is what to ask each pod for, to know that it has it.
-  - Pods that are terminating are left out.
+  - Pods that do not run, and those that are terminating, are left out.
 options:
   _input:
     description: Results of a loop over M(kubernetes.core.k8s_info) that listed pods. C(item) of each one is the host that stands for the cluster.
@@ -58,9 +58,13 @@ def secret_mounts(
     for listing in listings:
         secret = by_host.get(listing["item"])
         for pod in (listing.get("resources") or ()) if secret else ():
-            if secret is not None and not pod["metadata"].get("deletionTimestamp"):
+            if secret is not None and _answers(pod):
                 found += [{"host": listing["item"], **mount} for mount in _mounts(pod, secret)]
     return found
+
+
+def _answers(pod: t.Mapping[str, t.Any]) -> bool:
+    return pod["status"]["phase"] == "Running" and not pod["metadata"].get("deletionTimestamp")
 
 
 def _mounts(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pathlib
 import socket
@@ -20,6 +21,7 @@ from _control_plane import (
     hypervisors,
 )
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_precheck_kubernetes
 
@@ -64,17 +66,41 @@ def test_a_secret_without_the_cas_that_the_southbound_is_to_let_in(plane: Contro
     """Members would start without TLS. A Secret that comes later is no reason: pods wait for it."""
     declared: dict[str, t.Any] = {"spec": {"tls": {"southboundClientCaKey": "clients.crt"}}}
     plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="})
-    assert plane(check=True, **declared)["changed"]
-    refused = plane(may_fail=True, **declared)
-    assert f"Secret {plane.namespace}/ovn-tls has no clients.crt" in refused["msg"]
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True, **declared)
+        assert f"Secret {plane.namespace}/ovn-tls has no clients.crt" in refused["msg"]
+    # That of ovn_pki is only predicted.
+    assert plane(check=True, spec={"tls": {"southboundClientCaKey": CLIENT_CA_KEY}})["changed"]
     assert plane.ours() == {}
     plane.remove("Secret", "ovn-tls")
     plane.begin(**declared)
     assert "/tls/clients.crt" in json.dumps(plane.get("StatefulSet", "ovn-southbound"))
     assert "/tls/clients.crt" not in json.dumps(plane.get("StatefulSet", "ovn-northbound"))
-    # Once the members are declared to use it, nobody asks.
+    # Also of a Secret that has had it.
     plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="})
-    assert "clients.crt" not in plane.late(**declared)["msg"]
+    assert "has no clients.crt" in plane(may_fail=True, **declared)["msg"]
+
+
+def test_a_secret_of_another_owner_without_the_cas_of_chassis(plane: ControlPlane) -> None:
+    """Members would refuse everybody with a certificate of these CAs."""
+    central, chassis = (
+        f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n" for text in ("YWE=", "YmI=")
+    )
+    encoded = {
+        name: base64.b64encode(text.encode()).decode() for name, text in (("a", central), ("ab", central + chassis))
+    }
+    plane.make("Secret", "ovn-tls", data={"ca.crt": encoded["a"], CLIENT_CA_KEY: encoded["ab"]})
+    plane.begin(spec={"tls": {"southboundClientCaKey": CLIENT_CA_KEY}})
+    before = plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"]
+    plane.make("Secret", "given", data={"ca.crt": encoded["a"]})
+    for spec in ({}, {"tls": {"certSecretRef": {"name": "given"}}}):
+        for check in (True, False):
+            refused = plane(check=check, may_fail=True, spec=spec)
+            assert f"let in 1 CA of {CLIENT_CA_KEY} in Secret {plane.namespace}/ovn-tls" in refused["msg"]
+    assert plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"] == before
+    plane.remove("Secret", "given")
+    plane.make("Secret", "given", data={"ca.crt": encoded["ab"]})
+    assert plane(check=True, spec={"tls": {"certSecretRef": {"name": "given"}}})["changed"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from test_pki_authorities import SCHEMAS, refusal
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels, member_name
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS, Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, member_tls_files
@@ -127,8 +128,8 @@ class Site:
         body = {"metadata": {"name": "ovn-tls"}, "data": data}
         self.server.request("POST", f"/api/v1/namespaces/{namespace}/secrets", body)
 
-    def create_pod(self, name: str) -> t.Callable[[str], object]:
-        """Create a pod of the control plane that mounts the Secret, and return what sets its phase."""
+    def create_pod(self, database: Database) -> t.Callable[[str], object]:
+        """Create a pod of this database that mounts the Secret, pending, and return what sets its phase."""
         place = f"/api/v1/namespaces/{self.namespaces['plane']}/pods"
         restricted = {
             "allowPrivilegeEscalation": False,
@@ -140,7 +141,10 @@ class Site:
         container = {"name": "database", "image": "ovn", "volumeMounts": mounts, "securityContext": restricted}
         volume = {"name": "tls", "secret": {"secretName": "ovn-tls"}}
         spec = {"containers": [container], "volumes": [volume], "automountServiceAccountToken": False}
-        self.server.request("POST", place, {"metadata": {"name": name}, "spec": spec})
+        name = member_name("ovn", database, 0)
+        self.server.request(
+            "POST", place, {"metadata": {"name": name, "labels": labels("ovn", database)}, "spec": spec}
+        )
         return lambda phase: self.server.request("PATCH", f"{place}/{name}/status", {"status": {"phase": phase}})
 
     def versions(self) -> dict[str, str]:
@@ -310,10 +314,16 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     site.apply(ovn_pki_ca_rotation="prepare")
     assert {host: site.certificate(host).serial_number for host in PLACES} == before
     # The Secret has the bundle. Nobody runs pods here, so this one never shows that it does.
-    set_phase = site.create_pod("ovn-northbound-0")
+    set_phase = site.create_pod("northbound")
     set_phase("Running")
     output = site.refuse("--limit", "plane,h1", ovn_pki_ca_rotation="switch", _ovn_pki_pod_retries=1)
     assert f"{site.namespaces['plane']}/ovn-northbound-0 did not show the CA bundle" in output
+    set_phase("Succeeded")
+    # As before the first c5c3.ovn.central that gives members the CAs of chassis.
+    set_phase = site.create_pod("southbound")
+    output = site.refuse("--limit", "plane,h1", ovn_pki_ca_rotation="switch")
+    assert f"{site.namespaces['plane']}/ovn-southbound-0 do not use client-ca.crt of their Secret yet" in output
+    assert site.authority() == former
     set_phase("Succeeded")
     site.apply("--limit", "plane,h1", ovn_pki_ca_rotation="switch")
     site.log.unlink(missing_ok=True)

@@ -115,9 +115,7 @@ class ControlPlane:
 
     def _check(self, observed: ObservedCluster) -> ClusterObjects:
         """Refuse before anything is changed; return the objects to go on with."""
-        # In check mode the role ovn_pki has only predicted what it writes.
-        if not self.check_mode:
-            refuse_secret_without_client_bundle(self.cluster, self.desired, observed)
+        refuse_secret_without_client_bundle(self.cluster, self.desired, observed, check_mode=self.check_mode)
         checked = check_cluster(
             *(self.cluster, self.desired, observed, self._manifests),
             identity=self.identity,

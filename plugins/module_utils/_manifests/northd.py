@@ -51,7 +51,7 @@ def northd_deployment(context: ManifestContext) -> Object:
                     "topologySpreadConstraints": pods.spread(mine),
                     "containers": [
                         _northd(context, [m for _volume, m in directories if m["name"] not in ("scripts", "api")]),
-                        _status(context, [m for _volume, m in directories if m["name"] != "tls"]),
+                        _status(context, [m for _volume, m in directories if m["name"] != pods.TLS_VOLUME]),
                     ],
                     "volumes": [volume for volume, _mount in directories],
                 },

@@ -16,6 +16,7 @@ from .._api.spec import ClusterSpec
 from .._databases import Database
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
+TLS_VOLUME = "tls"
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
 LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"
 # The keys of a Secret as cert-manager writes it, mounted as a whole.
@@ -118,8 +119,8 @@ def certificates(spec: ClusterSpec) -> list[tuple[Object, Object]]:
     """Return volume and mount of the whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
     if not spec.tls.enabled:
         return []
-    volume = {"name": "tls", "secret": {"secretName": spec.tls_secret, "defaultMode": 0o440}}
-    return [(volume, {"name": "tls", "mountPath": TLS, "readOnly": True})]
+    volume = {"name": TLS_VOLUME, "secret": {"secretName": spec.tls_secret, "defaultMode": 0o440}}
+    return [(volume, {"name": TLS_VOLUME, "mountPath": TLS, "readOnly": True})]
 
 
 def tls_files(enabled: bool) -> TlsFiles:

@@ -77,8 +77,12 @@ def judge_definitions(definitions: t.Mapping[str, Object] | None) -> list[Findin
     return found
 
 
-def judge_secret(secret: Object | None, name: str, namespace: str, *, exists: bool) -> list[Finding]:
-    """Judge a Secret that another owner has to make; `exists` says whether the namespace is there."""
+def judge_secret(
+    secret: Object | None, name: str, namespace: str, *, exists: bool, client_ca_key: str | None = None
+) -> list[Finding]:
+    """Judge a Secret that another owner has to make; `exists` says whether the namespace is there, `client_ca_key` is tls.southboundClientCaKey."""
+    keys = ["tls.crt", "tls.key", "ca.crt", *([client_ca_key] if client_ca_key else [])]
+    bundle = f"; {client_ca_key}: of all whose certificates the Southbound lets in" if client_ca_key else ""
     where = f"Secret {namespace}/{name}"
     if secret is None:
         place = "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"
@@ -87,10 +91,10 @@ def judge_secret(secret: Object | None, name: str, namespace: str, *, exists: bo
                 "secret_missing",
                 where,
                 f"{place}; pods that mount it would not start.",
-                "Let its owner make it with tls.crt, tls.key and ca.crt, or leave tls.certSecretRef out: then ovn_pki makes one.",
+                f"Let its owner make it with {', '.join(keys)}, or leave tls.certSecretRef out: then ovn_pki makes one.",
             )
         ]
-    missing = [key for key in ("tls.crt", "tls.key", "ca.crt") if not (secret.get("data") or {}).get(key)]
+    missing = [key for key in keys if not (secret.get("data") or {}).get(key)]
     if not missing:
         return []
     return [
@@ -98,6 +102,6 @@ def judge_secret(secret: Object | None, name: str, namespace: str, *, exists: bo
             "secret_incomplete",
             where,
             f"It has no {', '.join(missing)}.",
-            "Let its owner write all three keys: tls.crt, tls.key and ca.crt (of the authority that signed all certificates).",
+            f"Let its owner write all of tls.crt, tls.key and ca.crt (of the CA that signed all certificates{bundle}).",
         )
     ]

@@ -57,7 +57,8 @@ class Precheck:
             reader.read_secret(secret)
             if observed.is_readable("secret"):
                 exists = observed.namespace is not None
-                self.findings += judge_secret(observed.secret, secret, self.namespace, exists=exists)
+                key = spec.tls.southbound_client_ca_key if spec is not None and self.kind == "cluster" else None
+                self.findings += judge_secret(observed.secret, secret, self.namespace, exists=exists, client_ca_key=key)
         self._check_rights(spec, observed)
         if spec is not None:
             self._check_room(spec, reader)

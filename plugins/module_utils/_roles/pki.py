@@ -91,7 +91,7 @@ def _field(specification: t.Any, *path: str) -> t.Any:
     return specification
 
 
-def _cluster_name(variables: Variables) -> str:
+def cluster_name_of(variables: Variables) -> str:
     return str(first_value(variables, "ovn_pki_cluster_name", "ovn_cluster_name", default="ovn"))
 
 
@@ -110,14 +110,31 @@ def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_p
 
 
 def hosts_with_own_secret(hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups) -> list[str]:
-    """Return the Kubernetes clusters among these hosts whose Secret this role makes."""
+    """Return the Kubernetes clusters among these hosts whose Secret this role makes. One that is that of the control plane as well is made there."""
     clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
-    return [host for host in clusters if not secret_of(hostvars[host], certificate_of(host, groups)).given]
+    secrets = {
+        host: (secret_of(hostvars[host], certificate_of(host, groups)), certificate_of(host, groups))
+        for host in clusters
+    }
+    return [
+        host
+        for host, (secret, certificate) in secrets.items()
+        if not secret.given and not _central_twins(secret, certificate, hostvars, groups)
+    ]
+
+
+def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars, groups: Groups) -> list[str]:
+    """The central hosts whose Secret this one of a hypervisor cluster is as well."""
+    if certificate == "central":
+        return []
+    clusters = hosts_by_backend(members_of(groups, "ovn_central"), hostvars)["kubernetes"]
+    others = {host: secret_of(hostvars[host], "central") for host in clusters}
+    return [host for host, other in others.items() if other.is_beside(secret) and other.name == secret.name]
 
 
 def _service_names(variables: Variables, namespace: str) -> list[str]:
     """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service) and Neutron's Services."""
-    specification, cluster = _specification(variables, "central"), _cluster_name(variables)
+    specification, cluster = _specification(variables, "central"), cluster_name_of(variables)
     domain = first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local")
     services = [
         *(f"*.{cluster}-{database}" for database in DATABASES),
@@ -150,7 +167,7 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         common_name=str(first_value(variables, "ovn_pki_common_name", default=usual)),
         subject_alt_names=as_list(names),
         directory=str(first_value(variables, "ovn_pki_directory", default="/etc/ovn/tls")),
-        cluster_name=_cluster_name(variables),
+        cluster_name=cluster_name_of(variables),
         ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
         new_ca=is_true(variables, "ovn_pki_new_ca"),
         renew=is_true(variables, "ovn_pki_renew"),
@@ -266,11 +283,7 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
     certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
     secret, hypervisors = secret_of(variables, certificate), members_of(groups, "ovn_hypervisors")
     same_namespace = _in_namespace_of(secret, hostvars, groups)
-    twins = [
-        other
-        for other in (members_of(groups, "ovn_central") if certificate == "chassis" else ())
-        if other in same_namespace and secret_of(hostvars[other], "central").name == secret.name
-    ]
+    twins = _central_twins(secret, certificate, hostvars, groups)
     return {
         "central_twin": twins[0] if twins else "",
         "given": is_true(variables, "ovn_pki_kubernetes_secret_given", default=secret.given or bool(twins)),

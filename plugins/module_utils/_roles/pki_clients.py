@@ -41,12 +41,13 @@ def desired_clients(
     cluster_name: str = "ovn",
     hostvars: Hostvars | None = None,
     groups: Groups | None = None,
-    relay: bool | None = False,
+    chassis_ca: bool | None = False,
 ) -> list[dict[str, t.Any]]:
     """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names), `access` and `secret` (in Kubernetes).
 
     `clients` is a list, whose entries are names or dictionaries, or a text with names and commas; empty means none. `InvalidInput`: something else, a name
-    that is none or comes twice, the common name of a chassis, or files in the place of the CA. `relay`: chassis on machines connect to relays.
+    that is none or comes twice, the common name of a chassis, or files in the place of the CA. `chassis_ca`: chassis have a CA of
+    their own (`pki.chassis_service`).
     """
     if clients is None or clients == "":
         return []
@@ -72,10 +73,11 @@ def desired_clients(
                 f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, and this client would have all rights in both databases. Give another "
                 "common_name, or access: chassis for a client that shares the rights of that chassis."
             )
-        if client["access"] == "chassis" and not relay:
+        if client["access"] == "chassis" and not chassis_ca:
             raise InvalidInput(
-                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis connect to members here, which give all rights to every certificate. "
-                "That takes a control plane on machines with ovn_tls and ovn_southbound_rbac."
+                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis have no CA of their own here: every certificate opens both "
+                "databases with all rights. That takes a control plane on machines with ovn_tls and ovn_southbound_rbac, or one in Kubernetes whose Secret "
+                "is made by this role."
             )
     return found
 

@@ -18,7 +18,9 @@ def secret(**data: str) -> Object:
     return {"metadata": {"name": "ovn-tls"}, "data": encoded}
 
 
-def pod(name: str, secret_name: str = "ovn-tls", mounted: bool = True, **metadata: str) -> Object:
+def pod(
+    name: str, secret_name: str = "ovn-tls", mounted: bool = True, phase: str = "Running", **metadata: str
+) -> Object:
     mounts = [{"name": "run", "mountPath": "/run/ovn"}, *([{"name": "tls", "mountPath": "/tls"}] if mounted else [])]
     containers = [
         {"name": "database", "volumeMounts": mounts},
@@ -28,6 +30,7 @@ def pod(name: str, secret_name: str = "ovn-tls", mounted: bool = True, **metadat
     return {
         "metadata": {"name": name, "namespace": "x", **metadata},
         "spec": {"containers": containers, "volumes": volumes},
+        "status": {"phase": phase},
     }
 
 

@@ -107,3 +107,6 @@ def test_judge_secret(given: Object | None, codes: list[str], words: str) -> Non
     found = judge_secret(given, "tls", "net", exists=True)
     assert [one.code for one in found] == codes
     assert all(words in one.cause and one.object == "Secret net/tls" for one in found)
+    with_clients = judge_secret(given, "tls", "net", exists=True, client_ca_key="clients.crt")
+    assert [one.code for one in with_clients] == (codes or ["secret_incomplete"])
+    assert all("clients.crt" in one.cause + one.next_step for one in with_clients)

@@ -81,6 +81,15 @@ def test_given_secrets_are_not_ours() -> None:
     assert pki.hosts_with_own_secret(["plane"], hosts, GROUPS) == ["plane"]
 
 
+def test_a_secret_that_the_control_plane_has_as_well_is_made_there() -> None:
+    """Also when the same cluster has another name among the hypervisors."""
+    hosts = hostvars()
+    assert pki.hosts_with_own_secret(["plane", "rack1", "rack2"], hosts, GROUPS) == ["plane", "rack2"]
+    hosts["rack1"] = {**CLUSTER, "ovn_tls_secret": "another"}
+    assert pki.hosts_with_own_secret(["plane", "rack1", "rack2"], hosts, GROUPS) == ["plane", "rack1", "rack2"]
+    assert pki.hosts_with_own_secret(["plane"], hosts, {**GROUPS, "ovn_hypervisors": ["plane"]}) == ["plane"]
+
+
 class TestDesired:
     def test_a_machine(self) -> None:
         hosts = {"c1": {"ovn_address": "192.0.2.1"}}

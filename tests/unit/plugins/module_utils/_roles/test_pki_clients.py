@@ -78,7 +78,7 @@ def test_what_is_no_list_is_refused(clients: t.Any) -> None:
         pytest.param(["compute2"], "compute2 is the name of a chassis", id="an inventory name of a chassis"),
         pytest.param([{"name": "a", "common_name": "chassis-1"}], "chassis-1 is the name", id="a system id"),
         pytest.param([{"name": "a", "access": "root"}], 'the access "root". Give central or chassis', id="access"),
-        pytest.param([{"name": "a", "access": "chassis"}], "takes a control plane on machines", id="no relay"),
+        pytest.param([{"name": "a", "access": "chassis"}], "takes a control plane on machines", id="no chassis CA"),
     ],
 )
 def test_what_is_refused(clients: list[t.Any], words: str) -> None:
@@ -88,7 +88,7 @@ def test_what_is_refused(clients: list[t.Any], words: str) -> None:
 
 def test_a_client_beside_a_chassis_has_its_name_and_its_rights() -> None:
     agent = {"name": "metadata-compute1", "common_name": "chassis-1", "access": "chassis"}
-    (found,) = desired_clients([agent], "/srv/clients", "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS, relay=True)
+    (found,) = desired_clients([agent], "/srv/clients", "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS, chassis_ca=True)
     assert (found["access"], found["pair"]["common_name"]) == ("chassis", "chassis-1")
     common = {"issuer": "host's", "owner": "ovn", "client_ca_certificate": "/etc/relay-ca.pem", "ca_bundle": "C"}
     (options,) = client_pairs([found], common, {"central": "C", "chassis": "H"})
