@@ -115,8 +115,8 @@ def unit_tests(session: nox.Session, python: str | Path) -> None:
     session.run(str(python), "-m", "pytest", "tests/unit", *session.posargs, external=True)
 
 
-def sanity_tests(session: nox.Session, python: str | Path) -> None:
-    """ansible-test with its own virtual environments; pip comes from PyPI."""
+def sanity_tests(session: nox.Session, python: str | Path, *names: str) -> None:
+    """ansible-test with its own virtual environments, all tests or those with these names; pip comes from PyPI."""
     cache = Path.home() / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
     for version in ("24.2", "25.2"):
@@ -145,6 +145,7 @@ def sanity_tests(session: nox.Session, python: str | Path) -> None:
             "default",
             "--color",
             "no",
+            *(word for name in names for word in ("--test", name)),
             *session.posargs,
             external=True,
         )
@@ -269,6 +270,8 @@ def first_python(*versions: str) -> str | None:
 # What ansible-core 2.16 and 2.21 run on.
 OLDEST_PYTHON = first_python("3.11", "3.10", "3.12")
 NEWEST_PYTHON = first_python("3.14", "3.13", "3.12")
+# What a version of ansible-core has a say in; the others read the same lines in `sanity`.
+OF_ANSIBLE_CORE = ("action-plugin-docs", "ansible-doc", "import", "runtime-metadata", "validate-modules")
 # Playbooks and modules on daemons of this machine, with the oldest versions: what differs between versions of ansible-core is how roles are templated.
 # The others are one test for each library that these do not use: signing, the report of real databases, an apply and a websocket to an API server.
 ON_OLDEST = (
@@ -299,12 +302,12 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session(venv_backend="uv|virtualenv", python=NEWEST_PYTHON)
 def newest(session: nox.Session) -> None:
-    """Unit tests, sanity and ansible-lint with the newest ansible-core."""
+    """Unit tests, the sanity tests of plugins and roles, and ansible-lint with the newest ansible-core."""
     if NEWEST_PYTHON is None:
         not_tested(session, "the newest ansible-core needs Python 3.12 or newer: none on PATH or in ~/.pyenv")
     python = install(session, "requirements/newest.txt")
     unit_tests(session, python)
-    sanity_tests(session, python)
+    sanity_tests(session, python, *OF_ANSIBLE_CORE)
     with session.chdir(copy_of_collection()):
         session.run("ansible-lint", "--offline", "--strict", "--profile", "production", env=ONLY_THESE)
 
@@ -401,7 +404,9 @@ def molecule(session: nox.Session) -> None:
     """Roles and playbooks on machines (systemd-nspawn)."""
     daemons(session, "daemons", "machines")
     session.log("What the playbooks of each story did, and what the daemons logged: .nox/molecule/")
-    scenarios = () if {"-s", "--scenario-name"} & {*session.posargs} else ("--all", "--exclude", "kind")
+    scenarios = (
+        () if {"-s", "--scenario-name"} & {*session.posargs} else ("--all", "--exclude", "kind", "--exclude", "more")
+    )
     session.run("molecule", "test", *scenarios, "--report", *session.posargs, env=SCENARIOS)
 
 

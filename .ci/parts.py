@@ -23,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
+# Scenarios of molecule that do not run without being asked for: clusters, and stories that other tests tell as well.
+SCENARIOS_ON_REQUEST = ("kind", "more")
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
 # These compute most of the time, but start daemons and API servers, too, with limits of time: they do not yield.
@@ -113,17 +115,17 @@ def parts_of_this_project() -> list[Part]:
             arguments=("-m", "api_server or docker", "--numprocesses=4"),
         ),
     ]
-    scenarios = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name != "kind")
+    scenarios = sorted(
+        path.parent.name
+        for path in ROOT.glob("molecule/*/molecule.yml")
+        if path.parent.name not in SCENARIOS_ON_REQUEST
+    )
     # A scenario waits a third of its time, and each has machines and addresses of its own: side by side they fill both processors.
     before: tuple[str, ...] = tuple(f"molecule {scenario}" for scenario in scenarios)
     for scenario in scenarios:
         parts.append(
             session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
         )
-    # One suite of the two: machines of its own, on which nothing of ours has ever run.
-    adoption = ("-m", "own_machines", "-k", "adopted_story and trixie", "-n0")
-    parts.append(session("integration", "adoption", "integration on an API server", arguments=adoption))
-    before += ("integration adoption",)
     for place, seed, seconds in (("hosts", 11, 75), ("pods", 21, 60)):
         chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
         parts.append(Part(f"chaos {place}", chaos, (*before, "api-server") if place == "pods" else before))
@@ -141,11 +143,12 @@ def parts_of_this_project() -> list[Part]:
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
     )
-    # Three tests, each of which boots three machines more, for three to five minutes of both processors.
+    # Booted machines of their own: each test takes three to five minutes of both processors.
+    more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
-    # Rotations that are cut off or killed at each place: the story `rotate` and the other tests of both CAs run always.
+    # Rotations that are cut off, killed or have clients to wait for: the story `rotate` and the other tests of both CAs run always.
     rotations = session("integration", "rotations", "packages", "tools", arguments=("-m", "rotations", "-n0"))
-    return parts + [dataclasses.replace(part, on_request=True) for part in (own, rotations, *clusters)]
+    return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *clusters)]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:

@@ -210,6 +210,7 @@ def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathl
     assert ready.apply(**options).changed() == 0
 
 
+@pytest.mark.rotations
 def test_rotation_of_the_ca(ready: Site) -> None:
     before, former = ready.serials(), ready.authority()
     assert "ovn_pki_ca_rotation=prepare" in ready.refuse(ovn_pki_ca_rotation="switch").message

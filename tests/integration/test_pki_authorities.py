@@ -326,6 +326,7 @@ def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[
     assert ready.apply().changed() == 0
 
 
+@pytest.mark.rotations
 def test_with_clients_each_run_has_one_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
     """Somebody has to bring the files to them in between."""
     ready.apply(ovn_pki_clients=["neutron"])
@@ -340,6 +341,7 @@ def test_with_clients_each_run_has_one_phase(ready: Site, serve: t.Callable[[Sit
     ready.check_issuers()
 
 
+@pytest.mark.rotations
 def test_a_given_central_ca_gets_a_chassis_ca_beside_it(
     former: Site, serve: t.Callable[[Site], Servers], short_dir: pathlib.Path
 ) -> None:
