@@ -9,17 +9,25 @@ name: pki_unready_members
 short_description: Southbound members in Kubernetes that refuse certificates of the chassis CA
 version_added: "0.1.0"
 description:
-  - A member lets in what C(client-ca.crt) of its Secret names only if it was started with that file. The role P(c5c3.ovn.ovn_pki#role) issues no certificate
-    of the chassis CA before all members are.
-  - Pods that have ended, those that are terminating, and those of other OVN clusters are left out.
+  - A member lets in the CAs of a file of its Secret (C(client-ca.crt)) only if it was started with that file. The role P(c5c3.ovn.ovn_pki#role) replaces no
+    working certificate by one of the chassis CA before all members are.
+  - Pods that have ended, those that are terminating, and those with another Secret are left out.
 options:
   _input:
-    description: Results of a loop over M(kubernetes.core.k8s_info) that listed pods. C(item) of each one is the host that stands for the cluster.
+    description: >-
+      Results of loops over M(kubernetes.core.k8s_info) that listed pods and StatefulSets. C(item) of each one is the host that stands for the cluster.
     type: list
     elements: dict
     required: true
-extends_documentation_fragment:
-  - c5c3.ovn._inventory
+  secrets:
+    description: Results of the same loop for the Secret of each host. Positional.
+    type: list
+    elements: dict
+    required: true
+  issuer:
+    description: The CA that signs, as PEM text. Positional.
+    type: str
+    required: true
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -27,15 +35,15 @@ author:
 EXAMPLES = r"""
 - name: Show the members to restart first
   ansible.builtin.debug:
-    msg: "{{ pods.results | c5c3.ovn.pki_unready_members(hostvars) }}"
+    msg: "{{ pods.results | c5c3.ovn.pki_unready_members(secrets.results, lookup('ansible.builtin.file', 'chassis-ca.pem')) }}"
 """
 
 RETURN = r"""
 _value:
-  description: These pods, as namespace and name.
+  description: These pods and StatefulSets, as kind, namespace and name.
   type: list
   elements: str
-  sample: ["ovn-system/ovn-southbound-0"]
+  sample: ["Pod ovn-system/ovn-southbound-0"]
 """
 
 import typing as t

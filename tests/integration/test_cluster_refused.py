@@ -92,10 +92,11 @@ def test_a_secret_of_another_owner_without_the_cas_of_chassis(plane: ControlPlan
     plane.make("Secret", "ovn-tls", data={"ca.crt": encoded["a"], CLIENT_CA_KEY: encoded["ab"]})
     plane.begin(spec={"tls": {"southboundClientCaKey": CLIENT_CA_KEY}})
     before = plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"]
-    plane.make("Secret", "given", data={"ca.crt": encoded["a"]})
-    for spec in ({}, {"tls": {"certSecretRef": {"name": "given"}}}):
+    plane.make("Secret", "given", data={"ca.crt": encoded["a"], "all.crt": encoded["a"]})
+    given: dict[str, t.Any] = {"certSecretRef": {"name": "given"}}
+    for tls in ({}, given, {**given, "southboundClientCaKey": "all.crt"}):
         for check in (True, False):
-            refused = plane(check=check, may_fail=True, spec=spec)
+            refused = plane(check=check, may_fail=True, spec={"tls": tls})
             assert f"let in 1 CA of {CLIENT_CA_KEY} in Secret {plane.namespace}/ovn-tls" in refused["msg"]
     assert plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"] == before
     plane.remove("Secret", "given")

@@ -23,6 +23,7 @@ from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
 from conftest import Daemon, next_address, until, within
 from conftest import run as output_of
+from cryptography import x509
 
 SCHEMAS = {"nb": "/usr/share/ovn/ovn-nb.ovsschema", "sb": "/usr/share/ovn/ovn-sb.ovsschema"}
 MEMBERS, RELAY = {"nb": 6641, "sb": 16642}, 6642
@@ -327,18 +328,22 @@ def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[
 
 
 @pytest.mark.rotations
-def test_with_clients_each_run_has_one_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
-    """Somebody has to bring the files to them in between."""
-    ready.apply(ovn_pki_clients=["neutron"])
-    servers = serve(ready)
-    brought = ready.root / "brought"
+def test_with_clients_each_run_has_one_phase(former: Site, serve: t.Callable[[Site], Servers]) -> None:
+    """Somebody has to bring the files to them in between. One with the rights of a chassis gets its certificate when the CA for it comes."""
+    former.apply(ovn_pki_clients=["neutron"])
+    servers = serve(former)
+    brought = former.root / "brought"
+    agent = {"name": "metadata", "common_name": "h1", "access": "chassis"}
     for phase in ("prepare", "switch", "finish"):
-        shutil.copytree(ready.ca / "clients", brought, dirs_exist_ok=True)
-        outcome = rotate(ready, ovn_pki_clients=["neutron"])
+        shutil.copytree(former.ca / "clients", brought, dirs_exist_ok=True)
+        outcome = rotate(former, ovn_pki_clients=["neutron", agent])
         assert outcome.code == 0, outcome.output
         assert (f"{phase} is done" in outcome.output) == (phase != "finish")
         assert refusal(brought, "neutron", servers.address, MEMBERS["nb"]) == ""
-    ready.check_issuers()
+        assert (former.ca / "clients" / "metadata-cert.pem").exists() == (phase != "prepare")
+    former.check_issuers()
+    pem = (former.ca / "clients" / "metadata-cert.pem").read_bytes()
+    assert is_signed(x509.load_pem_x509_certificate(pem), former.chassis_authority())
 
 
 @pytest.mark.rotations

@@ -322,7 +322,7 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     # As before the first c5c3.ovn.central that gives members the CAs of chassis.
     set_phase = site.create_pod("southbound")
     output = site.refuse("--limit", "plane,h1", ovn_pki_ca_rotation="switch")
-    assert f"{site.namespaces['plane']}/ovn-southbound-0 do not use client-ca.crt of their Secret yet" in output
+    assert f"Pod {site.namespaces['plane']}/ovn-southbound-0 would refuse certificates of the chassis CA" in output
     assert site.authority() == former
     set_phase("Succeeded")
     site.apply("--limit", "plane,h1", ovn_pki_ca_rotation="switch")

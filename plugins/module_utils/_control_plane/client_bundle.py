@@ -16,78 +16,77 @@ from .._api.names import CLIENT_CA_KEY, Object
 from .._errors import Refused
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import read_secret
-from .._manifests.pods import TLS, TLS_VOLUME
+from .._manifests.pods import TLS_VOLUME
+from .._tls_options import VARIABLES as TLS_VARIABLES
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
 
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 
-def _members_name(stateful_set: Object | None, file: str) -> bool:
-    """Return whether the members are declared to use this file."""
-    containers = stateful_set["spec"]["template"]["spec"]["containers"] if stateful_set else []
-    return any(variable.get("value") == file for container in containers for variable in container.get("env") or ())
+class _Bundle(t.NamedTuple):
+    """Where members of the Southbound have the CAs of whom they let in: a key of a Secret."""
+
+    secret: str
+    key: str
 
 
-def _authorities(data: t.Mapping[str, str], key: str) -> dict[str, None]:
-    """Return the certificates of a file of the Secret in their order; none if it is not readable, which is for others to find."""
+def _bundle_in_use(stateful_set: Object | None) -> _Bundle | None:
+    """Return the one that the members are declared to use, None if there are none, or no TLS."""
+    pod = stateful_set["spec"]["template"]["spec"] if stateful_set else {}
+    secrets = [str(one["secret"]["secretName"]) for one in pod.get("volumes") or () if one["name"] == TLS_VOLUME]
+    files = [
+        str(variable["value"])
+        for container in pod.get("containers") or ()
+        for variable in container.get("env") or ()
+        if variable["name"] == TLS_VARIABLES[-1] and variable.get("value")
+    ]
+    return _Bundle(secrets[0], files[0].rpartition("/")[2]) if secrets and files else None
+
+
+def _authorities(data: t.Mapping[str, str], key: str) -> set[str]:
+    """Return the certificates of a file of the Secret; none if it is not readable, which is for others to find."""
     try:
         text = base64.b64decode(data.get(key) or "").decode()
     except ValueError:
-        return {}
-    return dict.fromkeys("".join(block.split()) for block in _CERTIFICATE.findall(text))
+        return set()
+    return {"".join(block.split()) for block in _CERTIFICATE.findall(text)}
 
 
 def refuse_secret_without_client_bundle(
     cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster, *, check_mode: bool
 ) -> None:
-    """Raise `Refused` if members of the Southbound are about to use CAs that their Secret does not have, or no longer those of the chassis.
+    """Raise `Refused` if members of the Southbound would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
 
-    A Secret that is not there yet, or may not be read, is no reason: pods wait for it.
+    A Secret that is not there yet, or may not be read, is no reason: pods wait for it. CAs that leave a file which stays in use are the owner's business.
     """
-    spec, there = desired.spec, observed.known_stateful_set("southbound")
+    spec = desired.spec
     key = spec.tls.southbound_client_ca_key
-    if not spec.tls.enabled:
+    before, after = _bundle_in_use(observed.known_stateful_set("southbound")), _Bundle(spec.tls_secret, key or "ca.crt")
+    # In check mode the role ovn_pki has only predicted what it writes.
+    predicted = check_mode and key == CLIENT_CA_KEY
+    if not spec.tls.enabled or predicted or (key is None and before in (None, after)):
         return
-    if key is not None:
-        # In check mode the role ovn_pki has only predicted what it writes.
-        if not (check_mode and key == CLIENT_CA_KEY):
-            _refuse_missing_key(cluster, desired, key)
-    elif _members_name(there, f"{TLS}/{CLIENT_CA_KEY}"):
-        _refuse_lost_authorities(cluster, desired, there)
-
-
-def _refuse_missing_key(cluster: Cluster, desired: DesiredCluster, key: str) -> None:
-    data, _refusal = read_secret(cluster, desired.spec.tls_secret, desired.namespace)
-    if data is not None and not data.get(key):
+    data, _refusal = read_secret(cluster, after.secret, desired.namespace)
+    if data is None:
+        return
+    if not data.get(after.key):
         raise Refused(
-            f"Secret {desired.namespace}/{desired.spec.tls_secret} has no {key}, which tls.southboundClientCaKey of OVNCluster "
+            f"Secret {desired.namespace}/{after.secret} has no {after.key}, which tls.southboundClientCaKey of OVNCluster "
             f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the "
             "owner of the Secret write that key, with the CAs of ca.crt and that of the chassis. Nothing was changed."
         )
+    if before is not None and before != after:
+        former = data if before.secret == after.secret else read_secret(cluster, before.secret, desired.namespace)[0]
+        lost = _authorities(former or {}, before.key) - _authorities(data, after.key)
+        if lost:
+            raise Refused(_lost_message(desired, before, after, len(lost)))
 
 
-def _refuse_lost_authorities(cluster: Cluster, desired: DesiredCluster, there: Object | None) -> None:
-    """Members would let in the CAs of ca.crt alone from now on."""
-    name, namespace = desired.spec.tls_secret, desired.namespace
-    data, _refusal = read_secret(cluster, name, namespace)
-    former = _mounted_secret(there)
-    before = data if former == name else read_secret(cluster, former, namespace)[0] if former else None
-    if data is None or before is None:
-        return
-    lost = _authorities(before, CLIENT_CA_KEY).keys() - _authorities(data, "ca.crt").keys()
-    if lost:
-        raise Refused(
-            f"The members of the Southbound let in {len(lost)} CA{'s' if len(lost) > 1 else ''} of {CLIENT_CA_KEY} in Secret {namespace}/{former}, which "
-            f"ca.crt of Secret {namespace}/{name} does not have. Without tls.southboundClientCaKey of OVNCluster {desired.name} they would refuse every "
-            "chassis with a certificate of these CAs. Add them to ca.crt until chassis have certificates of another CA, or let the Secret have a bundle "
-            "for the clients of the Southbound and name it in tls.southboundClientCaKey. Nothing was changed."
-        )
-
-
-def _mounted_secret(stateful_set: Object | None) -> str:
-    volumes = stateful_set["spec"]["template"]["spec"].get("volumes") or () if stateful_set else ()
-    names = [
-        str(volume["secret"]["secretName"]) for volume in volumes if volume["name"] == TLS_VOLUME and "secret" in volume
-    ]
-    return names[0] if names else ""
+def _lost_message(desired: DesiredCluster, before: _Bundle, after: _Bundle, lost: int) -> str:
+    return (
+        f"The members of the Southbound let in {lost} CA{'s' if lost > 1 else ''} of {before.key} in Secret {desired.namespace}/{before.secret}, which "
+        f"{after.key} of Secret {desired.namespace}/{after.secret} does not have: with OVNCluster {desired.name} as it is declared they would refuse "
+        f"everybody with a certificate of such a CA, chassis for example. Add it to {after.key} until nobody has one, or go on with the former file "
+        "(tls.certSecretRef, tls.southboundClientCaKey). Nothing was changed."
+    )

@@ -82,7 +82,7 @@ def judge_secret(
 ) -> list[Finding]:
     """Judge a Secret that another owner has to make; `exists` says whether the namespace is there, `client_ca_key` is tls.southboundClientCaKey."""
     keys = ["tls.crt", "tls.key", "ca.crt", *([client_ca_key] if client_ca_key else [])]
-    bundle = f"; {client_ca_key}: of all whose certificates the Southbound lets in" if client_ca_key else ""
+    bundle = f", and {client_ca_key} (the CAs of all whom the Southbound lets in)" if client_ca_key else ""
     where = f"Secret {namespace}/{name}"
     if secret is None:
         place = "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"
@@ -102,6 +102,6 @@ def judge_secret(
             "secret_incomplete",
             where,
             f"It has no {', '.join(missing)}.",
-            f"Let its owner write all of tls.crt, tls.key and ca.crt (of the CA that signed all certificates{bundle}).",
+            f"Let its owner write all of tls.crt, tls.key, ca.crt (of the CA that signed all certificates){bundle}.",
         )
     ]

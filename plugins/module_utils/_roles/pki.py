@@ -91,7 +91,7 @@ def _field(specification: t.Any, *path: str) -> t.Any:
     return specification
 
 
-def cluster_name_of(variables: Variables) -> str:
+def _cluster_name(variables: Variables) -> str:
     return str(first_value(variables, "ovn_pki_cluster_name", "ovn_cluster_name", default="ovn"))
 
 
@@ -134,7 +134,7 @@ def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars,
 
 def _service_names(variables: Variables, namespace: str) -> list[str]:
     """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service) and Neutron's Services."""
-    specification, cluster = _specification(variables, "central"), cluster_name_of(variables)
+    specification, cluster = _specification(variables, "central"), _cluster_name(variables)
     domain = first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local")
     services = [
         *(f"*.{cluster}-{database}" for database in DATABASES),
@@ -167,7 +167,7 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         common_name=str(first_value(variables, "ovn_pki_common_name", default=usual)),
         subject_alt_names=as_list(names),
         directory=str(first_value(variables, "ovn_pki_directory", default="/etc/ovn/tls")),
-        cluster_name=cluster_name_of(variables),
+        cluster_name=_cluster_name(variables),
         ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
         new_ca=is_true(variables, "ovn_pki_new_ca"),
         renew=is_true(variables, "ovn_pki_renew"),
@@ -267,7 +267,10 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
             **options.secret.place(),
             "place": f"Secret {options.secret.namespace}/{options.secret.name} of {host}",
             "client_ca_key": CLIENT_CA_KEY
-            if options.certificate == "central" and options.backend == "kubernetes" and service["chassis_ca"]
+            if options.certificate == "central"
+            and options.backend == "kubernetes"
+            and not options.secret.given
+            and service["chassis_ca"] is not False
             else "",
         },
     }

@@ -75,9 +75,8 @@ def desired_clients(
             )
         if client["access"] == "chassis" and not chassis_ca:
             raise InvalidInput(
-                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis have no CA of their own here: every certificate opens both "
-                "databases with all rights. That takes a control plane on machines with ovn_tls and ovn_southbound_rbac, or one in Kubernetes whose Secret "
-                "is made by this role."
+                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis have no CA of their own here that the Southbound alone lets in. That "
+                "takes ovn_tls and a control plane in this inventory: on machines with ovn_southbound_rbac, in Kubernetes with the Secret that this role makes."
             )
     return found
 

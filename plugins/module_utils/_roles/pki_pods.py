@@ -8,33 +8,45 @@ Which pods are in the way of a certificate: what a Secret says counts for a daem
 
 from __future__ import annotations
 
+import base64
 import typing as t
 
-from .._api.names import CLIENT_CA_KEY, selector
+from .._api.names import selector
 from .._tls_options import VARIABLES as TLS_VARIABLES
-from .pki import cluster_name_of
-from .variables import Hostvars, Variables
+from .variables import Variables
+
+_MEMBER = {key: value for key, value in selector("", "southbound").items() if key != "app.kubernetes.io/instance"}
 
 
-def unready_members(listings: t.Iterable[Variables], hostvars: Hostvars) -> list[str]:
-    """Return the pods of the Southbound that would refuse certificates of the chassis CA, as namespace/name: they were not started with `CLIENT_CA_KEY`.
+def unready_members(listings: t.Iterable[Variables], secrets: t.Iterable[Variables], issuer: str) -> list[str]:
+    """Return the members of the Southbound that would refuse certificates of `issuer` (PEM), as kind and namespace/name.
 
-    `listings` are results of `k8s_info` for pods; `item` of each is the host that stands for the cluster. Pods of other OVN clusters are left out.
+    `listings` are results of `k8s_info` for pods and StatefulSets, `secrets` for the Secrets that they mount; `item` of each is the host that stands for the
+    cluster. A StatefulSet counts like its pods: it may bring back one that is not there now. Members with another Secret belong to another installation.
     """
-    found: list[str] = []
+    by_host = {result["item"]: secret for result in secrets for secret in result.get("resources") or ()}
+    found = []
     for listing in listings:
-        labels = selector(cluster_name_of(hostvars[listing["item"]]), "southbound")
-        for pod in listing.get("resources") or ():
-            metadata = pod["metadata"]
-            found_labels = metadata.get("labels") or {}
-            is_member = all(found_labels.get(key) == value for key, value in labels.items())
-            has_ended = metadata.get("deletionTimestamp") or pod["status"].get("phase") in ("Succeeded", "Failed")
-            if is_member and not has_ended and not _uses_client_bundle(pod):
-                found.append(f"{metadata['namespace']}/{metadata['name']}")
+        secret = by_host.get(listing["item"])
+        for one in (listing.get("resources") or ()) if secret else ():
+            pod = one["spec"]["template"]["spec"] if one["kind"] == "StatefulSet" else one["spec"]
+            if secret and _is_member(one, pod, secret["metadata"]["name"]) and not _lets_in(pod, secret, issuer):
+                found.append(f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}")
     return found
 
 
-def _uses_client_bundle(pod: Variables) -> bool:
-    variables = [variable for container in pod["spec"]["containers"] for variable in container.get("env") or ()]
-    values = [str(variable.get("value")) for variable in variables if variable["name"] == TLS_VARIABLES[-1]]
-    return any(value.endswith(f"/{CLIENT_CA_KEY}") for value in values)
+def _is_member(one: Variables, pod: Variables, secret: str) -> bool:
+    metadata, volumes = one["metadata"], pod.get("volumes") or ()
+    labels = metadata.get("labels") or {}
+    has_ended = metadata.get("deletionTimestamp") or (one.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    mounts = any((volume.get("secret") or {}).get("secretName") == secret for volume in volumes)
+    return mounts and not has_ended and all(labels.get(key) == value for key, value in _MEMBER.items())
+
+
+def _lets_in(pod: Variables, secret: Variables, issuer: str) -> bool:
+    variables = [variable for container in pod["containers"] for variable in container.get("env") or ()]
+    files = [str(variable.get("value")) for variable in variables if variable["name"] == TLS_VARIABLES[-1]]
+    texts = [
+        base64.b64decode((secret.get("data") or {}).get(file.rpartition("/")[2]) or b"").decode() for file in files
+    ]
+    return any("".join(issuer.split()) in "".join(text.split()) for text in texts)

@@ -78,7 +78,11 @@ def test_what_is_no_list_is_refused(clients: t.Any) -> None:
         pytest.param(["compute2"], "compute2 is the name of a chassis", id="an inventory name of a chassis"),
         pytest.param([{"name": "a", "common_name": "chassis-1"}], "chassis-1 is the name", id="a system id"),
         pytest.param([{"name": "a", "access": "root"}], 'the access "root". Give central or chassis', id="access"),
-        pytest.param([{"name": "a", "access": "chassis"}], "takes a control plane on machines", id="no chassis CA"),
+        pytest.param(
+            [{"name": "a", "access": "chassis"}],
+            "takes ovn_tls and a control plane in this inventory",
+            id="no chassis CA",
+        ),
     ],
 )
 def test_what_is_refused(clients: list[t.Any], words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 
 import pytest
@@ -9,69 +10,87 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import certificates, member_tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_pods import unready_members
 
 Object = dict[str, t.Any]
-HOSTS: Object = {"plane": {}, "other": {"ovn_cluster_name": "second"}}
+ISSUER = "-----BEGIN CERTIFICATE-----\nYmI=\n-----END CERTIFICATE-----\n"
+CENTRAL = "-----BEGIN CERTIFICATE-----\nYWE=\n-----END CERTIFICATE-----\n"
 
 
 def pod(
-    database: Database = "southbound",
-    bundle: bool = False,
-    cluster: str = "ovn",
-    phase: str = "Running",
-    **metadata: str,
+    database: Database = "southbound", key: str = "", secret: str = "ovn-tls", phase: str = "Running", **metadata: str
 ) -> Object:
-    tls = {
-        "enabled": True,
-        "certSecretRef": {"name": "ovn-tls"},
-        **({"southboundClientCaKey": "client-ca.crt"} if bundle else {}),
-    }
-    files = member_tls_files(parse_spec({"tls": tls}, name=cluster, namespace="x"), database)
-    env = [
-        {"name": "OVN_PRIVATE_KEY", "value": files.private_key},
-        {"name": "OVN_CA_CERTIFICATE", "value": files.ca_certificate},
-    ]
+    client_ca = {"southboundClientCaKey": key} if key else {}
+    tls = {"enabled": True, "certSecretRef": {"name": secret}, **client_ca}
+    spec = parse_spec({"tls": tls}, name="ovn", namespace="x")
+    files = member_tls_files(spec, database)
+    env = [{"name": name, "value": value} for name, value in files.as_environment().items()]
     return {
-        "metadata": {
-            "name": f"{cluster}-{database}-0",
-            "namespace": "x",
-            "labels": labels(cluster, database),
-            **metadata,
+        "kind": "Pod",
+        "metadata": {"name": f"ovn-{database}-0", "namespace": "x", "labels": labels("ovn", database), **metadata},
+        "spec": {
+            "containers": [{"name": "beside"}, {"name": "database", "env": env}],
+            "volumes": [{"name": "data", "emptyDir": {}}, *(volume for volume, _mount in certificates(spec))],
         },
-        "spec": {"containers": [{"name": "beside"}, {"name": "database", "env": env}]},
         "status": {"phase": phase},
     }
+
+
+def stateful_set(**given: t.Any) -> Object:
+    one = pod(**given)
+    metadata = {**one["metadata"], "name": "ovn-southbound"}
+    return {"kind": "StatefulSet", "metadata": metadata, "spec": {"template": {"spec": one["spec"]}}, "status": {}}
+
+
+def secret(**data: str) -> Object:
+    encoded = {
+        key.replace("_", ".").replace("client.", "client-"): base64.b64encode(text.encode()).decode()
+        for key, text in data.items()
+    }
+    return {"item": "plane", "resources": [{"metadata": {"name": "ovn-tls"}, "data": encoded}]}
+
+
+SECRET = secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL + ISSUER, all_crt=ISSUER)
 
 
 @pytest.mark.parametrize(
     ("given", "found"),
     [
-        (pod(), ["x/ovn-southbound-0"]),
-        (pod(phase="Pending"), ["x/ovn-southbound-0"]),
-        (pod(bundle=True), []),
+        (pod(), ["Pod x/ovn-southbound-0"]),
+        (pod(phase="Pending"), ["Pod x/ovn-southbound-0"]),
+        (pod(key="client-ca.crt"), []),
+        (pod(key="all.crt"), []),
+        (pod(key="nothing.crt"), ["Pod x/ovn-southbound-0"]),
         (pod("northbound"), []),
         (pod(phase="Failed"), []),
         (pod(deletionTimestamp="2026-01-01T00:00:00Z"), []),
-        (pod(cluster="second"), []),
+        (pod(secret="another"), []),
         ({**pod(), "metadata": {"name": "stranger", "namespace": "x"}}, []),
+        (stateful_set(), ["StatefulSet x/ovn-southbound"]),
+        (stateful_set(key="client-ca.crt"), []),
     ],
     ids=[
-        "former",
-        "not started yet",
-        "with the bundle",
-        "northbound",
-        "has ended",
-        "terminating",
-        "another cluster",
-        "without labels",
+        *(
+            "former",
+            "not started yet",
+            "with the bundle",
+            "in a file of its owner",
+            "in a file that is not there",
+            "northbound",
+            "has ended",
+        ),
+        *("terminating", "another installation", "without labels", "a template", "a template with the bundle"),
     ],
 )
 def test_members_without_the_bundle(given: Object, found: list[str]) -> None:
-    assert unready_members([{"item": "plane", "resources": [given]}], HOSTS) == found
+    assert unready_members([{"item": "plane", "resources": [given]}], [SECRET], ISSUER) == found
 
 
-def test_each_cluster_by_its_name() -> None:
-    listings = [{"item": host, "resources": [pod(cluster="second")]} for host in ("plane", "other")]
-    assert unready_members([*listings, {"item": "plane"}], HOSTS) == ["x/second-southbound-0"]
+def test_a_bundle_without_the_ca() -> None:
+    """A member that was started with the file of a Secret which another one has written meanwhile."""
+    listings = [{"item": "plane", "resources": [pod(key="client-ca.crt")]}, {"item": "rack1"}]
+    assert unready_members(listings, [secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL)], ISSUER) == [
+        "Pod x/ovn-southbound-0"
+    ]
+    assert unready_members(listings, [{"item": "plane", "resources": []}], ISSUER) == []
