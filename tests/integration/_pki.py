@@ -61,9 +61,9 @@ def is_signed(certificate: x509.Certificate, authority: x509.Certificate) -> boo
 
 
 class Pki:
-    """A certificate authority that lives as long as the test."""
+    """A certificate authority that lives as long as the test; negative `days`: expired that long ago."""
 
-    def __init__(self, directory: pathlib.Path, name: str = "ca") -> None:
+    def __init__(self, directory: pathlib.Path, name: str = "ca", days: float = 400) -> None:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -81,7 +81,7 @@ class Pki:
             .public_key(self._key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - datetime.timedelta(days=400))
-            .not_valid_after(now + datetime.timedelta(days=400))
+            .not_valid_after(now + datetime.timedelta(days=days))
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(
                 x509.KeyUsage(

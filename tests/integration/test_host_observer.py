@@ -11,6 +11,7 @@ import typing as t
 
 import pytest
 from _installation import Installation, heartbeat_number
+from _pki import Pki, certificates_in
 from _vswitch import require_vswitch
 from conftest import Daemon, RaftCluster, run, until
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.metrics_server import serve_metrics
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.certificates import not_after
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member as Recorded
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 
@@ -148,6 +150,46 @@ def test_members_that_are_lost_until_there_is_no_majority(observed: Observed) ->
     until(lambda: observed.condition("central1", "NorthboundReady")["status"] == "False", "no majority", timeout=60)
     assert observed.condition("central1", "Ready")["status"] == "False"
     assert observed.condition("central1", "SouthboundReady")["status"] == "True"
+
+
+def authority(pki: Pki) -> tuple[str, int, float]:
+    """Subject, serial number and end of a CA."""
+    (certificate,) = certificates_in(pathlib.Path(pki.ca_certificate).read_bytes())
+    name = f"CN=c5c3 test {pathlib.Path(pki.ca_certificate).stem}"
+    return name, certificate.serial_number, not_after(certificate).timestamp()
+
+
+def test_authorities_are_read_again_when_a_rotation_replaces_them(observed: Observed, short_dir: pathlib.Path) -> None:
+    central = observed.clusters["northbound"].pki
+    assert central is not None
+    former, other = Pki(short_dir / "former", "chassis", days=20), Pki(short_dir / "next", "chassis")
+    file = observed.folder / "relay-ca.pem"
+
+    def put(*pkis: Pki) -> None:
+        new = file.with_suffix(".new")
+        new.write_bytes(b"".join(pathlib.Path(one.ca_certificate).read_bytes() for one in pkis))
+        new.replace(file)
+
+    def found() -> set[tuple[str, str, int, float]]:
+        samples = observed.metric("central1", "ca_not_after_timestamp_seconds")
+        return {(bundle, subject, int(serial, 16), end) for (bundle, subject, serial), end in samples.items()}
+
+    put(central, former, former)
+    daemon = observed.start("central1", OVN_CLIENT_CA_CERTIFICATE=str(file), OVN_CERTIFICATE_SECONDS="1")
+    until((observed.folder / "central1.prom").exists, "metrics", timeout=30)
+    ours, old, new = ("central", *authority(central)), ("chassis", *authority(former)), ("chassis", *authority(other))
+    until(lambda: found() == {ours, old}, "both bundles", timeout=30)
+    put(central, former, other)
+    until(lambda: found() == {ours, old, new}, "the next CA beside the former one", timeout=30)
+    put(central, other)
+    until(lambda: found() == {ours, new}, "the next CA alone", timeout=30)
+    for change in (lambda: file.write_text("no certificate"), file.unlink):
+        put(central, other)
+        until(lambda: found() == {ours, new}, "it to be readable", timeout=30)
+        change()
+        until(lambda: found() == {ours}, "no sample of a file that cannot be read", timeout=30)
+    assert daemon.running
+    assert observed.condition("central1", "CertificateValid")["status"] == "True"
 
 
 def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: Observed) -> None:

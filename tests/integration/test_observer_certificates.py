@@ -1,12 +1,14 @@
-"""The condition CertificateValid, from certificates that real members serve."""
+"""The condition CertificateValid, from certificates that real members serve, and from CAs in files."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import pathlib
 import typing as t
 
 import pytest
+from _pki import Pki
 from conftest import RaftCluster, until
 from test_observer import World
 
@@ -15,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps im
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
-    from conftest import MakeCluster, Pki
+    from conftest import MakeCluster
 
 
 @pytest.fixture
@@ -56,3 +58,44 @@ def test_certificates_that_end(world: World, pki: Pki) -> None:
         assert southbound.endpoints[0] in condition["message"]
         assert observed_days(world) == pytest.approx(days, abs=0.1)
         observer.kill()
+
+
+def test_authorities_that_end(world: World, pki: Pki, short_dir: pathlib.Path) -> None:
+    southbound, bundle = world.clusters["southbound"], short_dir / "client-ca.crt"
+    ended, soon, later = (Pki(short_dir / f"ends-{days}", days=days) for days in (-1, 20, 300))
+
+    def put(file: pathlib.Path, *pkis: Pki) -> None:
+        texts = [pathlib.Path(one.ca_certificate).read_bytes() for one in pkis]
+        file.write_bytes(b"".join(texts))
+
+    def expect(status: str, reason: str, *parts: str) -> None:
+        def reached() -> bool:
+            found = world.condition("CertificateValid")
+            return (found.get("status"), found.get("reason")) == (status, reason) and all(
+                p in found["message"] for p in parts
+            )
+
+        until(reached, f"{reason} {parts}", timeout=30)
+
+    put(bundle, pki, later)
+    world.observe(OVN_CLIENT_CA_CERTIFICATE=str(bundle), OVN_CERTIFICATE_SECONDS="1")
+    expect("True", "ExpiresSoon")  # the certificates of the members
+    for database in DATABASES:
+        serve(world.clusters[database], pki, 300)
+    expect("True", "Valid")
+    put(bundle, pki, soon)
+    expect("True", "CAExpiresSoon", "chassis bundle", "c5c3.ovn.rotate")
+    put(bundle, pki, ended)
+    expect("False", "CAExpired", "All CAs in the chassis bundle have expired")
+    put(bundle, pki, ended, later)
+    expect("True", "RotationUnfinished", "chassis bundle")
+    put(bundle, pki, later)
+    expect("True", "Valid")
+
+    put(pathlib.Path(pki.ca_certificate), pki, ended)
+    expect("True", "RotationUnfinished", "central bundle")
+    (member,) = southbound.members
+    member.kill()
+    member.tls = dataclasses.replace(ended.issue("old", days=300), ca_certificate=pki.ca_certificate)
+    member.start(wait=False)
+    expect("False", "CAExpired", f"signed the certificate at {southbound.endpoints[0]}. Clients refuse it.")

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-When the certificates end that the members serve. The servers are asked, not the mounted files: a server reads a renewed file late, or never if it is broken.
+When the certificates end that the members serve, and the CAs that are trusted. The servers are asked, not the mounted files: a server reads a renewed file
+late, or never if it is broken. CAs show nowhere else, so their files are read.
 """
 
 from __future__ import annotations
@@ -12,49 +13,85 @@ import socket
 import ssl
 import typing as t
 
+from .._api.certificate_status import ObservedCertificates
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls import new_context
 from .._ovsdb.tls_files import TlsFiles
+from .authority_bundles import read_authorities
 from .stoppable_thread import StoppableThread
 
-_EVERY = 60.0
 _ANSWER = 3.0
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME: an expired certificate is what this is about
+_HAS_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED, of the certificate or of the CA that signed it
 
 
-def served_until(endpoint: Endpoint, tls: TlsFiles) -> float | None:
-    """Return when the certificate ends that a server of our authority serves, in seconds since 1970; None if it serves none or does not answer."""
-    context = new_context(tls)
-    context.verify_flags = ssl.VerifyFlags(int(context.verify_flags) | _NO_CHECK_TIME)
+class ServedCertificate(t.NamedTuple):
+    """When it ends, in seconds since 1970, and whether it is refused because its time or that of its CA is over."""
+
+    end: float
+    refused: bool
+
+
+def served_certificate(endpoint: Endpoint, tls: TlsFiles) -> ServedCertificate | None:
+    """Return the certificate that a server of our authority serves; None if it serves none or does not answer."""
+    context, refused = new_context(tls), False
     try:
-        raw = socket.create_connection((endpoint.host, endpoint.port), timeout=_ANSWER)
-        with context.wrap_socket(raw) as connection:
-            certificate = connection.getpeercert()
+        try:
+            end = _served_until(endpoint, context)
+        except ssl.SSLCertVerificationError as e:
+            refused = e.verify_code == _HAS_EXPIRED
+            context.verify_flags = ssl.VerifyFlags(int(context.verify_flags) | _NO_CHECK_TIME)
+            end = _served_until(endpoint, context)
     except OSError:
         return None
+    return None if end is None else ServedCertificate(end, refused)
+
+
+def _served_until(endpoint: Endpoint, context: ssl.SSLContext) -> float | None:
+    raw = socket.create_connection((endpoint.host, endpoint.port), timeout=_ANSWER)
+    with context.wrap_socket(raw) as connection:
+        certificate = connection.getpeercert()
     return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
 
 
 class CertificateWatch(StoppableThread):
-    """Keeps `ends` up to date: when the certificate of each member ends, as long as it answers. It is empty without TLS."""
+    """Keeps `found` up to date: the certificate of each member, as long as it answers, and the CAs of both bundles. It is empty without TLS.
 
-    def __init__(self, endpoints: t.Sequence[Endpoint], tls: TlsFiles, changed: t.Callable[[], None]) -> None:
+    `client_ca` is the file with the CAs of whom the Southbound lets in, if these are others than everybody trusts; `every` in seconds.
+    """
+
+    def __init__(
+        self,
+        endpoints: t.Sequence[Endpoint],
+        tls: TlsFiles,
+        client_ca: str | None,
+        every: float,
+        changed: t.Callable[[], None],
+    ) -> None:
         super().__init__("watch of the certificates")
-        self.ends: dict[str, float] = {}
+        self.found = ObservedCertificates({})
         self._endpoints = [endpoint for endpoint in endpoints if endpoint.scheme == "ssl"]
-        self._tls, self._changed = tls, changed
+        self._tls, self._client_ca, self._every, self._changed = tls, client_ca, every, changed
+        self._served: dict[str, ServedCertificate] = {}
 
     def run(self) -> None:
         while self._endpoints and not self._stopped.is_set():
-            ends = dict(self.ends)
-            for endpoint in self._endpoints:
-                try:
-                    end = served_until(endpoint, self._tls)
-                except Exception:  # our own files are broken: the watches of the members report that
-                    end = None
-                if end is not None:  # one that does not answer has the certificate of before
-                    ends[str(endpoint)] = end
-            if ends != self.ends:
-                self.ends = ends
+            found = self._look()
+            if found != self.found:
+                self.found = found
                 self._changed()
-            self._stopped.wait(_EVERY)
+            self._stopped.wait(self._every)
+
+    def _look(self) -> ObservedCertificates:
+        for endpoint in self._endpoints:
+            try:
+                served = served_certificate(endpoint, self._tls)
+            except Exception:  # our own files are broken: the watches of the members report that
+                served = None
+            if served is not None:  # one that does not answer has the certificate of before
+                self._served[str(endpoint)] = served
+        return ObservedCertificates(
+            {endpoint: served.end for endpoint, served in self._served.items()},
+            sorted(endpoint for endpoint, served in self._served.items() if served.refused),
+            read_authorities(self._tls.ca_certificate, self._client_ca),
+        )

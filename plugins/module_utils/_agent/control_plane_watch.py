@@ -14,6 +14,7 @@ import threading
 import time
 import typing as t
 
+from .._api.certificate_status import ObservedCertificates
 from .._api.observer_settings import Intervals
 from .._api.status_conditions import ChassisCount
 from .._database.schema_update import Schemas, image_schema_version
@@ -48,6 +49,7 @@ class ControlPlaneWatch:
         self,
         endpoints: t.Mapping[str, t.Sequence[Endpoint]],
         tls: TlsFiles,
+        client_ca: str | None,
         intervals: Intervals,
         schemas: str,
         changed: t.Callable[[], None],
@@ -64,7 +66,9 @@ class ControlPlaneWatch:
         self._heartbeats = HeartbeatSender(
             functools.partial(self._member_of, "northbound"), tls, intervals.heartbeats, report_error
         )
-        self._certificates = CertificateWatch([one for name in DATABASES for one in endpoints[name]], tls, changed)
+        self._certificates = CertificateWatch(
+            [one for name in DATABASES for one in endpoints[name]], tls, client_ca, intervals.certificates, changed
+        )
         self._counter = ChassisCounter(grace(intervals.heartbeats))
         self._counted: ChassisCount | None = None
         self._debouncers: dict[str, VerdictDebouncer] = {
@@ -131,9 +135,10 @@ class ControlPlaneWatch:
         return last_answers(self._chassis.rows or {})
 
     @property
-    def certificates(self) -> dict[str, float] | None:
-        """When the certificate of each endpoint ends, in seconds since 1970; None while none has answered, and without TLS."""
-        return self._certificates.ends or None
+    def certificates(self) -> ObservedCertificates | None:
+        """When certificates and CAs end; None while no endpoint has answered, and without TLS."""
+        found = self._certificates.found
+        return found if found.ends else None
 
     @property
     def conflicts(self) -> list[str] | None:
@@ -145,7 +150,7 @@ class ControlPlaneWatch:
         counted = self._counted
         return metrics(
             status,
-            certificates=self.certificates,
+            certificates=self._certificates.found,
             conflicts=self.conflicts,
             heartbeats=self.heartbeats,
             late=counted.late if counted else None,

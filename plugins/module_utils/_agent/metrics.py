@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._api.certificate_status import ObservedCertificates
+
 PREFIX = "c5c3_ovn"
 
 if t.TYPE_CHECKING:
@@ -23,7 +25,7 @@ else:  # Python 3.8 in a pod cannot evaluate it
 def metrics(
     status: t.Mapping[str, t.Any],
     *,
-    certificates: t.Mapping[str, float] | None,
+    certificates: ObservedCertificates,
     conflicts: t.Sequence[str] | None,
     heartbeats: t.Mapping[str, float],
     late: t.Collection[str] | None,
@@ -31,8 +33,8 @@ def metrics(
 ) -> str:
     """Return the metrics of a status of an OVNCluster or of machines; a metric that is not known yet is absent.
 
-    `certificates`: when the one that each endpoint serves ends, `heartbeats`: when each chassis answered last, both and `now` in seconds since 1970;
-    `conflicts` between chassis; `late`: the chassis that have not answered the last heartbeat.
+    `heartbeats`: when each chassis answered last, as `now` in seconds since 1970; `conflicts` between chassis; `late`: the chassis that have not answered the
+    last heartbeat.
     """
     conditions = status.get("conditions", ())
     lines = [
@@ -73,7 +75,15 @@ def metrics(
         *_metric(
             "certificate_not_after_timestamp_seconds",
             "When the certificate ends that an endpoint serves.",
-            [({"endpoint": endpoint}, end) for endpoint, end in sorted((certificates or {}).items())],
+            [({"endpoint": endpoint}, end) for endpoint, end in sorted(certificates.ends.items())],
+        ),
+        *_metric(
+            "ca_not_after_timestamp_seconds",
+            "When a CA ends that everybody trusts (central), or that the Southbound lets in beside them (chassis).",
+            [
+                ({"bundle": one.bundle, "subject": one.subject, "serial": one.serial}, one.end)
+                for one in certificates.authorities
+            ],
         ),
         *_metric(
             "chassis_conflicts",

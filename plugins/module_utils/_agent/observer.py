@@ -44,7 +44,9 @@ class Observer(ObserverLoop):
     """Beside the control plane, its objects on the API server are observed."""
 
     def __init__(self, settings: ObserverSettings, api: Api, log: Log, archive: RunningArchive) -> None:
-        super().__init__(settings.endpoints, settings.tls, settings.intervals, settings.schemas, log, archive)
+        super().__init__(
+            settings.endpoints, settings.tls, settings.client_ca, settings.intervals, settings.schemas, log, archive
+        )
         self.settings, self.api = settings, api
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"
         self._resource = f"/apis/ovn.c5c3.io/v1alpha1/namespaces/{settings.namespace}/ovnclusters"

@@ -32,6 +32,7 @@ class ObserverLoop:
         self,
         endpoints: t.Mapping[str, t.Sequence[Endpoint]],
         tls: TlsFiles,
+        client_ca: str | None,
         intervals: Intervals,
         schemas: str,
         log: Log,
@@ -41,7 +42,7 @@ class ObserverLoop:
         self._archive = archive
         self._pause = round_pause(intervals.heartbeats)
         self._wake, self._stop = threading.Event(), threading.Event()
-        self.watch = ControlPlaneWatch(endpoints, tls, intervals, schemas, self._wake.set, log.report_error)
+        self.watch = ControlPlaneWatch(endpoints, tls, client_ca, intervals, schemas, self._wake.set, log.report_error)
 
     @property
     def stopped(self) -> bool:

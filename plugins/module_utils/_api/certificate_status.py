@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The condition of the certificates that the members serve. Pure.
+The condition of the certificates that the members serve, and of the CAs that are trusted. Pure.
 """
 
 from __future__ import annotations
@@ -13,9 +13,31 @@ import typing as t
 
 from .._kubernetes.timestamps import format_timestamp, parse_timestamp
 from .conditions import StatusCondition, repeat_condition
+from .status_conditions import LONGEST
 
 CERTIFICATE = "CertificateValid"
 SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
+
+_VALID = "Valid"
+_ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki)."
+_REFUSED = {"central": "Clients and members refuse each other.", "chassis": "The Southbound refuses chassis."}
+
+
+class TrustedAuthority(t.NamedTuple):
+    """A CA in a bundle: `central`, which everybody trusts, or `chassis`, what the Southbound lets in beside that. `end` in seconds since 1970."""
+
+    bundle: str
+    subject: str
+    serial: str
+    end: float
+
+
+class ObservedCertificates(t.NamedTuple):
+    """When the certificate of each endpoint ends, in seconds since 1970, the endpoints whose CA has ended, and the CAs that are trusted."""
+
+    ends: t.Mapping[str, float]
+    refused: t.Collection[str] = ()
+    authorities: t.Sequence[TrustedAuthority] = ()
 
 
 def first_end(ends: t.Mapping[str, float]) -> str | None:
@@ -24,13 +46,27 @@ def first_end(ends: t.Mapping[str, float]) -> str | None:
 
 
 def certificate_condition(
-    ends: t.Mapping[str, float] | None, before: t.Mapping[str, t.Any] | None, now: str
+    certificates: ObservedCertificates | None, before: t.Mapping[str, t.Any] | None, now: str
 ) -> StatusCondition | None:
-    """Return the condition; none without TLS. `ends` None: the caller has not asked the servers."""
-    if not ends:
-        return repeat_condition(before) if before and ends is None else None
+    """Return the condition; none without TLS. None: the caller has not asked the servers."""
+    if certificates is None:
+        return repeat_condition(before) if before else None
+    if not certificates.ends:
+        return None
+    present = parse_timestamp(now)
+    findings = [
+        _served(certificates.ends, present),
+        *_refused(certificates, present),
+        *_trusted("central", certificates.authorities, present),
+        *_trusted("chassis", certificates.authorities, present),
+    ]
+    findings.sort(key=lambda one: (one.status != "False", one.reason == _VALID))
+    return findings[0]._replace(message=" ".join(one.message for one in findings)[:LONGEST])
+
+
+def _served(ends: t.Mapping[str, float], present: datetime.datetime) -> StatusCondition:
     endpoint = min(ends, key=lambda one: (ends[one], one))
-    end, present = _time(ends[endpoint]), parse_timestamp(now)
+    end = _time(ends[endpoint])
     served = f"The certificate at {endpoint} "
     if end <= present:
         renew = "Clients refuse it. Renew it, for example with a run of c5c3.ovn.site."
@@ -41,7 +77,42 @@ def certificate_condition(
     if end - present < SOON:
         renew = "Renew it, for example with a run of c5c3.ovn.site."
         return StatusCondition(CERTIFICATE, "True", "ExpiresSoon", f"{message} {renew}")
-    return StatusCondition(CERTIFICATE, "True", "Valid", message)
+    return StatusCondition(CERTIFICATE, "True", _VALID, message)
+
+
+def _refused(certificates: ObservedCertificates, present: datetime.datetime) -> t.Iterator[StatusCondition]:
+    """Yield the finding about certificates whose CA has ended before they do."""
+    refused = sorted(one for one in certificates.refused if _time(certificates.ends[one]) > present)
+    if refused:
+        message = f"The CA has expired that signed the certificate at {', '.join(refused)}. Clients refuse it."
+        yield StatusCondition(CERTIFICATE, "False", "CAExpired", f"{message} {_ROTATE.format(them='it')}")
+
+
+def _trusted(
+    bundle: str, authorities: t.Sequence[TrustedAuthority], present: datetime.datetime
+) -> t.Iterator[StatusCondition]:
+    """Yield findings about one bundle. A CA that has ended beside a valid one is what a rotation leaves until it is finished, so the status stays true."""
+    ordered = sorted((one for one in authorities if one.bundle == bundle), key=lambda one: (one.end, one.serial))
+    if ordered and _time(ordered[-1].end) <= present:
+        names = ", ".join(_name(one) for one in ordered)
+        message = (
+            f"All CAs in the {bundle} bundle have expired: {names}. {_REFUSED[bundle]} {_ROTATE.format(them='them')}"
+        )
+        yield StatusCondition(CERTIFICATE, "False", "CAExpired", message)
+        return
+    for one in ordered:
+        end = _time(one.end)
+        what = f"{_name(one)} in the {bundle} bundle"
+        if end <= present:
+            message = f"{what} has expired on {format_timestamp(end)}, another one is valid. Finish the rotation with c5c3.ovn.rotate."
+            yield StatusCondition(CERTIFICATE, "True", "RotationUnfinished", message)
+        elif end - present < SOON:
+            message = f"{what} ends on {format_timestamp(end)}. Replace it with c5c3.ovn.rotate."
+            yield StatusCondition(CERTIFICATE, "True", "CAExpiresSoon", message)
+
+
+def _name(authority: TrustedAuthority) -> str:
+    return f"CA {authority.subject!r} (serial number {authority.serial})"
 
 
 def _time(seconds: float) -> datetime.datetime:

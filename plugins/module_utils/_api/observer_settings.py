@@ -19,16 +19,20 @@ from .._ovsdb.tls_files import TlsFiles
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
 
+CERTIFICATE_SECONDS = 60.0  # between two looks at the certificates that are served, and at the CAs
 CLAIMS_SECONDS = 300.0  # between two looks at what chassis claim: each reads all ports
 HEARTBEAT_SECONDS = 60  # between two heartbeats
 
 
 class Intervals(t.NamedTuple):
-    """In seconds: between two heartbeats (0: none are sent), two looks at what chassis claim, two comparisons of the contents of members."""
+    """In seconds: between two heartbeats (0: none are sent), two looks at what chassis claim, two comparisons of the contents of members, two looks at
+    certificates and CAs.
+    """
 
     heartbeats: float = HEARTBEAT_SECONDS
     claims: float = CLAIMS_SECONDS
     comparisons: float = COMPARE_SECONDS
+    certificates: float = CERTIFICATE_SECONDS
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> Intervals:
@@ -36,11 +40,12 @@ class Intervals(t.NamedTuple):
             float(environment.get("OVN_HEARTBEAT_SECONDS", HEARTBEAT_SECONDS)),
             float(environment.get("OVN_CLAIMS_SECONDS", CLAIMS_SECONDS)),
             float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
+            float(environment.get("OVN_CERTIFICATE_SECONDS", CERTIFICATE_SECONDS)),
         )
 
 
 class ObserverSettings(t.NamedTuple):
-    """From the environment. `metrics_port` 0: no metrics are served."""
+    """From the environment. `metrics_port` 0: no metrics are served. `client_ca`: see `client_ca_of`."""
 
     name: str
     namespace: str
@@ -50,6 +55,7 @@ class ObserverSettings(t.NamedTuple):
     schemas: str = FOLDER
     intervals: Intervals = Intervals()
     metrics_port: int = 0
+    client_ca: str | None = None
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
@@ -62,12 +68,18 @@ class ObserverSettings(t.NamedTuple):
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
             intervals=Intervals.of(environment),
             metrics_port=int(environment.get("OVN_METRICS_PORT", 0)),
+            client_ca=client_ca_of(environment),
         )
 
 
 def endpoints_of(environment: t.Mapping[str, str]) -> dict[str, list[Endpoint]]:
     """Return the ports of the members without a role, by database; `InvalidInput` if a variable is not set."""
     return {name: parse_endpoints([needed(environment, f"OVN_{name.upper()}")]) for name in DATABASES}
+
+
+def client_ca_of(environment: t.Mapping[str, str]) -> str | None:
+    """Return the file with the CAs of whom the Southbound lets in, None if these are the ones that everybody trusts."""
+    return environment.get("OVN_CLIENT_CA_CERTIFICATE") or None
 
 
 def needed(environment: t.Mapping[str, str], variable: str) -> str:

@@ -20,7 +20,7 @@ from .._kubernetes.rollout_progress import PendingItem
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
-from .certificate_status import CERTIFICATE, certificate_condition, first_end
+from .certificate_status import CERTIFICATE, ObservedCertificates, certificate_condition, first_end
 from .conditions import StatusCondition
 from .leader_labels import leader_of
 from .status_conditions import (
@@ -66,12 +66,12 @@ def cluster_status(
     declared: int | None = None,
     left: t.Sequence[PendingItem] | None = None,
     schemas: t.Mapping[str, Schemas] | None = None,
-    certificates: t.Mapping[str, float] | None = None,
+    certificates: ObservedCertificates | None = None,
     claims: t.Sequence[str] | None = None,
 ) -> dict[str, t.Any]:
     """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis`, `northd` (active pods),
-    `left` (what is pending until the pods are as the objects desire), `schemas`, `certificates` (when the one that each endpoint
-    serves ends, in seconds since 1970; empty without TLS), `claims` (conflicts between chassis).
+    `left` (what is pending until the pods are as the objects desire), `schemas`, `certificates` (without an endpoint: no TLS),
+    `claims` (conflicts between chassis).
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
@@ -105,7 +105,7 @@ def machines_status(
     verdicts: t.Mapping[str, Verdict],
     endpoints: t.Mapping[str, str],
     chassis: ChassisCount | None,
-    certificates: t.Mapping[str, float] | None,
+    certificates: ObservedCertificates | None,
     claims: t.Sequence[str] | None,
     now: str,
 ) -> dict[str, t.Any]:
@@ -132,7 +132,7 @@ def _observed(
     previous: t.Mapping[str, t.Any],
     verdicts: t.Mapping[str, Verdict],
     chassis: ChassisCount | None,
-    certificates: t.Mapping[str, float] | None,
+    certificates: ObservedCertificates | None,
 ) -> dict[str, t.Any]:
     status: dict[str, t.Any] = {name: _members(verdicts[name], previous.get(name, {})) for name in DATABASES}
     if chassis is not None:
@@ -140,7 +140,7 @@ def _observed(
         counts = {"chassisCount": chassis.registered, "activeControllers": active}  # None deletes it in a merge patch
     else:
         counts = {key: previous[key] for key in ("chassisCount", "activeControllers") if key in previous}
-    end = first_end(certificates) if certificates is not None else previous.get("certificateNotAfter")
+    end = first_end(certificates.ends) if certificates is not None else previous.get("certificateNotAfter")
     return {**status, **counts, **({"certificateNotAfter": end} if end else {})}
 
 

@@ -425,6 +425,7 @@ def _observer(
         heartbeat_interval=options.heartbeat_interval,
         metrics_file=options.metrics_file,
         tls=options.tls_files,
+        client_ca=options.relay_trusts if options.has_relay else "",
         program_digest=_program_digest(),
     )
 

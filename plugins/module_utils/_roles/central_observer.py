@@ -28,22 +28,25 @@ def observer_state(
     heartbeat_interval: int,
     metrics_file: str,
     tls: TlsFiles,
+    client_ca: str,
     program_digest: str,
 ) -> dict[str, t.Any]:
     """Return the environment of the unit, what it may do, and the digest of both.
 
-    `clients` has the endpoints without a role by database and member, `records` the directories of the state records, `program_digest` is that of the program.
+    `clients` has the endpoints without a role by database and member, `records` the directories of the state records, `program_digest` is that of the program,
+    `client_ca` the file with the CAs that the relay lets in, empty without a relay.
     """
     environment = {
         **{f"OVN_{name.upper()}": ",".join(clients[name].values()) for name in DATABASES},
         **{f"OVN_{name.upper()}_RECORD": records[name] for name in DATABASES},
         **tls.as_environment(),
+        **({"OVN_CLIENT_CA_CERTIFICATE": client_ca} if client_ca else {}),
         "OVN_ELECTION_TIMER": str(election_timer),
         "OVN_HEARTBEAT_SECONDS": str(heartbeat_interval),
         "OVN_METRICS_FILE": metrics_file,
         "OVN_STATUS_FILE": STATUS_FILE,
     }
-    sandbox = sandbox_settings(Sandbox(writable=[posixpath.dirname(metrics_file)], files=list(tls)))
+    sandbox = sandbox_settings(Sandbox(writable=[posixpath.dirname(metrics_file)], files=[*tls, client_ca]))
     text = json.dumps(environment, sort_keys=True)
     return {
         "program": PROGRAM,

@@ -7,6 +7,10 @@ import typing as t
 from prometheus_client.parser import text_string_to_metric_families
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.metrics import metrics
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status import (
+    ObservedCertificates,
+    TrustedAuthority,
+)
 
 STATUS: dict[str, t.Any] = {
     "conditions": [
@@ -37,7 +41,14 @@ def read(text: str) -> dict[str, dict[tuple[str, ...], float]]:
 
 def rendered(status: t.Mapping[str, t.Any] | None = None, **changes: t.Any) -> dict[str, dict[tuple[str, ...], float]]:
     known: dict[str, t.Any] = {
-        "certificates": {"ssl:[2001:db8::1]:6641": 1827139494.0},
+        "certificates": ObservedCertificates(
+            {"ssl:[2001:db8::1]:6641": 1827139494.0},
+            authorities=[
+                TrustedAuthority("central", 'CN=the "CA"', "1F", 1827139495.0),
+                TrustedAuthority("central", 'CN=the "CA"', "20", 1827139496.0),
+                TrustedAuthority("chassis", "CN=other", "1F", 1827139497.0),
+            ],
+        ),
         "conflicts": ["one", "two"],
         "heartbeats": {"hypervisor1": 1795604688.246},
         "late": ("hypervisor2",),
@@ -56,13 +67,18 @@ def test_all_that_is_known() -> None:
         "chassis_last_heartbeat_timestamp_seconds": {("hypervisor1",): 1795604688.246},
         "chassis_late": {("hypervisor2",): 1},
         "certificate_not_after_timestamp_seconds": {("ssl:[2001:db8::1]:6641",): 1827139494},
+        "ca_not_after_timestamp_seconds": {
+            ("central", 'CN=the "CA"', "1F"): 1827139495,
+            ("central", 'CN=the "CA"', "20"): 1827139496,
+            ("chassis", "CN=other", "1F"): 1827139497,
+        },
         "chassis_conflicts": {(): 2},
         "observed_timestamp_seconds": {(): 1795604700.5},
     }
 
 
 def test_what_is_not_known_is_absent_and_zero_is_not() -> None:
-    nothing = rendered({}, certificates=None, conflicts=None, heartbeats={}, late=None)
+    nothing = rendered({}, certificates=ObservedCertificates({}), conflicts=None, heartbeats={}, late=None)
     assert nothing == {"observed_timestamp_seconds": {(): 1795604700.5}}
     none_left = rendered({"chassisCount": 0, "activeControllers": None}, conflicts=[])
     assert none_left["chassis_registered"] == {(): 0}

@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status import ObservedCertificates
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
     cluster_status,
     machines_status,
@@ -42,7 +43,7 @@ def status(
     left: t.Sequence[PendingItem] | None = NOTHING,
     schemas: dict[str, Schemas] | None = None,
     endpoints: dict[str, str] | None = None,
-    certificates: dict[str, float] | None = None,
+    certificates: ObservedCertificates | None = None,
     claims: t.Sequence[str] | None = None,
 ) -> dict[str, t.Any]:
     return cluster_status(
@@ -92,7 +93,7 @@ def promised(schema: dict[str, t.Any], path: str = "") -> t.Iterator[str]:
 
 def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
-    found = status(verdict, verdict, chassis=ChassisCount(2, ()), certificates={"ssl:a:1": 2e9})
+    found = status(verdict, verdict, chassis=ChassisCount(2, ()), certificates=ObservedCertificates({"ssl:a:1": 2e9}))
     assert status(verdict, verdict, previous=found)["certificateNotAfter"] == found["certificateNotAfter"]
     assert set(written(found)) == set(promised(CLUSTER_STATUS))
 
@@ -104,7 +105,7 @@ def test_the_status_of_machines_has_no_generation_and_no_northd(say: Say) -> Non
         verdicts={"northbound": verdict, "southbound": verdict},
         endpoints=ENDPOINTS,
         chassis=ChassisCount(2, ("b",)),
-        certificates={"ssl:a:1": 2e9},
+        certificates=ObservedCertificates({"ssl:a:1": 2e9}),
         claims=(),
         now=NOW,
     )

@@ -355,6 +355,22 @@ def test_observer_runs_once_and_may_do_little(central: Central) -> None:
     assert not {"create", "delete", "update", "*"} & {verb for rule in rules.values() for verb in rule["verbs"]}
 
 
+@pytest.mark.parametrize(
+    ("tls", "expected"),
+    [
+        ({}, None),
+        ({"enabled": False}, None),
+        ({"certSecretRef": {"name": "x"}, "southboundClientCaKey": "ca.crt"}, None),
+        ({"certSecretRef": {"name": "x"}, "southboundClientCaKey": "chassis.crt"}, "/tls/chassis.crt"),
+    ],
+)
+def test_observer_knows_whom_the_southbound_lets_in(
+    central: Central, tls: dict[str, t.Any], expected: str | None
+) -> None:
+    (container,) = central({"tls": tls}).pod("Deployment", "prod-observer")["containers"]
+    assert environment(container).get("OVN_CLIENT_CA_CERTIFICATE") == expected
+
+
 def test_no_pod_may_change_pods_but_their_labels_through_the_status(central: Central) -> None:
     roles = {role["metadata"]["name"]: role["rules"] for role in central().of("Role")}
     writes = {

@@ -239,6 +239,17 @@ class TestRelay:
         assert relay["ca_certificate"] == expected
         assert f" -C {expected} " in relay["command"]
 
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({}, "/etc/ovn/tls/relay-ca.pem"),
+            ({"relay_ca_certificate": "/r.pem"}, "/r.pem"),
+            ({"southbound_rbac": False}, None),
+        ],
+    )
+    def test_the_observer_knows_whom_it_lets_in(self, given: dict[str, t.Any], expected: str | None) -> None:
+        assert machine(given)["observer"]["environment"].get("OVN_CLIENT_CA_CERTIFICATE") == expected
+
     def test_its_clients_have_the_role_of_chassis(self) -> None:
         _name, row, _link = json.loads(machine({"inactivity_probe": 60000})["relay"]["listeners"])
         assert row["row"] == {"target": "pssl:6642:[::]", "role": "ovn-controller", "inactivity_probe": 60000}

@@ -17,6 +17,7 @@ GIVEN: dict[str, t.Any] = {
     "heartbeat_interval": 60,
     "metrics_file": "/var/lib/prometheus/node-exporter/ovn.prom",
     "tls": TlsFiles("key", "certificate", "ca"),
+    "client_ca": "relay-ca",
     "program_digest": "1",
 }
 
@@ -31,6 +32,7 @@ def test_the_environment() -> None:
         "OVN_PRIVATE_KEY": "key",
         "OVN_CERTIFICATE": "certificate",
         "OVN_CA_CERTIFICATE": "ca",
+        "OVN_CLIENT_CA_CERTIFICATE": "relay-ca",
         "OVN_ELECTION_TIMER": "5000",
         "OVN_HEARTBEAT_SECONDS": "60",
         "OVN_METRICS_FILE": "/var/lib/prometheus/node-exporter/ovn.prom",
@@ -45,4 +47,5 @@ def test_another_program_needs_no_restart_but_other_settings_do() -> None:
     other_program = observer_state(**{**GIVEN, "program_digest": "2"})
     assert (other_program["revision"], other_program["program_digest"]) == (before["revision"], "2")
     assert observer_state(**{**GIVEN, "tls": NO_TLS})["revision"] != before["revision"]
+    assert observer_state(**{**GIVEN, "client_ca": ""})["revision"] != before["revision"]
     assert observer_state(**{**GIVEN, "heartbeat_interval": 0})["revision"] != before["revision"]
