@@ -29,9 +29,8 @@ def read_authorities(central: str | None, clients: str | None) -> list[TrustedAu
     Only certificates that are marked as those of a CA count.
     """
     known = _read(central)
-    more = (
-        [one for one in _read(clients) if one not in known] if known else []
-    )  # else nobody can tell which ones are whose
+    # Without the first file nobody can tell which ones are whose.
+    more = [one for one in _read(clients) if one not in known] if known else []
     return [*(one.of("central") for one in known), *(one.of("chassis") for one in more)]
 
 
