@@ -300,7 +300,10 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
     with contextlib.ExitStack() as stack:
         if secret:
-            files = stack.enter_context(secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn))
+            bundle = desired.spec.tls.ca_config_map_ref
+            files = stack.enter_context(
+                secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn, bundle)
+            )
             desired = desired_from_params({**module.params, **files}, cluster.server)
         return converge(module, cluster, desired)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The CAs of whom the Southbound lets in: a member whose Secret lacks them would come back from a restart without TLS, and the others would miss it.
+The CAs of whom the Southbound lets in: a member without them would come back from a restart without TLS, or not at all, and the others would miss it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,74 @@ import base64
 import re
 import typing as t
 
-from .._api.names import CLIENT_CA_KEY, Object
+from .._api.names import CA_KEY, CLIENT_CA_KEY, Object
 from .._errors import Refused
 from .._kubernetes.client import Cluster
-from .._kubernetes.secret_files import read_secret
+from .._kubernetes.secret_files import read_config_map, read_secret
 from .._manifests.pods import TLS, TLS_VOLUME
+from .._tls_options import VARIABLES
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
+
+if t.TYPE_CHECKING:
+    from .._api.spec import ClusterSpec
 
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 
-def _members_name(stateful_set: Object | None, file: str) -> bool:
-    """Return whether the members are declared to use this file."""
-    containers = stateful_set["spec"]["template"]["spec"]["containers"] if stateful_set else []
-    return any(variable.get("value") == file for container in containers for variable in container.get("env") or ())
+class Bundle(t.NamedTuple):
+    """Where the CAs are that a member lets in."""
+
+    kind: t.Literal["Secret", "ConfigMap"]
+    name: str
+    key: str
+
+    def read(self, cluster: Cluster, namespace: str) -> dict[str, str] | None:
+        """Return the data of the object, None if it is not there or may not be read."""
+        read = read_secret if self.kind == "Secret" else read_config_map
+        return read(cluster, self.name, namespace)[0]
+
+
+def declared_bundle(spec: ClusterSpec) -> tuple[Bundle, str]:
+    """Return the bundle of the Southbound, and the field of `tls` that names one of its own for it, empty if it is that of all daemons."""
+    tls = spec.tls
+    if tls.southbound_client_ca_config_map_ref:
+        reference, field = tls.southbound_client_ca_config_map_ref, "southboundClientCaConfigMapRef"
+        return Bundle("ConfigMap", reference.name, reference.key), field
+    if tls.southbound_client_ca_key:
+        return Bundle("Secret", spec.tls_secret, tls.southbound_client_ca_key), "southboundClientCaKey"
+    if tls.ca_config_map_ref:
+        return Bundle("ConfigMap", tls.ca_config_map_ref.name, tls.ca_config_map_ref.key), ""
+    return Bundle("Secret", spec.tls_secret, CA_KEY), ""
+
+
+def client_bundle_of(stateful_set: Object | None) -> Bundle | None:
+    """Return the bundle that the members have for their clients alone, None if they let in the CAs that all daemons trust."""
+    pod = stateful_set["spec"]["template"]["spec"] if stateful_set else {}
+    variables = [variable for container in pod.get("containers") or () for variable in container.get("env") or ()]
+    file = next((str(one.get("value") or "") for one in variables if one["name"] == VARIABLES[-1]), "")
+    path = file[len(TLS) + 1 :] if file.startswith(f"{TLS}/") else ""
+    if path in ("", CA_KEY):
+        return None
+    for volume in pod.get("volumes") or ():
+        if volume["name"] == TLS_VOLUME and "secret" in volume:
+            return Bundle("Secret", str(volume["secret"]["secretName"]), path)
+        if volume["name"] == TLS_VOLUME:
+            return _projected(volume, path)
+    return None
+
+
+def _projected(volume: Object, path: str) -> Bundle | None:
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        for origin, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+            for item in (source.get(origin) or {}).get("items") or ():
+                if item["path"] == path:
+                    return Bundle(t.cast("t.Any", kind), str(source[origin]["name"]), str(item["key"]))
+    return None
 
 
 def _authorities(data: t.Mapping[str, str], key: str) -> dict[str, None]:
-    """Return the certificates of a file of the Secret in their order; none if it is not readable, which is for others to find."""
+    """Return the certificates of a bundle in their order; none if it is not readable, which is for others to find."""
     try:
         text = base64.b64decode(data.get(key) or "").decode()
     except ValueError:
@@ -41,53 +90,51 @@ def _authorities(data: t.Mapping[str, str], key: str) -> dict[str, None]:
 def refuse_secret_without_client_bundle(
     cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster, *, check_mode: bool
 ) -> None:
-    """Raise `Refused` if members of the Southbound are about to use CAs that their Secret does not have, or no longer those of the chassis.
+    """Raise `Refused` if members of the Southbound are about to use CAs that their Secret or ConfigMap does not have, or no longer those of the chassis.
 
-    A Secret that is not there yet, or may not be read, is no reason: pods wait for it.
+    One that is not there yet, or may not be read, is no reason: pods wait for it.
     """
-    spec, there = desired.spec, observed.known_stateful_set("southbound")
-    key = spec.tls.southbound_client_ca_key
-    if not spec.tls.enabled:
+    if not desired.spec.tls.enabled:
         return
-    if key is not None:
-        # In check mode the role ovn_pki has only predicted what it writes.
-        if not (check_mode and key == CLIENT_CA_KEY):
-            _refuse_missing_key(cluster, desired, key)
-    elif _members_name(there, f"{TLS}/{CLIENT_CA_KEY}"):
-        _refuse_lost_authorities(cluster, desired, there)
-
-
-def _refuse_missing_key(cluster: Cluster, desired: DesiredCluster, key: str) -> None:
-    data, _refusal = read_secret(cluster, desired.spec.tls_secret, desired.namespace)
-    if data is not None and not data.get(key):
-        raise Refused(
-            f"Secret {desired.namespace}/{desired.spec.tls_secret} has no {key}, which tls.southboundClientCaKey of OVNCluster "
-            f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the "
-            "owner of the Secret write that key, with the CAs of ca.crt and that of the chassis. Nothing was changed."
-        )
-
-
-def _refuse_lost_authorities(cluster: Cluster, desired: DesiredCluster, there: Object | None) -> None:
-    """Members would let in the CAs of ca.crt alone from now on."""
-    name, namespace = desired.spec.tls_secret, desired.namespace
-    data, _refusal = read_secret(cluster, name, namespace)
-    former = _mounted_secret(there)
-    before = data if former == name else read_secret(cluster, former, namespace)[0] if former else None
-    if data is None or before is None:
+    bundle, field = declared_bundle(desired.spec)
+    # In check mode the role ovn_pki has only predicted what it writes.
+    if check_mode and field and bundle[::2] == ("Secret", CLIENT_CA_KEY):
         return
-    lost = _authorities(before, CLIENT_CA_KEY).keys() - _authorities(data, "ca.crt").keys()
-    if lost:
-        raise Refused(
-            f"The members of the Southbound let in {len(lost)} CA{'s' if len(lost) > 1 else ''} of {CLIENT_CA_KEY} in Secret {namespace}/{former}, which "
-            f"ca.crt of Secret {namespace}/{name} does not have. Without tls.southboundClientCaKey of OVNCluster {desired.name} they would refuse every "
-            "chassis with a certificate of these CAs. Add them to ca.crt until chassis have certificates of another CA, or let the Secret have a bundle "
-            "for the clients of the Southbound and name it in tls.southboundClientCaKey. Nothing was changed."
+    former = client_bundle_of(observed.known_stateful_set("southbound"))
+    if not field and former is None:
+        return
+    data = bundle.read(cluster, desired.namespace)
+    if data is None:
+        return
+    if field and not data.get(bundle.key):
+        raise Refused(_missing_key(bundle, field, desired))
+    before = former.read(cluster, desired.namespace) if former and former != bundle else None
+    if former and before is not None:
+        lost = len(_authorities(before, former.key).keys() - _authorities(data, bundle.key).keys())
+        if lost:
+            raise Refused(_lost_authorities(lost, former, bundle, desired))
+
+
+def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster) -> str:
+    outcome, remedy = (
+        (
+            "start without TLS",
+            "Run the role ovn_pki first (c5c3.ovn.central does), or let the owner of the Secret write it",
         )
+        if bundle.kind == "Secret"
+        else ("not start", "Correct the key, or let the owner of the ConfigMap write it")
+    )
+    return (
+        f"{bundle.kind} {desired.namespace}/{bundle.name} has no {bundle.key}, which tls.{field} of OVNCluster {desired.name} names: the members of the "
+        f"Southbound would {outcome}. {remedy}, with the CAs of the control plane and of the chassis. Nothing was changed."
+    )
 
 
-def _mounted_secret(stateful_set: Object | None) -> str:
-    volumes = stateful_set["spec"]["template"]["spec"].get("volumes") or () if stateful_set else ()
-    names = [
-        str(volume["secret"]["secretName"]) for volume in volumes if volume["name"] == TLS_VOLUME and "secret" in volume
-    ]
-    return names[0] if names else ""
+def _lost_authorities(lost: int, former: Bundle, bundle: Bundle, desired: DesiredCluster) -> str:
+    namespace = desired.namespace
+    return (
+        f"The members of the Southbound let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
+        f"{bundle.key} of {bundle.kind} {namespace}/{bundle.name} does not have. They would refuse every chassis with a certificate of these CAs. Add them "
+        f"there until chassis have certificates of another CA, or name a bundle that has them in tls.southboundClientCaKey or "
+        f"tls.southboundClientCaConfigMapRef of OVNCluster {desired.name}. Nothing was changed."
+    )
