@@ -23,7 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.crea
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
-from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
+from ansible_collections.c5c3.ovn.plugins.modules import ovn_central_info, ovn_precheck_kubernetes
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
@@ -125,6 +125,27 @@ def test_the_control_node_reads_the_cas_from_the_configmap(plane: ControlPlane) 
     assert found["ca_certificate"] == ""
     plane.make("ConfigMap", "ovn-trusted-cas", data={"ca.crt": CENTRAL})
     assert plane.info()["ca_certificate"] == CENTRAL
+
+
+def test_ports_are_asked_with_the_cas_of_the_configmap(plane: ControlPlane, pki: Pki) -> None:
+    plane.late(spec=BOTH)
+    options = {
+        "cluster": "ovn",
+        "tls_secret": "ovn-tls",
+        "ca_config_map": {"name": "ovn-trusted-cas", "key": "all.pem"},
+        "endpoints": ["ssl:127.0.0.1:1"],
+        "timeout": 1,
+    }
+
+    def problem() -> str:
+        return str(plane.module(ovn_central_info, options, False, False)["certificates"][0]["problem"])
+
+    plane.server.request(
+        "POST", f"/api/v1/namespaces/{plane.namespace}/secrets", pki.issue("a").secret("ovn-tls", "ca.crt")
+    )
+    assert "private_key" in problem(), "there is no CA"
+    plane.make("ConfigMap", "ovn-trusted-cas", data={"all.pem": pathlib.Path(pki.ca_certificate).read_text()})
+    assert "private_key" not in problem()
 
 
 @pytest.mark.parametrize("kind", ["cluster", "hypervisors"])
