@@ -82,7 +82,9 @@ options:
     type: list
     elements: str
   tls_secret:
-    description: Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
+    description:
+      - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
+      - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
     type: str
   api_server:
     description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
