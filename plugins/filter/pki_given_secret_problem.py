@@ -27,6 +27,10 @@ options:
     description: The central host that makes it, empty if none does.
     type: str
     default: ''
+  ca_config_map:
+    description: ConfigMap with the CAs that pods trust, so that C(ca.crt) of the Secret is not used; empty if it is.
+    type: str
+    default: ''
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -53,8 +57,10 @@ from ..module_utils._roles.authority import given_secret_problem
 from ..module_utils._roles.variables import Variables
 
 
-def pki_given_secret_problem(state: Variables, place: str, *, exists: bool, central_twin: str = "") -> str:
-    return given_secret_problem(place, exists, state, central_twin)
+def pki_given_secret_problem(
+    state: Variables, place: str, *, exists: bool, central_twin: str = "", ca_config_map: str = ""
+) -> str:
+    return given_secret_problem(place, exists, state, central_twin, ca_config_map)
 
 
 class FilterModule:

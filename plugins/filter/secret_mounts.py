@@ -96,8 +96,10 @@ def _is_there(key: str, data: t.Mapping[str, str]) -> bool:
 
 
 def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
-    """Where this volume has the files of the Secret: keys to paths below its mount."""
-    sources = [source.get("secret") or {} for source in (volume.get("projected") or {}).get("sources") or ()]
+    """Where this volume has the files of the Secret: keys to paths below its mount, without those that it has from a ConfigMap."""
+    projected = (volume.get("projected") or {}).get("sources") or ()
+    others = {item["path"] for source in projected for item in (source.get("configMap") or {}).get("items") or ()}
+    sources = [source.get("secret") or {} for source in projected]
     sources = [source for source in sources if source.get("name") == secret]
     whole = volume.get("secret") or {}
     if whole.get("secretName") == secret:
@@ -106,7 +108,7 @@ def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
     for source in sources:
         chosen = {item["key"]: item["path"] for item in source.get("items") or ()}
         found.update({key: chosen.get(key, key) for key in FILES if not chosen or key in chosen})
-    return found
+    return {key: path for key, path in found.items() if path not in others}
 
 
 class FilterModule:

@@ -84,6 +84,18 @@ options:
       - They are files on the control node for as long as the module runs. Without such a Secret, or without the right to read it, ports with TLS tell why
         they cannot be asked.
     type: str
+  ca_config_map:
+    description: ConfigMap in O(namespace) with the CAs to trust, in place of C(ca.crt) in O(tls_secret), without which it is not read. Needs O(cluster).
+    type: dict
+    suboptions:
+      name:
+        description: Name of the ConfigMap.
+        type: str
+        required: true
+      key:
+        description: Its key with the PEM texts of the CAs.
+        type: str
+        default: ca.crt
   heartbeat:
     description:
       - Sends a heartbeat after everything was read, as M(c5c3.ovn.ovn_sync) does, with the same files. Needs O(cluster).
@@ -302,7 +314,7 @@ class Access(t.NamedTuple):
 
     cluster: Cluster | None
     tls: TlsFiles
-    refusal: Refused | None = None  # why the Secret with these files may not be read
+    refusal: Refused | None = None  # why these files may not be read from their Secret or ConfigMap
 
     def ask_port(self, endpoint: Endpoint, seconds: float) -> dict[str, t.Any]:
         """Return what `ask_certificate` does; why there is no certificate to ask with, if it is known."""
@@ -319,14 +331,16 @@ def access(module: AnsibleModule) -> t.Iterator[Access]:
     if not params["cluster"]:
         yield Access(None, given)
         return
+    from ..module_utils._api.tls_spec import ConfigMapReference
     from ..module_utils._kubernetes.client import Cluster
-    from ..module_utils._kubernetes.secret_files import files_of, read_secret
+    from ..module_utils._kubernetes.secret_files import files_of, read_certificates
 
     cluster, secret = Cluster(params), params["tls_secret"]
     if not secret:
         yield Access(cluster, given)
         return
-    data, refusal = read_secret(cluster, secret, params["namespace"])
+    bundle = ConfigMapReference(**params["ca_config_map"]) if params["ca_config_map"] else None
+    data, refusal = read_certificates(cluster, secret, params["namespace"], bundle)
     with files_of(data or {}, module.tmpdir) as files:
         yield Access(cluster, TlsFiles(**files), refusal)
 
@@ -370,7 +384,7 @@ def beat(heartbeat: Params, way: Access, warn: t.Callable[[str], None], *, check
 
 def check(params: Params) -> None:
     raft = params["raft"]
-    for option in ("tls_secret", "heartbeat"):
+    for option in ("tls_secret", "ca_config_map", "heartbeat"):
         if params[option] and not params["cluster"]:
             raise InvalidInput(f"{option} needs cluster: it is for a control plane in Kubernetes.")
     if raft:
@@ -393,6 +407,10 @@ def main() -> t.NoReturn:
         "wait_for": {"type": "str", "choices": ["none", "sb", "hv"], "default": "hv"},
         "timeout": {"type": "float", "default": 30},
     }
+    config_map = {
+        "name": {"type": "str", "required": True},
+        "key": {"type": "str", "default": "ca.crt", "no_log": False},  # of the ConfigMap
+    }
     module = AnsibleModule(
         argument_spec={
             **AUTH_ARG_SPEC,
@@ -409,6 +427,7 @@ def main() -> t.NoReturn:
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
             "tls_secret": {"type": "str", "no_log": False},  # its name
+            "ca_config_map": {"type": "dict", "options": config_map},
             "heartbeat": {"type": "dict", "options": heartbeat},
         },
         mutually_exclusive=[("cluster", "northd_control_socket")],

@@ -69,8 +69,13 @@ tls_secret:
   returned: success
   type: str
   sample: ovn-tls
+ca_config_map:
+  description: C(name) and C(key) of the ConfigMap with the CAs that are trusted in place of those in that Secret (C(tls.caConfigMapRef)); empty without one.
+  returned: success
+  type: dict
+  sample: {"name": "ovn-trusted-cas", "key": "ca.crt"}
 ca_certificate:
-  description: Certificates of the CA (PEM) from that Secret; empty if it cannot be read.
+  description: Certificates of the CA (PEM) from that Secret or ConfigMap; empty if it cannot be read.
   returned: success
   type: str
   sample: "-----BEGIN CERTIFICATE-----\n..."
@@ -82,23 +87,25 @@ cluster:
 """
 
 import base64
+import dataclasses
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._api.names import API_VERSION
+from ..module_utils._api.names import API_VERSION, CA_KEY
 from ..module_utils._api.spec import parse_spec
+from ..module_utils._api.tls_spec import ConfigMapReference
 from ..module_utils._control_plane.endpoints import ControlPlaneAddress, Endpoints, find_endpoints
-from ..module_utils._errors import OvnError, Refused
+from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
+from ..module_utils._kubernetes.secret_files import read_config_map, read_secret
 
 
-def _ca_certificate(cluster: Cluster, namespace: str, secret: str) -> str:
-    try:
-        found = cluster.get("v1", "Secret", secret, namespace)
-    except Refused:  # the user may not read Secrets
-        return ""
-    return base64.b64decode(((found or {}).get("data") or {}).get("ca.crt") or "").decode()
+def _ca_certificate(cluster: Cluster, namespace: str, secret: str, bundle: ConfigMapReference | None) -> str:
+    data, _refusal = (
+        read_config_map(cluster, bundle.name, namespace) if bundle else read_secret(cluster, secret, namespace)
+    )
+    return base64.b64decode((data or {}).get(bundle.key if bundle else CA_KEY) or "").decode()
 
 
 def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], None]) -> dict[str, t.Any]:
@@ -106,16 +113,19 @@ def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], Non
     resource = cluster.get(API_VERSION, "OVNCluster", name, namespace)
     if resource is None:
         empty = Endpoints().as_dict()
-        return {"exists": False, "endpoints": empty, "cluster": {}, "tls_secret": "", "ca_certificate": ""}
+        nothing = {"tls_secret": "", "ca_config_map": {}, "ca_certificate": ""}
+        return {"exists": False, "endpoints": empty, "cluster": {}, **nothing}
     spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
     place = ControlPlaneAddress(name, namespace, params["cluster_domain"], spec)
+    bundle = spec.tls.ca_config_map_ref if spec.tls.enabled else None
     before = (resource.get("status") or {}).get("endpoints") or {}
     return {
         "exists": True,
         "endpoints": find_endpoints(cluster, place, warn=warn, before=before).as_dict(),
         "cluster": resource,
         "tls_secret": spec.tls_secret if spec.tls.enabled else "",
-        "ca_certificate": _ca_certificate(cluster, namespace, spec.tls_secret) if spec.tls.enabled else "",
+        "ca_config_map": dataclasses.asdict(bundle) if bundle else {},
+        "ca_certificate": _ca_certificate(cluster, namespace, spec.tls_secret, bundle) if spec.tls.enabled else "",
     }
 
 

@@ -82,7 +82,9 @@ options:
     type: list
     elements: str
   tls_secret:
-    description: Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
+    description:
+      - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
+      - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
     type: str
   api_server:
     description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
@@ -300,7 +302,10 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
     with contextlib.ExitStack() as stack:
         if secret:
-            files = stack.enter_context(secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn))
+            bundle = desired.spec.tls.ca_config_map_ref
+            files = stack.enter_context(
+                secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn, bundle)
+            )
             desired = desired_from_params({**module.params, **files}, cluster.server)
         return converge(module, cluster, desired)
 

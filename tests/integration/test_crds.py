@@ -106,6 +106,12 @@ REFUSED = [
         r"northbound\.service\.type.*without TLS everybody who reaches an exposed port reads and writes",
     ),
     (
+        "two bundles of clients",
+        {"tls": {"southboundClientCaKey": "a", "southboundClientCaConfigMapRef": {"name": "b"}}},
+        r"tls\.southboundClientCaKey.*exclude each other",
+    ),
+    ("a ConfigMap without name", {"tls": {"caConfigMapRef": {}}}, r"tls\.caConfigMapRef\.name"),
+    (
         "networks that no policy can see",
         northbound(service={"type": "NodePort", "allowedCidrs": ["192.0.2.0/24"]}),
         r"northbound\.service\.allowedCidrs.*only keeps with externalTrafficPolicy Local",

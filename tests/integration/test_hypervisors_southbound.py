@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import threading
 import typing as t
 
@@ -56,6 +57,17 @@ def test_the_database_is_asked_with_the_certificate_of_the_nodes(
     secrets = f"/api/v1/namespaces/{hypervisors.namespace}/secrets"
     hypervisors.server.request("POST", secrets, pki.issue("rack1").secret("ovn-tls"))
     assert [one["registered"] for one in hypervisors(**options)["chassis"]] == [True]
+    # With a ConfigMap that is not there yet, too; then with its CAs, whatever the Secret has.
+    trusted = {**options, "spec": {"tls": {"enabled": True, "caConfigMapRef": {"name": "trusted", "key": "all.pem"}}}}
+    assert [one["registered"] for one in hypervisors(**trusted)["chassis"]] == [None]
+    hypervisors.server.request("DELETE", f"{secrets}/ovn-tls")
+    hypervisors.server.request("POST", secrets, pki.issue("rack1").secret("ovn-tls", "ca.crt"))
+    config_map = {
+        "metadata": {"name": "trusted"},
+        "data": {"all.pem": pathlib.Path(pki.ca_certificate).read_text(encoding="utf-8")},
+    }
+    hypervisors.server.request("POST", secrets.replace("secrets", "configmaps"), config_map)
+    assert [one["registered"] for one in hypervisors(**trusted)["chassis"]] == [True]
 
 
 def test_a_removed_node_loses_row_and_resource(hypervisors: Hypervisors, raft_cluster: MakeCluster) -> None:

@@ -392,6 +392,11 @@ def test_a_given_secret_is_checked_and_never_touched(site: Site) -> None:
     site.server.request("DELETE", f"/api/v1/namespaces/{site.namespaces['plane']}/secrets/ovn-tls")
     assert "There is no Secret" in site.refuse("--limit", "plane", **given)
 
+    # Where pods have the CAs from a ConfigMap, nobody needs those of the Secret.
+    site.write_secret("plane", {key: value for key, value in good.items() if key != "ca.crt"})
+    elsewhere = {"tls": {"certSecretRef": {"name": "ovn-tls"}, "caConfigMapRef": {"name": "trusted"}}}
+    assert site.apply("--limit", "plane", ovn_cluster_spec=elsewhere) == {"plane": 0}
+
     site.write_secret("plane", good)
     before = site.versions()
     assert site.apply("--limit", "plane", **given) == {"plane": 0}

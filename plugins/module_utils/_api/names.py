@@ -21,6 +21,7 @@ MANAGER = "c5c3.ovn"
 USER = 10001  # uid and gid of our containers
 MOST_MEMBERS = 5
 POD_SECURITY = "pod-security.kubernetes.io/enforce"  # label of a namespace
+CA_KEY = "ca.crt"  # of a Secret: the CAs that the daemons trust
 CLIENT_CA_KEY = "client-ca.crt"  # of the Secret that ovn_pki makes: the CAs of whom the Southbound lets in
 # The Services of Neutron, in front of all members, unless the OVNCluster names them.
 CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "ovn-sb"}

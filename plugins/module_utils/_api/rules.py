@@ -25,6 +25,9 @@ PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
 TWO_FAMILIES = "two ipFamilies need the ipFamilyPolicy PreferDualStack or RequireDualStack"
+ONE_CLIENT_BUNDLE = (
+    "southboundClientCaKey and southboundClientCaConfigMapRef exclude each other: both say whom the Southbound lets in"
+)
 DIFFERENT_PORTS = "a node port can only be used once"
 CIDRS_NEED_LOCAL = "allowedCidrs compares the address of the client, which an exposed Service only keeps with externalTrafficPolicy Local"
 PLAINTEXT = "without TLS everybody who reaches an exposed port reads and writes the database"
@@ -52,6 +55,8 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_bridges(spec.get("bridgeMappings", []))
     _check_services(name, spec["neutronIntegration"])
     _check_networks(spec.get("network", {}))
+    if {"southboundClientCaKey", "southboundClientCaConfigMapRef"} <= spec["tls"].keys():
+        raise InvalidInput(f"spec.tls: {ONE_CLIENT_BUNDLE}. Remove one of them.")
 
 
 def _check_database(value: _Spec, path: str) -> None:

@@ -12,7 +12,6 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._databases import DATABASES, PORTS, TITLES, Database
-from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
@@ -25,14 +24,15 @@ from .pod_fields import Image
 from .rules import (
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
+    ONE_CLIENT_BUNDLE,
     PLAINTEXT,
-    SAME_TLS,
     TWO_FAMILIES,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
     UNDERLAY_NEEDS_OURS,
     check_rules,
 )
+from .tls_spec import Tls
 from .validation import complete
 
 
@@ -98,52 +98,6 @@ class NeutronIntegration:
 
     def service(self, database: Database) -> ClientService:
         return self.nb_connection.service if database == "northbound" else self.sb_connection.service
-
-
-@dataclass(frozen=True)
-class SecretReference:
-    name: str | None = field(
-        metadata=declare(
-            text("Name of the Secret; NAME-tls for the OVNCluster NAME if not given.", minLength=1, maxLength=253)
-        )
-    )
-
-
-@dataclass(frozen=True)
-class Tls:
-    enabled: bool = field(
-        metadata=declare(
-            {
-                "type": "boolean",
-                "description": "Whether all connections use TLS.",
-                "default": True,
-                "x-kubernetes-validations": [rule("self == oldSelf", SAME_TLS)],
-            }
-        )
-    )
-    ciphers: str = field(
-        metadata=declare(
-            text(
-                "Ciphers of TLS 1.2 for the databases, as openssl-ciphers(1) writes them. TLS 1.3 has its own.",
-                default=DEFAULT_CIPHERS,
-                pattern=CIPHERS_PATTERN,
-                maxLength=1024,
-            )
-        )
-    )
-    cert_secret_ref: SecretReference = field(
-        metadata=part(SecretReference, "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.")
-    )
-    southbound_client_ca_key: str | None = field(
-        metadata=declare(
-            text(
-                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. "
-                "With a CA of their own there, chassis cannot open the Northbound database.",
-                pattern=r"^[-._a-zA-Z0-9]+$",
-                maxLength=253,
-            )
-        )
-    )
 
 
 @dataclass(frozen=True)
@@ -262,7 +216,18 @@ class ClusterSpec:
             given=True,
         )
     )
-    tls: Tls = field(metadata=part(Tls, "Encryption of all connections.", given=True))
+    tls: Tls = field(
+        metadata=part(
+            Tls,
+            "Encryption of all connections.",
+            rule(
+                "!has(self.southboundClientCaKey) || !has(self.southboundClientCaConfigMapRef)",
+                ONE_CLIENT_BUNDLE,
+                ".southboundClientCaKey",
+            ),
+            given=True,
+        )
+    )
     network: Network = field(
         metadata=part(
             Network,

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The CAs of whom the Southbound lets in: a member whose Secret lacks them would come back from a restart without TLS, and the others would miss it.
+The CAs of whom the Southbound lets in: a member without them would come back from a restart without TLS, or not at all, and the others would miss it.
 """
 
 from __future__ import annotations
@@ -12,45 +12,77 @@ import base64
 import re
 import typing as t
 
-from .._api.names import CLIENT_CA_KEY, Object
+from .._api.names import CA_KEY, CLIENT_CA_KEY, Object
 from .._errors import Refused
 from .._kubernetes.client import Cluster
-from .._kubernetes.secret_files import read_secret
-from .._manifests.pods import TLS_VOLUME
-from .._tls_options import VARIABLES as TLS_VARIABLES
+from .._kubernetes.secret_files import read_config_map, read_secret
+from .._manifests.pods import TLS, TLS_VOLUME
+from .._tls_options import VARIABLES
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
+
+if t.TYPE_CHECKING:
+    from .._api.spec import ClusterSpec
 
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 
-class _Bundle(t.NamedTuple):
-    """Where members of the Southbound have the CAs of whom they let in: a key of a Secret."""
+class Bundle(t.NamedTuple):
+    """Where the CAs are that a member lets in."""
 
-    secret: str
+    kind: t.Literal["Secret", "ConfigMap"]
+    name: str
     key: str
 
+    def read(self, cluster: Cluster, namespace: str) -> dict[str, str] | None:
+        """Return the data of the object, None if it is not there or may not be read."""
+        read = read_secret if self.kind == "Secret" else read_config_map
+        return read(cluster, self.name, namespace)[0]
 
-def _bundle_in_use(stateful_set: Object | None) -> _Bundle | None:
-    """Return the one that the members are declared to use, None if there are none, or no TLS."""
+
+def declared_bundle(spec: ClusterSpec) -> tuple[Bundle, str]:
+    """Return the bundle of the Southbound, and the field of `tls` that names one of its own for it, empty if it is that of all daemons."""
+    tls = spec.tls
+    if tls.southbound_client_ca_config_map_ref:
+        reference, field = tls.southbound_client_ca_config_map_ref, "southboundClientCaConfigMapRef"
+        return Bundle("ConfigMap", reference.name, reference.key), field
+    if tls.southbound_client_ca_key:
+        return Bundle("Secret", spec.tls_secret, tls.southbound_client_ca_key), "southboundClientCaKey"
+    if tls.ca_config_map_ref:
+        return Bundle("ConfigMap", tls.ca_config_map_ref.name, tls.ca_config_map_ref.key), ""
+    return Bundle("Secret", spec.tls_secret, CA_KEY), ""
+
+
+def client_bundle_of(stateful_set: Object | None) -> Bundle | None:
+    """Return the bundle whose CAs the members let in, None if there are no members, or without TLS."""
     pod = stateful_set["spec"]["template"]["spec"] if stateful_set else {}
-    secrets = [str(one["secret"]["secretName"]) for one in pod.get("volumes") or () if one["name"] == TLS_VOLUME]
-    files = [
-        str(variable["value"])
-        for container in pod.get("containers") or ()
-        for variable in container.get("env") or ()
-        if variable["name"] == TLS_VARIABLES[-1] and variable.get("value")
-    ]
-    return _Bundle(secrets[0], files[0].rpartition("/")[2]) if secrets and files else None
+    variables = [variable for container in pod.get("containers") or () for variable in container.get("env") or ()]
+    file = next((str(one.get("value") or "") for one in variables if one["name"] == VARIABLES[-1]), "")
+    path = file[len(TLS) + 1 :] if file.startswith(f"{TLS}/") else ""
+    for volume in (pod.get("volumes") or ()) if path else ():
+        if volume["name"] == TLS_VOLUME and "secret" in volume:
+            return Bundle("Secret", str(volume["secret"]["secretName"]), path)
+        if volume["name"] == TLS_VOLUME:
+            return _projected(volume, path)
+    return None
 
 
-def _authorities(data: t.Mapping[str, str], key: str) -> set[str]:
-    """Return the certificates of a file of the Secret; none if it is not readable, which is for others to find."""
+def _projected(volume: Object, path: str) -> Bundle | None:
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        for origin, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+            for item in (source.get(origin) or {}).get("items") or ():
+                if item["path"] == path:
+                    return Bundle(t.cast("t.Any", kind), str(source[origin]["name"]), str(item["key"]))
+    return None
+
+
+def _authorities(data: t.Mapping[str, str], key: str) -> dict[str, None]:
+    """Return the certificates of a bundle in their order; none if it is not readable, which is for others to find."""
     try:
         text = base64.b64decode(data.get(key) or "").decode()
     except ValueError:
-        return set()
-    return {"".join(block.split()) for block in _CERTIFICATE.findall(text)}
+        return {}
+    return dict.fromkeys("".join(block.split()) for block in _CERTIFICATE.findall(text))
 
 
 def refuse_secret_without_client_bundle(
@@ -58,35 +90,50 @@ def refuse_secret_without_client_bundle(
 ) -> None:
     """Raise `Refused` if members of the Southbound would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
 
-    A Secret that is not there yet, or may not be read, is no reason: pods wait for it. CAs that leave a file which stays in use are the owner's business.
+    A Secret or ConfigMap that is not there yet, or may not be read, is no reason: pods wait for it. CAs that leave a file which stays in use are its owner's
+    business.
     """
-    spec = desired.spec
-    key = spec.tls.southbound_client_ca_key
-    before, after = _bundle_in_use(observed.known_stateful_set("southbound")), _Bundle(spec.tls_secret, key or "ca.crt")
-    # In check mode the role ovn_pki has only predicted what it writes.
-    predicted = check_mode and key == CLIENT_CA_KEY
-    if not spec.tls.enabled or predicted or (key is None and before in (None, after)):
+    if not desired.spec.tls.enabled:
         return
-    data, _refusal = read_secret(cluster, after.secret, desired.namespace)
+    bundle, field = declared_bundle(desired.spec)
+    # In check mode the role ovn_pki has only predicted what it writes.
+    if check_mode and field and bundle[::2] == ("Secret", CLIENT_CA_KEY):
+        return
+    former = client_bundle_of(observed.known_stateful_set("southbound"))
+    if not field and former in (None, bundle):
+        return
+    data = bundle.read(cluster, desired.namespace)
     if data is None:
         return
-    if not data.get(after.key):
-        raise Refused(
-            f"Secret {desired.namespace}/{after.secret} has no {after.key}, which tls.southboundClientCaKey of OVNCluster "
-            f"{desired.name} names: the members of the Southbound would start without TLS. Run the role ovn_pki first (c5c3.ovn.central does), or let the "
-            "owner of the Secret write that key, with the CAs of ca.crt and that of the chassis. Nothing was changed."
-        )
-    if before is not None and before != after:
-        former = data if before.secret == after.secret else read_secret(cluster, before.secret, desired.namespace)[0]
-        lost = _authorities(former or {}, before.key) - _authorities(data, after.key)
+    if field and not data.get(bundle.key):
+        raise Refused(_missing_key(bundle, field, desired))
+    before = former.read(cluster, desired.namespace) if former and former != bundle else None
+    if former and before is not None:
+        lost = len(_authorities(before, former.key).keys() - _authorities(data, bundle.key).keys())
         if lost:
-            raise Refused(_lost_message(desired, before, after, len(lost)))
+            raise Refused(_lost_authorities(lost, former, bundle, desired))
 
 
-def _lost_message(desired: DesiredCluster, before: _Bundle, after: _Bundle, lost: int) -> str:
+def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster) -> str:
+    outcome, remedy = (
+        (
+            "start without TLS",
+            "Run the role ovn_pki first (c5c3.ovn.central does), or let the owner of the Secret write it",
+        )
+        if bundle.kind == "Secret"
+        else ("not start", "Correct the key, or let the owner of the ConfigMap write it")
+    )
     return (
-        f"The members of the Southbound let in {lost} CA{'s' if lost > 1 else ''} of {before.key} in Secret {desired.namespace}/{before.secret}, which "
-        f"{after.key} of Secret {desired.namespace}/{after.secret} does not have: with OVNCluster {desired.name} as it is declared they would refuse "
-        f"everybody with a certificate of such a CA, chassis for example. Add it to {after.key} until nobody has one, or go on with the former file "
-        "(tls.certSecretRef, tls.southboundClientCaKey). Nothing was changed."
+        f"{bundle.kind} {desired.namespace}/{bundle.name} has no {bundle.key}, which tls.{field} of OVNCluster {desired.name} names: the members of the "
+        f"Southbound would {outcome}. {remedy}, with the CAs of the control plane and of the chassis. Nothing was changed."
+    )
+
+
+def _lost_authorities(lost: int, former: Bundle, bundle: Bundle, desired: DesiredCluster) -> str:
+    namespace = desired.namespace
+    return (
+        f"The members of the Southbound let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
+        f"{bundle.key} of {bundle.kind} {namespace}/{bundle.name} does not have. They would refuse everybody with a certificate of such a CA, chassis for "
+        f"example. Add it there until nobody has one, or name a bundle that has it in tls.southboundClientCaKey or tls.southboundClientCaConfigMapRef "
+        f"of OVNCluster {desired.name}. Nothing was changed."
     )

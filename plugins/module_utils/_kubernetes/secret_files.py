@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Key, certificate and CA of a Secret as files, for a module that connects to databases from the control node. They exist while the module needs them,
-in its own temporary directory, which Ansible removes after a module that was killed.
+Key, certificate and CA of a Secret as files, the CA maybe from a ConfigMap, for a module that connects to databases from the control node. They exist
+while the module needs them, in its own temporary directory, which Ansible removes after a module that was killed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import pathlib
 import tempfile
 import typing as t
 
+from .._api.names import CA_KEY
 from .._errors import OvnError, Refused
 
 if t.TYPE_CHECKING:
+    from .._api.tls_spec import ConfigMapReference
     from .client import Cluster
 
 # By the option of modules that the file is for
-NAMES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
+NAMES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": CA_KEY}
 
 
 def _write(directory: pathlib.Path, data: t.Mapping[str, str]) -> dict[str, str]:
@@ -53,11 +55,41 @@ def read_secret(cluster: Cluster, name: str, namespace: str) -> tuple[dict[str, 
     return None if found is None else found.get("data") or {}, None
 
 
+def read_config_map(cluster: Cluster, name: str, namespace: str) -> tuple[dict[str, str] | None, Refused | None]:
+    """Return the data of the ConfigMap in base64 as that of a Secret, and the rest as `read_secret`. Whoever rolls out hypervisors may list, not get."""
+    try:
+        found = cluster.list("v1", "ConfigMap", namespace, fields=f"metadata.name={name}")
+    except Refused as e:
+        return None, e
+    return (config_map_data(found[0]) if found else None), None
+
+
+def config_map_data(config_map: t.Mapping[str, t.Any]) -> dict[str, str]:
+    texts = {key: base64.b64encode(text.encode()).decode() for key, text in (config_map.get("data") or {}).items()}
+    return {**(config_map.get("binaryData") or {}), **texts}
+
+
+def read_certificates(
+    cluster: Cluster, secret: str, namespace: str, bundle: ConfigMapReference | None
+) -> tuple[dict[str, str] | None, Refused | None]:
+    """Return what `read_secret` does, with ca.crt from the ConfigMap if that has the CAs that daemons trust."""
+    data, refusal = read_secret(cluster, secret, namespace)
+    if data is None or bundle is None:
+        return data, refusal
+    authorities, refusal = read_config_map(cluster, bundle.name, namespace)
+    return {**data, CA_KEY: (authorities or {}).get(bundle.key, "")}, refusal
+
+
 def secret_files(
-    cluster: Cluster, name: str, namespace: str, directory: str, warn: t.Callable[[str], None]
+    cluster: Cluster,
+    name: str,
+    namespace: str,
+    directory: str,
+    warn: t.Callable[[str], None],
+    bundle: ConfigMapReference | None = None,
 ) -> contextlib.AbstractContextManager[dict[str, str]]:
-    """Read the Secret; a context that yields the paths of its files as `files_of` does. No paths if it is not there, or after a warning may not be read."""
-    data, refusal = read_secret(cluster, name, namespace)
+    """Read Secret and bundle; a context that yields the paths as `files_of` does. No paths if one is not there, or after a warning may not be read."""
+    data, refusal = read_certificates(cluster, name, namespace, bundle)
     if refusal is not None:
         warn(str(refusal))
     return files_of(data or {}, directory)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .pods import TLS, TLS_FILES, scheduling, tolerations
+from .pods import TLS, TLS_FILES, TLS_VOLUME, scheduling, tls_volume, tolerations
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -96,8 +96,8 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         _config_map("settings", SETTINGS),
     ]
     if tls_secret:
-        mounts.append(_mount("tls", TLS, read_only=True))
-        volumes.append({"name": "tls", "secret": {"secretName": tls_secret, "defaultMode": 0o400}})
+        mounts.append(_mount(TLS_VOLUME, TLS, read_only=True))
+        volumes.append(tls_volume(spec.tls, tls_secret, mode=0o400))
     controller = _daemon(
         "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
     )

@@ -33,7 +33,7 @@ def observer_deployment(context: ManifestContext) -> Object:
         pods.empty("run", pods.RUN),
         pods.empty("tmp", pods.TEMPORARY),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
-        *pods.certificates(context.spec),
+        *pods.certificates(context.spec, "southbound"),
     ]
     return context.manifest(
         "apps/v1",

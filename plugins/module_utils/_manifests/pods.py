@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import USER, Object
+from .._api.names import CA_KEY, CLIENT_CA_KEY, USER, Object
 from .._api.pod_fields import Image, Resources
 from .._api.spec import ClusterSpec
 from .._databases import Database
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
+if t.TYPE_CHECKING:
+    from .._api.tls_spec import Tls
+
 TLS_VOLUME = "tls"
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
 LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"
 # The keys of a Secret as cert-manager writes it, mounted as a whole.
-TLS_FILES = TlsFiles(f"{TLS}/tls.key", f"{TLS}/tls.crt", f"{TLS}/ca.crt")
+TLS_FILES = TlsFiles(f"{TLS}/tls.key", f"{TLS}/tls.crt", f"{TLS}/{CA_KEY}")
 
 
 def pod_security() -> Object:
@@ -115,12 +118,36 @@ def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tu
     )
 
 
-def certificates(spec: ClusterSpec) -> list[tuple[Object, Object]]:
-    """Return volume and mount of the whole Secret: Kubernetes swaps key and certificate in one step, and the daemons read both again."""
+def certificates(spec: ClusterSpec, database: Database | None = None) -> list[tuple[Object, Object]]:
+    """Return volume and mount of what `tls_volume` shows to the members of this database, or to a daemon that is no database."""
     if not spec.tls.enabled:
         return []
-    volume = {"name": TLS_VOLUME, "secret": {"secretName": spec.tls_secret, "defaultMode": 0o440}}
+    volume = tls_volume(spec.tls, spec.tls_secret, mode=0o440, database=database)
     return [(volume, {"name": TLS_VOLUME, "mountPath": TLS, "readOnly": True})]
+
+
+def tls_volume(tls: Tls, secret: str, *, mode: int, database: Database | None = None) -> Object:
+    """Return the volume with the whole Secret, or with what there is to use of it and the CAs of ConfigMaps.
+
+    Kubernetes swaps key and certificate in one step, and the daemons read both again. Another volume restarts pods, so without ConfigMaps it stays as it is.
+    """
+    southbound = database == "southbound"
+    trusted, clients = tls.ca_config_map_ref, tls.southbound_client_ca_config_map_ref if southbound else None
+    if trusted is None and clients is None:
+        return {"name": TLS_VOLUME, "secret": {"secretName": secret, "defaultMode": mode}}
+    # Each path once: a Secret may have more keys than we use, and cert-manager always writes its own ca.crt.
+    paths = [(key, key) for key in ("tls.key", "tls.crt", *(() if trusted else (CA_KEY,)))]
+    if southbound and tls.southbound_client_ca_key:
+        paths.append((tls.southbound_client_ca_key, CLIENT_CA_KEY))
+    sources: list[Object] = [{"secret": {"name": secret, "items": _items(paths)}}]
+    for reference, path in ((trusted, CA_KEY), (clients, CLIENT_CA_KEY)):
+        if reference is not None:
+            sources.append({"configMap": {"name": reference.name, "items": _items([(reference.key, path)])}})
+    return {"name": TLS_VOLUME, "projected": {"sources": sources, "defaultMode": mode}}
+
+
+def _items(paths: t.Iterable[tuple[str, str]]) -> list[Object]:
+    return [{"key": key, "path": path} for key, path in paths]
 
 
 def tls_files(enabled: bool) -> TlsFiles:
@@ -133,9 +160,15 @@ def member_tls_files(spec: ClusterSpec, database: Database) -> TlsFiles:
 
     As a client it would believe servers of these CAs, too, so they must sign certificates of clients alone, as ovn_pki does.
     """
-    key = spec.tls.southbound_client_ca_key if database == "southbound" else None
-    files = tls_files(spec.tls.enabled)
-    return files._replace(ca_certificate=f"{TLS}/{key}") if files.complete and key else files
+    files, name = tls_files(spec.tls.enabled), _client_ca_file(spec.tls) if database == "southbound" else None
+    return files._replace(ca_certificate=f"{TLS}/{name}") if files.complete and name else files
+
+
+def _client_ca_file(tls: Tls) -> str | None:
+    """Return the name of the file with the CAs of whom the Southbound lets in, None if it has none of its own."""
+    if tls.southbound_client_ca_config_map_ref or (tls.southbound_client_ca_key and tls.ca_config_map_ref):
+        return CLIENT_CA_KEY
+    return tls.southbound_client_ca_key
 
 
 def api_access() -> tuple[Object, Object]:

@@ -34,7 +34,7 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
             "record", record_name(context.name, database), witness_name(context.name, database), _RECORD
         ),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
-        *pods.certificates(context.spec),
+        *pods.certificates(context.spec, database),
     ]
     pod: Object = {
         "serviceAccountName": name,

@@ -10,10 +10,14 @@ from __future__ import annotations
 import typing as t
 
 from .._api.crds import REVISION, revision_of
-from .._api.names import POD_SECURITY, Object
+from .._api.names import CA_KEY, POD_SECURITY, Object
 from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.secret_files import config_map_data
 from .._kubernetes.version import oldest_version, version_problem
 from .findings import TITLES, Finding, Kind
+
+if t.TYPE_CHECKING:
+    from .._api.tls_spec import ConfigMapReference, Tls
 
 # Pods of hypervisors use the network and folders of their node; those of the control plane satisfy the strictest level.
 _REFUSED_BY = {"cluster": (), "hypervisors": ("baseline", "restricted")}
@@ -78,30 +82,62 @@ def judge_definitions(definitions: t.Mapping[str, Object] | None) -> list[Findin
 
 
 def judge_secret(
-    secret: Object | None, name: str, namespace: str, *, exists: bool, client_ca_key: str | None = None
+    secret: Object | None, name: str, namespace: str, *, exists: bool, tls: Tls, kind: Kind
 ) -> list[Finding]:
-    """Judge a Secret that another owner has to make; `exists` says whether the namespace is there, `client_ca_key` is tls.southboundClientCaKey."""
-    keys = ["tls.crt", "tls.key", "ca.crt", *([client_ca_key] if client_ca_key else [])]
-    bundle = f", and {client_ca_key} (the CAs of all whom the Southbound lets in)" if client_ca_key else ""
+    """Judge a Secret that another owner has to make; `exists` says whether the namespace is there."""
+    client_ca_key = tls.southbound_client_ca_key if kind == "cluster" else None
+    keys = ["tls.crt", "tls.key", *(() if tls.ca_config_map_ref else (CA_KEY,)), *filter(None, (client_ca_key,))]
     where = f"Secret {namespace}/{name}"
     if secret is None:
-        place = "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"
         return [
             Finding(
                 "secret_missing",
                 where,
-                f"{place}; pods that mount it would not start.",
+                f"{_absence(namespace, exists)}; pods that mount it would not start.",
                 f"Let its owner make it with {', '.join(keys)}, or leave tls.certSecretRef out: then ovn_pki makes one.",
             )
         ]
     missing = [key for key in keys if not (secret.get("data") or {}).get(key)]
     if not missing:
         return []
+    authority = "" if tls.ca_config_map_ref else f"{CA_KEY}: of the CA that signed all certificates"
+    bundle = f"{client_ca_key}: of all whose certificates the Southbound lets in" if client_ca_key else ""
+    notes = "; ".join(filter(None, (authority, bundle)))
     return [
         Finding(
             "secret_incomplete",
             where,
             f"It has no {', '.join(missing)}.",
-            f"Let its owner write all of tls.crt, tls.key, ca.crt (of the CA that signed all certificates){bundle}.",
+            f"Let its owner write all of {', '.join(keys)}{f' ({notes})' if notes else ''}.",
         )
     ]
+
+
+def judge_bundle(
+    config_map: Object | None, reference: ConfigMapReference, field: str, namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge a ConfigMap with CAs, which this field of `tls` names; `exists` says whether the namespace is there."""
+    where = f"ConfigMap {namespace}/{reference.name}"
+    if config_map is None:
+        return [
+            Finding(
+                "bundle_missing",
+                where,
+                f"{_absence(namespace, exists)}; pods that mount it would not start.",
+                f"Let its owner, trust-manager for example, write it with the key {reference.key}, or correct tls.{field}.",
+            )
+        ]
+    if config_map_data(config_map).get(reference.key):
+        return []
+    return [
+        Finding(
+            "bundle_incomplete",
+            where,
+            f"It has no {reference.key}; pods that mount it would not start.",
+            f"Let its owner write that key, with the PEM texts of the CAs, or correct tls.{field}.",
+        )
+    ]
+
+
+def _absence(namespace: str, exists: bool) -> str:
+    return "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"

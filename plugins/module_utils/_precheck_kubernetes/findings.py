@@ -37,6 +37,8 @@ CODES = (
     "quota_needs_resources",
     "secret_missing",
     "secret_incomplete",
+    "bundle_missing",
+    "bundle_incomplete",
     "image_incomplete",
 )
 

@@ -40,6 +40,7 @@ class ObservedKubernetes:
     limit_ranges: list[Object] | None = None
     objects: list[Object] | None = None  # of ours; read only where a quota counts them
     secret: Object | None = None
+    config_maps: dict[str, Object] = dataclasses.field(default_factory=dict)  # those with CAs that are there
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def is_readable(self, what: str) -> bool:
@@ -66,7 +67,7 @@ class Reader:
         return self._read(what, lambda: self.cluster.list(api_version, kind, namespace))
 
     def read(self, kind: Kind) -> ObservedKubernetes:
-        """Return what both kinds of clusters need; `read_secret` and `read_objects` add what depends on the specification."""
+        """Return what both kinds of clusters need; `read_secret`, `read_config_map` and `read_objects` add what depends on the specification."""
         found, namespace = self.found, self.namespace
         found.namespace = self._read("namespace", lambda: self.cluster.get("v1", "Namespace", namespace))
         found.definitions = self._read("definitions", lambda: self._definitions(kind))
@@ -108,6 +109,14 @@ class Reader:
     def read_secret(self, name: str) -> None:
         if self._namespace_exists():
             self.found.secret = self._read("secret", lambda: self.cluster.get("v1", "Secret", name, self.namespace))
+
+    def read_config_map(self, name: str) -> None:
+        """Listed, for who rolls out hypervisors may not get ConfigMaps."""
+        if self._namespace_exists():
+            what, fields = f"ConfigMap {name}", f"metadata.name={name}"
+            listed = self._read(what, lambda: self.cluster.list("v1", "ConfigMap", self.namespace, fields=fields))
+            if listed:
+                self.found.config_maps[name] = listed[0]
 
     def read_objects(self, kinds: t.Iterable[tuple[str, str]]) -> None:
         """Read which objects of these (apiVersion, kind) pairs exist, for quotas that count objects."""

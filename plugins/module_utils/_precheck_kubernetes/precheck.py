@@ -15,7 +15,7 @@ from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Ref
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
 from .._kubernetes.version import read_version
-from .cluster_state import judge_definitions, judge_namespace, judge_secret, judge_version
+from .cluster_state import judge_bundle, judge_definitions, judge_namespace, judge_secret, judge_version
 from .creation import created_by_control_plane, created_by_hypervisors
 from .findings import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
@@ -50,15 +50,10 @@ class Precheck:
         observed = reader.read(self.kind)
         observed.version = version
         spec = self._specification(raw, images, observed)
-        secret = (tls_secret or spec.tls_secret) if spec is not None and spec.tls.enabled else None
         self.findings += judge_namespace(observed.namespace, self.kind)
         self.findings += judge_definitions(observed.definitions)
-        if secret and not self.own_secret:
-            reader.read_secret(secret)
-            if observed.is_readable("secret"):
-                exists = observed.namespace is not None
-                key = spec.tls.southbound_client_ca_key if spec is not None and self.kind == "cluster" else None
-                self.findings += judge_secret(observed.secret, secret, self.namespace, exists=exists, client_ca_key=key)
+        if spec is not None and spec.tls.enabled:
+            self._check_certificates(spec, tls_secret or spec.tls_secret, reader)
         self._check_rights(spec, observed)
         if spec is not None:
             self._check_room(spec, reader)
@@ -82,6 +77,26 @@ class Precheck:
                 )
             )
             return None
+
+    def _check_certificates(self, spec: ClusterSpec, secret: str, reader: Reader) -> None:
+        """Check what other owners have to write."""
+        observed, exists = reader.found, reader.found.namespace is not None
+        if not self.own_secret:
+            reader.read_secret(secret)
+            if observed.is_readable("secret"):
+                self.findings += judge_secret(
+                    observed.secret, secret, self.namespace, exists=exists, tls=spec.tls, kind=self.kind
+                )
+        references = {"caConfigMapRef": spec.tls.ca_config_map_ref}
+        if self.kind == "cluster":
+            references["southboundClientCaConfigMapRef"] = spec.tls.southbound_client_ca_config_map_ref
+        for field, reference in references.items():
+            if reference is None:
+                continue
+            reader.read_config_map(reference.name)
+            if observed.is_readable(f"ConfigMap {reference.name}"):
+                found = observed.config_maps.get(reference.name)
+                self.findings += judge_bundle(found, reference, field, self.namespace, exists=exists)
 
     def _check_rights(self, spec: ClusterSpec | None, observed: ObservedKubernetes) -> None:
         rights = needed_rights(self.kind, {"optional", *needs(self.kind, spec, observed, own_secret=self.own_secret)})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._api.names import CA_KEY
 from .authorities import AuthorityName
 from .variables import Variables, is_true
 
@@ -146,17 +147,22 @@ def key_problem(key: str, *, key_mode: int, directory_mode: int, encrypted: bool
     )
 
 
-def given_secret_problem(place: str, exists: bool, state: Variables, central_twin: str = "") -> str:
+def given_secret_problem(
+    place: str, exists: bool, state: Variables, central_twin: str = "", ca_config_map: str = ""
+) -> str:
     """Return why pods cannot work with a Secret that another owner manages, empty if they can.
 
-    `place` names the Secret, `state` is what `certificate_state` says of it, `central_twin` the central host that makes it, if one does.
+    `place` names the Secret, `state` is what `certificate_state` says of it, `central_twin` the central host that makes it, if one does. With the name of a
+    ConfigMap with the CAs, ca.crt is not used.
     """
+    needed = [key for key in ("tls.crt", "tls.key", CA_KEY) if key != CA_KEY or not ca_config_map]
+    missing = [key for key in state["missing"] if key in needed]
     if not exists and central_twin:
         found = f"There is no {place}. It is also that of {central_twin} in ovn_central, which makes it: run c5c3.ovn.central first."
     elif not exists:
         found = f"There is no {place}. It was declared as given, so its owner has to create it first."
-    elif state["missing"]:
-        found = f"{place} lacks {', '.join(state['missing'])}. It has to have tls.crt, tls.key and ca.crt, as cert-manager writes them."
+    elif missing:
+        found = f"{place} lacks {', '.join(missing)}. It has to have {', '.join(needed[:-1])} and {needed[-1]}, as cert-manager writes them."
     elif not state["in_service"]:
         found = (
             f"The certificate in {place} is not valid now, or does not belong to its key (its end: {state['not_after'] or 'unknown'}). "

@@ -241,7 +241,8 @@ def cluster_spec(options: CentralClusterOptions, *, has_client_bundle: bool = Fa
         ),
     }
     secret = _given(name=options.tls_secret) if options.tls else None
-    client_ca_key = CLIENT_CA_KEY if options.tls and has_client_bundle else None
+    given_bundle = (options.spec.get("tls") or {}).get("southboundClientCaConfigMapRef")
+    client_ca_key = CLIENT_CA_KEY if options.tls and has_client_bundle and not given_bundle else None
     spec = {
         "northbound": database,
         "southbound": database,

@@ -238,8 +238,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
     """Return what the role brings about for `host`.
 
     `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
-    `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. The rest is from
-    `chassis_service`.
+    `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. `ca_config_map` is the name of
+    the ConfigMap with the CAs that pods trust, empty if these are in the Secret. The rest is from `chassis_service`.
     """
     options = options_of(variables, hostvars, groups, host)
     pair = f"{options.directory}/{options.certificate}"
@@ -272,6 +272,9 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
             and not options.secret.given
             and service["chassis_ca"] is not False
             else "",
+            "ca_config_map": str(
+                _field(_specification(variables, options.certificate), "tls", "caConfigMapRef", "name")
+            ),
         },
     }
 

@@ -36,17 +36,31 @@ def unready_members(listings: t.Iterable[Variables], secrets: t.Iterable[Variabl
 
 
 def _is_member(one: Variables, pod: Variables, secret: str) -> bool:
-    metadata, volumes = one["metadata"], pod.get("volumes") or ()
+    metadata = one["metadata"]
     labels = metadata.get("labels") or {}
     has_ended = metadata.get("deletionTimestamp") or (one.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-    mounts = any((volume.get("secret") or {}).get("secretName") == secret for volume in volumes)
-    return mounts and not has_ended and all(labels.get(key) == value for key, value in _MEMBER.items())
+    is_southbound = all(labels.get(key) == value for key, value in _MEMBER.items())
+    return is_southbound and not has_ended and any(source.get("name") == secret for source in _sources(pod, "secret"))
+
+
+def _sources(pod: Variables, kind: str) -> list[Variables]:
+    """Return what the volumes of a pod show of Secrets (`secret`) or ConfigMaps (`configMap`): `name` and maybe `items`."""
+    found = []
+    for volume in pod.get("volumes") or ():
+        if "secret" in volume and kind == "secret":
+            found.append({**volume["secret"], "name": volume["secret"].get("secretName")})
+        found += [source[kind] for source in (volume.get("projected") or {}).get("sources") or () if kind in source]
+    return found
 
 
 def _lets_in(pod: Variables, secret: Variables, issuer: str) -> bool:
+    """A ConfigMap is the business of who has declared it."""
     variables = [variable for container in pod["containers"] for variable in container.get("env") or ()]
     files = [str(variable.get("value")) for variable in variables if variable["name"] == TLS_VARIABLES[-1]]
-    texts = [
-        base64.b64decode((secret.get("data") or {}).get(file.rpartition("/")[2]) or b"").decode() for file in files
-    ]
+    paths = {file.rpartition("/")[2] for file in files}
+    if any(item["path"] in paths for source in _sources(pod, "configMap") for item in source.get("items") or ()):
+        return True
+    data = secret.get("data") or {}
+    chosen = {item["path"]: item["key"] for source in _sources(pod, "secret") for item in source.get("items") or ()}
+    texts = [base64.b64decode(data.get(chosen.get(path, path)) or b"").decode() for path in paths]
     return any("".join(issuer.split()) in "".join(text.split()) for text in texts)

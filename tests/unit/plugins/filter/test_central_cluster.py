@@ -30,6 +30,12 @@ def test_specification_and_problem() -> None:
         pytest.param({"ovn_tls_secret": "a"}, {"tls_secret": "a"}, "client-ca.crt", id="with a name"),
         pytest.param({"ovn_pki_kubernetes_secret_given": True}, {}, None, id="another owner makes it"),
         pytest.param({"ovn_central_spec": {"tls": {"certSecretRef": {"name": "a"}}}}, {}, None, id="a named one"),
+        pytest.param(
+            {},
+            {"spec": {"tls": {"southboundClientCaConfigMapRef": {"name": "a"}}}},
+            None,
+            id="a ConfigMap in its place",
+        ),
         pytest.param({"ovn_tls": False}, {"tls": False}, None, id="no TLS"),
         pytest.param(
             {"ovn_pki_kubernetes_secret_given": True},

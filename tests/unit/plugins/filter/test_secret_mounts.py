@@ -9,6 +9,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.filter.secret_mounts import secret_mounts
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import tls_volume
 
 Object = dict[str, t.Any]
 
@@ -46,7 +48,15 @@ def pod_with(volume: Object) -> Object:
     return found
 
 
+def shown(tls: Object) -> Object:
+    """The volume of a member of the Southbound."""
+    spec = parse_spec({"tls": tls}, name="ovn", namespace="x")
+    volume = tls_volume(spec.tls, spec.tls_secret, mode=0o440, database="southbound")
+    return {key: value for key, value in volume.items() if key != "name"}
+
+
 CA_ONLY = [{"key": "ca.crt", "path": "cacert.pem"}]
+CA_ITEM = [{"key": "all.pem", "path": "ca.crt"}]
 ONLY_CA = {**MOUNT, "files": ["/tls/cacert.pem"], "digests": DIGESTS[:1]}
 
 
@@ -65,8 +75,27 @@ ONLY_CA = {**MOUNT, "files": ["/tls/cacert.pem"], "digests": DIGESTS[:1]}
             [ONLY_CA],
         ),
         ({"projected": {"sources": [{"secret": {"name": "another"}}]}}, []),
+        (shown({"caConfigMapRef": {"name": "ca"}}), [{**MOUNT, "files": ["/tls/tls.crt"], "digests": DIGESTS[1:]}]),
+        (shown({"southboundClientCaConfigMapRef": {"name": "ca"}}), [MOUNT]),
+        (
+            {
+                "projected": {
+                    "sources": [{"secret": {"name": "ovn-tls"}}, {"configMap": {"name": "a", "items": CA_ITEM}}]
+                }
+            },
+            [{**MOUNT, "files": ["/tls/tls.crt"], "digests": DIGESTS[1:]}],
+        ),
     ],
-    ids=["only the bundle, renamed", "only the key", "projected", "projected, only the bundle", "another, projected"],
+    ids=[
+        "only the bundle, renamed",
+        "only the key",
+        "projected",
+        "projected, only the bundle",
+        "another, projected",
+        "the bundle from a ConfigMap",
+        "the bundle of clients from a ConfigMap",
+        "whole, with the bundle of a ConfigMap in its place",
+    ],
 )
 def test_only_files_that_the_pod_has_are_asked_for(volume: Object, found: list[Object]) -> None:
     listings = [{"item": "plane", "resources": [pod_with(volume)]}]

@@ -5,6 +5,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, ClusterSpec, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
@@ -95,6 +96,13 @@ REFUSED = [
         {"southbound": {"service": {"type": "NodePort"}}, "tls": {"enabled": False}},
         r"^spec\.southbound\.service\.type is NodePort, and spec\.tls\.enabled is false: .*southbound\.service\.allowPlaintext: true",
     ),
+    (
+        "two bundles of clients",
+        {"tls": {"southboundClientCaKey": "a", "southboundClientCaConfigMapRef": {"name": "b"}}},
+        r"^spec\.tls: southboundClientCaKey and southboundClientCaConfigMapRef exclude each other: .*Remove one",
+    ),
+    ("a ConfigMap without name", {"tls": {"caConfigMapRef": {"key": "a"}}}, r"^spec\.tls\.caConfigMapRef\.name"),
+    ("a key with a slash", {"tls": {"caConfigMapRef": {"name": "a", "key": "a/b"}}}, r"tls\.caConfigMapRef\.key is"),
     (
         "networks that no policy can see",
         northbound(service={"type": "NodePort", "allowedCidrs": ["192.0.2.0/24"]}),
@@ -204,6 +212,15 @@ def test_defaults() -> None:
     assert spec.gateway.node_selector == {}
     services = [spec.neutron_integration.service(database) for database in DATABASES]
     assert [(service.name, service.port) for service in services] == [("ovn-nb", 6641), ("ovn-sb", 6642)]
+
+
+def test_configmaps_with_cas() -> None:
+    tls = parse({}).tls
+    assert (tls.ca_config_map_ref, tls.southbound_client_ca_config_map_ref) == (None, None)
+    clients = {"southboundClientCaKey": None, "southboundClientCaConfigMapRef": {"name": "clients", "key": "all.pem"}}
+    tls = parse({"tls": {"caConfigMapRef": {"name": "trusted"}, **clients}}).tls
+    assert tls.ca_config_map_ref == ConfigMapReference("trusted", "ca.crt")
+    assert tls.southbound_client_ca_config_map_ref == ConfigMapReference("clients", "all.pem")
 
 
 def test_what_the_api_server_completed_means_the_same() -> None:

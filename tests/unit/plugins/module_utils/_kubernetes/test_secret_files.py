@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import pathlib
+import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.secret_files import files_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.secret_files import files_of, read_certificates
 
 DATA = {name: base64.b64encode(name.encode()).decode() for name in ("tls.key", "tls.crt", "ca.crt")}
 
@@ -57,3 +59,44 @@ def test_what_is_no_base64_is_named(tmp_path: pathlib.Path) -> None:
     ):
         raise AssertionError("the key cannot be read")
     assert list(tmp_path.iterdir()) == []
+
+
+class Objects:
+    """Stands for the client of an API server with a Secret and ConfigMaps; None: what may not be read."""
+
+    def __init__(self, secret: dict[str, t.Any] | None, config_maps: list[dict[str, t.Any]] | None) -> None:
+        self.secret, self.config_maps = secret, config_maps
+
+    def get(self, _version: str, _kind: str, name: str, _namespace: str) -> t.Any:
+        return {"metadata": {"name": name}, "data": self.secret} if self.secret is not None else None
+
+    def list(self, _version: str, kind: str, _namespace: str, *, fields: str) -> t.Any:
+        assert (kind, fields) == ("ConfigMap", "metadata.name=trusted")
+        if self.config_maps is None:
+            raise Refused("may not list ConfigMaps")
+        return self.config_maps
+
+
+PAIR = {key: DATA[key] for key in ("tls.key", "tls.crt")}
+BUNDLE = ConfigMapReference("trusted", "all.pem")
+ENCODED = base64.b64encode(b"all").decode()
+
+
+@pytest.mark.parametrize(
+    ("secret", "config_maps", "expected"),
+    [
+        pytest.param(DATA, [{"data": {"all.pem": "all"}}], {**PAIR, "ca.crt": ENCODED}, id="in place of ca.crt"),
+        pytest.param(PAIR, [{"binaryData": {"all.pem": ENCODED}}], {**PAIR, "ca.crt": ENCODED}, id="as binary data"),
+        pytest.param(DATA, [{"data": {"ca.crt": "another key"}}], {**PAIR, "ca.crt": ""}, id="without the key"),
+        pytest.param(DATA, [], {**PAIR, "ca.crt": ""}, id="no ConfigMap"),
+        pytest.param(DATA, None, {**PAIR, "ca.crt": ""}, id="a ConfigMap that may not be read"),
+        pytest.param(None, [{"data": {"all.pem": "all"}}], None, id="no Secret"),
+    ],
+)
+def test_the_cas_of_a_configmap(secret: t.Any, config_maps: t.Any, expected: dict[str, str] | None) -> None:
+    """Never those of the Secret, which are of another CA."""
+    cluster = t.cast("t.Any", Objects(secret, config_maps))
+    data, refusal = read_certificates(cluster, "ovn-tls", "net", BUNDLE)
+    assert data == expected
+    assert (refusal is None) == (config_maps is not None)
+    assert read_certificates(cluster, "ovn-tls", "net", None) == (secret, None)

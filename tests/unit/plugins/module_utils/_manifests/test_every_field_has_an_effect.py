@@ -49,6 +49,10 @@ BASE: dict[str, t.Any] = {
         for field in ("bridge", "interface")
     },
     "imagePullSecrets[].name": {"imagePullSecrets": [{"name": "ours"}]},
+    **{
+        f"tls.{field}.key": {"tls": {field: {"name": "ours"}}}
+        for field in ("caConfigMapRef", "southboundClientCaConfigMapRef")
+    },
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -121,6 +125,8 @@ CHANGED: dict[str, t.Any] = {
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
     "tls.southboundClientCaKey": "client-ca.crt",
+    **below("tls.caConfigMapRef", {"name": "trusted", "key": "cas.pem"}),
+    **below("tls.southboundClientCaConfigMapRef", {"name": "clients", "key": "cas.pem"}),
     **below(
         "network",
         {

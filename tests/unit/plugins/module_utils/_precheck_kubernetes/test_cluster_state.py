@@ -5,7 +5,10 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference, Tls
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.cluster_state import (
+    judge_bundle,
     judge_definitions,
     judge_namespace,
     judge_secret,
@@ -89,6 +92,10 @@ def test_our_own_definitions_are_nothing_found() -> None:
     assert judge_definitions(None) == []
 
 
+def tls(**fields: t.Any) -> Tls:
+    return parse_spec({"tls": fields}, name="ovn", namespace="net").tls
+
+
 KEYS = ("tls.crt", "tls.key", "ca.crt")
 
 
@@ -104,9 +111,49 @@ KEYS = ("tls.crt", "tls.key", "ca.crt")
     ],
 )
 def test_judge_secret(given: Object | None, codes: list[str], words: str) -> None:
-    found = judge_secret(given, "tls", "net", exists=True)
+    found = judge_secret(given, "tls", "net", exists=True, tls=tls(), kind="cluster")
     assert [one.code for one in found] == codes
     assert all(words in one.cause and one.object == "Secret net/tls" for one in found)
-    with_clients = judge_secret(given, "tls", "net", exists=True, client_ca_key="clients.crt")
+    clients = tls(southboundClientCaKey="clients.crt")
+    assert judge_secret(given, "tls", "net", exists=True, tls=clients, kind="hypervisors") == found
+    with_clients = judge_secret(given, "tls", "net", exists=True, tls=clients, kind="cluster")
     assert [one.code for one in with_clients] == (codes or ["secret_incomplete"])
     assert all("clients.crt" in one.cause + one.next_step for one in with_clients)
+
+
+def test_a_secret_needs_no_ca_if_a_configmap_has_it() -> None:
+    trusted = tls(caConfigMapRef={"name": "trusted"})
+    assert (
+        judge_secret({"data": dict.fromkeys(KEYS[:2], "eA==")}, "a", "net", exists=True, tls=trusted, kind="cluster")
+        == []
+    )
+    (found,) = judge_secret({}, "a", "net", exists=True, tls=trusted, kind="cluster")
+    assert (found.cause, found.next_step) == (
+        "It has no tls.crt, tls.key.",
+        "Let its owner write all of tls.crt, tls.key.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "exists", "code", "words"),
+    [
+        pytest.param({"data": {"all.pem": "PEM"}}, True, None, "", id="complete"),
+        pytest.param({"binaryData": {"all.pem": "UEVN"}}, True, None, "", id="complete, as binary data"),
+        pytest.param(
+            {"data": {"ca.crt": "PEM"}}, True, "bundle_incomplete", "It has no all.pem; pods", id="another key"
+        ),
+        pytest.param({"data": {"all.pem": ""}}, True, "bundle_incomplete", "It has no all.pem; pods", id="empty"),
+        pytest.param({}, True, "bundle_incomplete", "It has no all.pem; pods", id="without data"),
+        pytest.param(None, True, "bundle_missing", "It does not exist; pods", id="missing"),
+        pytest.param(None, False, "bundle_missing", "Namespace net does not exist", id="without the namespace"),
+    ],
+)
+def test_judge_bundle(given: Object | None, exists: bool, code: str | None, words: str) -> None:
+    reference = ConfigMapReference("trusted", "all.pem")
+    found = judge_bundle(given, reference, "caConfigMapRef", "net", exists=exists)
+    assert [one.code for one in found] == ([code] if code else [])
+    for one in found:
+        assert one.object == "ConfigMap net/trusted"
+        assert words in one.cause
+        assert "all.pem" in one.cause + one.next_step
+        assert "tls.caConfigMapRef" in one.next_step

@@ -129,6 +129,17 @@ def test_given_secret_problem(exists: bool, state: Vars, twin: str, expected: st
     assert bool(expected) == bool(found)
 
 
+def test_a_given_secret_without_ca_is_fine_where_a_configmap_has_it() -> None:
+    state = {**STATE, "missing": ["ca.crt"]}
+    assert "lacks ca.crt. It has to have tls.crt, tls.key and ca.crt" in authority.given_secret_problem(
+        "a", True, state
+    )
+    assert authority.given_secret_problem("a", True, state, ca_config_map="trusted") == ""
+    state["missing"] = ["tls.key", "ca.crt"]
+    found = authority.given_secret_problem("a", True, state, ca_config_map="trusted")
+    assert found.startswith("a lacks tls.key. It has to have tls.crt and tls.key, as")
+
+
 @pytest.mark.parametrize(
     ("signs", "kept", "refused"),
     [

@@ -144,6 +144,17 @@ class TestDesired:
         assert desired["pair"]["extended_key_usage"] == ["clientAuth"]
         assert desired["secret"]["client_ca_key"] == ""
 
+    def test_the_configmap_with_the_cas_that_pods_trust(self) -> None:
+        spec = {"tls": {"caConfigMapRef": {"name": "trusted"}}}
+        for host, option in (
+            ("plane", "ovn_central_spec"),
+            ("rack1", "ovn_hypervisor_spec"),
+            ("rack1", "ovn_cluster_spec"),
+        ):
+            desired = pki.desired_state({**CLUSTER, option: spec}, hostvars(), GROUPS, host)
+            assert desired["secret"]["ca_config_map"] == "trusted"
+        assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "plane")["secret"]["ca_config_map"] == ""
+
     @pytest.mark.parametrize(
         ("given", "renew", "remove"),
         [

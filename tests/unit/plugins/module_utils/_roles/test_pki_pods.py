@@ -19,10 +19,15 @@ CENTRAL = "-----BEGIN CERTIFICATE-----\nYWE=\n-----END CERTIFICATE-----\n"
 
 
 def pod(
-    database: Database = "southbound", key: str = "", secret: str = "ovn-tls", phase: str = "Running", **metadata: str
+    database: Database = "southbound",
+    key: str = "",
+    secret: str = "ovn-tls",
+    phase: str = "Running",
+    more: Object | None = None,
+    **metadata: str,
 ) -> Object:
     client_ca = {"southboundClientCaKey": key} if key else {}
-    tls = {"enabled": True, "certSecretRef": {"name": secret}, **client_ca}
+    tls = {"enabled": True, "certSecretRef": {"name": secret}, **client_ca, **(more or {})}
     spec = parse_spec({"tls": tls}, name="ovn", namespace="x")
     files = member_tls_files(spec, database)
     env = [{"name": name, "value": value} for name, value in files.as_environment().items()]
@@ -31,7 +36,7 @@ def pod(
         "metadata": {"name": f"ovn-{database}-0", "namespace": "x", "labels": labels("ovn", database), **metadata},
         "spec": {
             "containers": [{"name": "beside"}, {"name": "database", "env": env}],
-            "volumes": [{"name": "data", "emptyDir": {}}, *(volume for volume, _mount in certificates(spec))],
+            "volumes": [{"name": "data", "emptyDir": {}}, *(volume for volume, _mount in certificates(spec, database))],
         },
         "status": {"phase": phase},
     }
@@ -67,6 +72,10 @@ SECRET = secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL + ISSUER, all_crt=ISSUER)
         (pod(deletionTimestamp="2026-01-01T00:00:00Z"), []),
         (pod(secret="another"), []),
         ({**pod(), "metadata": {"name": "stranger", "namespace": "x"}}, []),
+        (pod(more={"caConfigMapRef": {"name": "trusted"}}), []),
+        (pod(more={"southboundClientCaConfigMapRef": {"name": "clients"}}), []),
+        (pod(key="all.crt", more={"caConfigMapRef": {"name": "trusted"}}), []),
+        (pod(key="nothing.crt", more={"caConfigMapRef": {"name": "trusted"}}), ["Pod x/ovn-southbound-0"]),
         (stateful_set(), ["StatefulSet x/ovn-southbound"]),
         (stateful_set(key="client-ca.crt"), []),
     ],
@@ -80,7 +89,17 @@ SECRET = secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL + ISSUER, all_crt=ISSUER)
             "northbound",
             "has ended",
         ),
-        *("terminating", "another installation", "without labels", "a template", "a template with the bundle"),
+        *(
+            "terminating",
+            "another installation",
+            "without labels",
+            "a ConfigMap",
+            "a ConfigMap for clients",
+            "a projected file",
+            "a projected file that is not there",
+            "a template",
+            "a template with the bundle",
+        ),
     ],
 )
 def test_members_without_the_bundle(given: Object, found: list[str]) -> None:

@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`OVNCluster.spec.tls`: where key, certificate and CAs of the daemons are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
+from .declaration import declare, optional_part, part
+from .fields import rule, text
+from .rules import SAME_TLS
+
+_KEY = r"^[-._a-zA-Z0-9]+$"  # of a Secret or ConfigMap
+
+
+@dataclass(frozen=True)
+class SecretReference:
+    name: str | None = field(
+        metadata=declare(
+            text("Name of the Secret; NAME-tls for the OVNCluster NAME if not given.", minLength=1, maxLength=253)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class ConfigMapReference:
+    name: str = field(
+        metadata=declare(
+            text("Name of the ConfigMap, in the namespace of the pods.", minLength=1, maxLength=253), required=True
+        )
+    )
+    key: str = field(
+        metadata=declare(text("Key with the PEM texts of the CAs.", default="ca.crt", pattern=_KEY, maxLength=253))
+    )
+
+
+@dataclass(frozen=True)
+class Tls:
+    enabled: bool = field(
+        metadata=declare(
+            {
+                "type": "boolean",
+                "description": "Whether all connections use TLS.",
+                "default": True,
+                "x-kubernetes-validations": [rule("self == oldSelf", SAME_TLS)],
+            }
+        )
+    )
+    ciphers: str = field(
+        metadata=declare(
+            text(
+                "Ciphers of TLS 1.2 for the databases, as openssl-ciphers(1) writes them. TLS 1.3 has its own.",
+                default=DEFAULT_CIPHERS,
+                pattern=CIPHERS_PATTERN,
+                maxLength=1024,
+            )
+        )
+    )
+    cert_secret_ref: SecretReference = field(
+        metadata=part(SecretReference, "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.")
+    )
+    southbound_client_ca_key: str | None = field(
+        metadata=declare(
+            text(
+                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. "
+                "With a CA of their own there, chassis cannot open the Northbound database.",
+                pattern=_KEY,
+                maxLength=253,
+            )
+        )
+    )
+    ca_config_map_ref: ConfigMapReference | None = field(
+        metadata=optional_part(
+            ConfigMapReference,
+            "ConfigMap with the CAs that all daemons trust, as trust-manager writes it, in place of ca.crt of the Secret.",
+        )
+    )
+    southbound_client_ca_config_map_ref: ConfigMapReference | None = field(
+        metadata=optional_part(
+            ConfigMapReference,
+            "ConfigMap with the CAs of whom the Southbound database lets in, if these are others than those that all daemons trust. "
+            "Excludes southboundClientCaKey.",
+        )
+    )
