@@ -15,15 +15,13 @@ import pathlib
 import tempfile
 import typing as t
 
-from .._api.names import CA_KEY
 from .._errors import OvnError, Refused
 
 if t.TYPE_CHECKING:
-    from .._api.tls_spec import ConfigMapReference
     from .client import Cluster
 
 # By the option of modules that the file is for
-NAMES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": CA_KEY}
+NAMES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
 
 
 def _write(directory: pathlib.Path, data: t.Mapping[str, str]) -> dict[str, str]:
@@ -34,6 +32,16 @@ def _write(directory: pathlib.Path, data: t.Mapping[str, str]) -> dict[str, str]
     except (OSError, ValueError) as e:
         raise OvnError(f"Cannot write key and certificate of the Secret to {directory}: {e}.") from e
     return {option: str(directory / name) for option, name in NAMES.items()}
+
+
+class BundleReference(t.Protocol):
+    """A ConfigMap and its key with the CAs to trust."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
 
 
 @contextlib.contextmanager
@@ -70,14 +78,14 @@ def config_map_data(config_map: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def read_certificates(
-    cluster: Cluster, secret: str, namespace: str, bundle: ConfigMapReference | None
+    cluster: Cluster, secret: str, namespace: str, bundle: BundleReference | None
 ) -> tuple[dict[str, str] | None, Refused | None]:
     """Return what `read_secret` does, with ca.crt from the ConfigMap if that has the CAs that daemons trust."""
     data, refusal = read_secret(cluster, secret, namespace)
     if data is None or bundle is None:
         return data, refusal
     authorities, refusal = read_config_map(cluster, bundle.name, namespace)
-    return {**data, CA_KEY: (authorities or {}).get(bundle.key, "")}, refusal
+    return {**data, NAMES["ca_certificate"]: (authorities or {}).get(bundle.key, "")}, refusal
 
 
 def secret_files(
@@ -86,7 +94,7 @@ def secret_files(
     namespace: str,
     directory: str,
     warn: t.Callable[[str], None],
-    bundle: ConfigMapReference | None = None,
+    bundle: BundleReference | None = None,
 ) -> contextlib.AbstractContextManager[dict[str, str]]:
     """Read Secret and bundle; a context that yields the paths as `files_of` does. No paths if one is not there, or after a warning may not be read."""
     data, refusal = read_certificates(cluster, name, namespace, bundle)
