@@ -64,12 +64,14 @@ def test_control_plane(
     manifests = central({"tls": tls})
     for kind, name in WORKLOADS:
         pod = manifests.pod(kind, name)
-        expected = southbound if name == "prod-southbound" else others
+        # The observer tells when the CAs of both databases end.
+        expected = southbound if name in ("prod-southbound", "prod-observer") else others
         assert [volume for volume in pod["volumes"] if volume["name"] == "tls"] == [{"name": "tls", **expected}], name
         values = {variable.get("value") for one in pod["containers"] for variable in one.get("env") or ()}
         words = {word for one in pod["containers"] for word in one["command"]}
         used = {text for text in values | words if str(text).endswith(".crt") and text != "/tls/tls.crt"}
-        assert used == {f"/tls/{bundle if name == 'prod-southbound' else 'ca.crt'}"}, name
+        bundles = {"prod-southbound": {bundle}, "prod-observer": {"ca.crt", bundle}}.get(name, {"ca.crt"})
+        assert used == {f"/tls/{one}" for one in bundles}, name
 
 
 @pytest.mark.parametrize(("tls", "southbound", "others", "bundle"), TABLE, ids=IDS)
