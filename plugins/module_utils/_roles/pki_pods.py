@@ -45,7 +45,7 @@ def _is_member(one: Variables, pod: Variables, secret: str) -> bool:
 
 def _sources(pod: Variables, kind: str) -> list[Variables]:
     """Return what the volumes of a pod show of Secrets (`secret`) or ConfigMaps (`configMap`): `name` and maybe `items`."""
-    found = []
+    found: list[Variables] = []
     for volume in pod.get("volumes") or ():
         if "secret" in volume and kind == "secret":
             found.append({**volume["secret"], "name": volume["secret"].get("secretName")})
