@@ -8,6 +8,8 @@ How every daemon and client of Open vSwitch and OVN is given its TLS files: ovsd
 
 from __future__ import annotations
 
+import re
+import ssl
 import typing as t
 
 # In this order everywhere: private key, certificate, CA certificate.
@@ -37,3 +39,23 @@ def tls_arguments(paths: t.Sequence[str | None], ciphers: str = "") -> list[str]
     """Return the arguments for these files and, if there are any, for the ciphers."""
     files = file_arguments(paths)
     return [*files, f"--ssl-ciphers={ciphers or DEFAULT_CIPHERS}"] if files else []
+
+
+def ciphers_problem(option: str, ciphers: str) -> str:
+    """Return why the value of this option is no list of ciphers for a server, empty if it is one.
+
+    A server that knows none of them logs that, and goes on with those of its library. Asked is the OpenSSL of this Python.
+    """
+    if not re.search(CIPHERS_PATTERN, ciphers):
+        return (
+            f'{option} is "{ciphers}", which is no list of ciphers. Write it as openssl-ciphers(1) does, with colons and without spaces, for example '
+            f"{DEFAULT_CIPHERS}. Nothing was changed."
+        )
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(ciphers)
+    except ssl.SSLError:
+        return (
+            f'{option} is "{ciphers}", and OpenSSL knows none of these ciphers. A server would ignore the list. `openssl ciphers -v` has the names; the '
+            f"default is {DEFAULT_CIPHERS}. Nothing was changed."
+        )
+    return ""

@@ -37,6 +37,7 @@ plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
         ({"spec": {"northbound": {"replicas": 2}}}, ["spec.northbound.replicas"]),
         ({"spec": {"northbound": {"replica": 3}}}, ["spec.northbound.replica is no field", "replicas"]),
         ({"spec": {"southbound": {"storage": {"size": "many"}}}}, ["spec.southbound.storage.size", "many"]),
+        ({"spec": {"tls": {"ciphers": "NONE-SUCH"}}}, ["spec.tls.ciphers", "OpenSSL knows none of these ciphers"]),
         ({"wait_timeout": 0}, ["wait_timeout"]),
         ({"kubeconfig": "/nowhere/kubeconfig"}, ["/nowhere/kubeconfig"]),
         ({"context": "of-nobody"}, ["of-nobody"]),

@@ -19,6 +19,7 @@ from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._kubernetes.apply import ObjectChange, key_of
+from .._tls_options import ciphers_problem
 from .observed_state import ObservedCluster
 
 
@@ -99,11 +100,16 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
     if params["wait_timeout"] <= 0:
         raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
     cluster_ids: dict[str, str | None] = {d: _cluster_id(params, d) for d in DATABASES}
+    spec = parse_spec(raw, name=name, namespace=namespace)
+    # Not when a specification is read: an older OpenSSL in a pod may know fewer.
+    problem = ciphers_problem("spec.tls.ciphers", spec.tls.ciphers)
+    if problem:
+        raise InvalidInput(problem)
     return DesiredCluster(
         name=name,
         namespace=namespace,
         raw=raw,
-        spec=parse_spec(raw, name=name, namespace=namespace),
+        spec=spec,
         metadata={key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
         cluster_domain=params["cluster_domain"],
         cluster_ids=cluster_ids,
