@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
-# Scenarios of molecule that do not run without being asked for: clusters, and stories that other tests tell as well.
+# Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell.
 SCENARIOS_ON_REQUEST = ("kind", "more")
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
@@ -146,7 +146,7 @@ def parts_of_this_project() -> list[Part]:
     # Booted machines of their own: each test takes three to five minutes of both processors.
     more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
-    # Rotations that are cut off, killed or have clients to wait for: the story `rotate` and the other tests of both CAs run always.
+    # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run always.
     rotations = session("integration", "rotations", "packages", "tools", arguments=("-m", "rotations", "-n0"))
     return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *clusters)]
 

@@ -16,6 +16,7 @@ import typing as t
 CIPHERS_VARIABLE = "OVN_TLS_CIPHERS"  # empty or absent: the default
 VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # environment of launchers and agents
 _OPTIONS = ("-p", "-c", "-C")
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 CIPHERS_PATTERN = (
     "^[A-Za-z0-9+:!@=_.-]+$"  # what openssl-ciphers(1) knows, and no word for shells, units and their specifiers
@@ -59,3 +60,8 @@ def ciphers_problem(option: str, ciphers: str) -> str:
             f"default is {DEFAULT_CIPHERS}. Nothing was changed."
         )
     return ""
+
+
+def certificates_of(text: str) -> set[str]:
+    """Return the certificates of a PEM text, comparable: without line breaks, and without what stands around them, which RFC 7468 allows."""
+    return {"".join(block.split()) for block in _CERTIFICATE.findall(text)}

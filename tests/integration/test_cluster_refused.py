@@ -70,9 +70,13 @@ def test_a_secret_without_the_cas_that_the_southbound_is_to_let_in(plane: Contro
     for check in (True, False):
         refused = plane(check=check, may_fail=True, **declared)
         assert f"Secret {plane.namespace}/ovn-tls has no clients.crt" in refused["msg"]
-    # That of ovn_pki is only predicted.
-    assert plane(check=True, spec={"tls": {"southboundClientCaKey": CLIENT_CA_KEY}})["changed"]
+    # That of ovn_pki would be only predicted, but this one is somebody else's.
+    of_ovn_pki = {"spec": {"tls": {"southboundClientCaKey": CLIENT_CA_KEY}}}
+    assert f"has no {CLIENT_CA_KEY}" in plane(check=True, may_fail=True, **of_ovn_pki)["msg"]
     assert plane.ours() == {}
+    plane.remove("Secret", "ovn-tls")
+    plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="}, labels={"app.kubernetes.io/managed-by": "c5c3.ovn"})
+    assert plane(check=True, **of_ovn_pki)["changed"]
     plane.remove("Secret", "ovn-tls")
     plane.begin(**declared)
     assert "/tls/clients.crt" in json.dumps(plane.get("StatefulSet", "ovn-southbound"))
@@ -100,6 +104,12 @@ def test_a_secret_of_another_owner_without_the_cas_of_chassis(plane: ControlPlan
             refused = plane(check=check, may_fail=True, spec={"tls": tls})
             assert f"let in 1 CA of {CLIENT_CA_KEY} in Secret {plane.namespace}/ovn-tls" in refused["msg"]
     assert plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"] == before
+    # What everybody trusts is as dear to the members of the Northbound.
+    plane.make("ConfigMap", "trusted", data={"ca.crt": chassis})
+    trusted = {"southboundClientCaKey": CLIENT_CA_KEY, "caConfigMapRef": {"name": "trusted"}}
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True, spec={"tls": trusted})
+        assert f"members of the Northbound let in 1 CA of ca.crt in Secret {plane.namespace}/ovn-tls" in refused["msg"]
     plane.remove("Secret", "given")
     plane.make("Secret", "given", data={"ca.crt": encoded["ab"]})
     assert plane(check=True, spec={"tls": {"certSecretRef": {"name": "given"}}})["changed"]

@@ -278,8 +278,9 @@ def test_first_run_then_the_same_again(daemons: None, site: Site, short_dir: pat
 
 
 def test_clients_have_secrets_too(site: Site) -> None:
-    """The control plane's CA signs them; a second run changes nothing."""
-    clients = {"ovn_pki_clients": ["neutron"]}
+    """The control plane's CA signs them, that of the chassis one with their access; a second run changes nothing."""
+    agent = {"name": "metadata", "common_name": "h1", "access": "chassis"}
+    clients = {"ovn_pki_clients": ["neutron", agent]}
     site.apply("--check", "--limit", "plane", **clients)
     assert not site.ca.exists()
     site.apply("--limit", "plane", **clients)
@@ -292,6 +293,10 @@ def test_clients_have_secrets_too(site: Site) -> None:
     assert is_signed(certificate, site.authority())
     assert certificates_in(data["ca.crt"]) == [site.authority()]
     assert data["tls.key"] == (site.ca / "clients" / "neutron-key.pem").read_bytes()
+    of_agent = json.loads(site.server.request("GET", path.replace("neutron", "metadata")))["data"]
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(of_agent["tls.crt"]))
+    assert is_signed(certificate, site.signer("rack1"))
+    assert certificates_in(base64.b64decode(of_agent["ca.crt"])) == [site.authority()]
     assert set(site.apply("--limit", "plane", **clients).values()) == {0}
     assert (
         json.loads(site.server.request("GET", path))["metadata"]["resourceVersion"]
@@ -403,6 +408,13 @@ def test_a_given_secret_is_checked_and_never_touched(site: Site) -> None:
     named = {"tls": {"certSecretRef": {"name": "ovn-tls"}}}
     assert site.apply("--limit", "plane", ovn_cluster_spec=named, ovn_pki_renew_before_days=364) == {"plane": 0}
     assert site.versions() == before
+
+
+def test_cas_that_this_role_does_not_know_are_refused(site: Site) -> None:
+    """Pods would trust a ConfigMap, and their certificates would be of the CA on the control node."""
+    bundle = {"tls": {"caConfigMapRef": {"name": "trusted"}}}
+    assert "plane has tls.caConfigMapRef (trusted)" in site.refuse("--limit", "plane", ovn_cluster_spec=bundle)
+    assert not site.ca.exists()
 
 
 def test_a_cluster_that_cannot_be_asked_is_named(site: Site) -> None:

@@ -22,6 +22,7 @@ from .stoppable_thread import StoppableThread
 
 _ANSWER = 3.0
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME: an expired certificate is what this is about
+_NOT_YET_VALID = 9  # X509_V_ERR_CERT_NOT_YET_VALID
 _HAS_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED, of the certificate or of the CA that signed it
 
 
@@ -39,6 +40,8 @@ def served_certificate(endpoint: Endpoint, tls: TlsFiles) -> ServedCertificate |
         try:
             end = _served_until(endpoint, context)
         except ssl.SSLCertVerificationError as e:
+            if e.verify_code not in (_NOT_YET_VALID, _HAS_EXPIRED):
+                return None
             refused = e.verify_code == _HAS_EXPIRED
             context.verify_flags = ssl.VerifyFlags(int(context.verify_flags) | _NO_CHECK_TIME)
             end = _served_until(endpoint, context)
@@ -76,13 +79,13 @@ class CertificateWatch(StoppableThread):
 
     def run(self) -> None:
         while self._endpoints and not self._stopped.is_set():
-            found = self._look()
+            found = self._observe()
             if found != self.found:
                 self.found = found
                 self._changed()
             self._stopped.wait(self._every)
 
-    def _look(self) -> ObservedCertificates:
+    def _observe(self) -> ObservedCertificates:
         for endpoint in self._endpoints:
             try:
                 served = served_certificate(endpoint, self._tls)

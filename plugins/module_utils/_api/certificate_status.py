@@ -19,7 +19,7 @@ CERTIFICATE = "CertificateValid"
 SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
 
 _VALID = "Valid"
-_ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki)."
+_ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki); the owner of a given Secret or ConfigMap, there."
 _REFUSED = {"central": "Clients and members refuse each other.", "chassis": "The Southbound refuses chassis."}
 
 
@@ -104,10 +104,12 @@ def _trusted(
         end = _time(one.end)
         what = f"{_name(one)} in the {bundle} bundle"
         if end <= present:
-            message = f"{what} has expired on {format_timestamp(end)}, another one is valid. Finish the rotation with c5c3.ovn.rotate."
+            message = f"{what} has expired on {format_timestamp(end)}, another one is valid. Finish the rotation: c5c3.ovn.rotate, or the owner of the bundle."
             yield StatusCondition(CERTIFICATE, "True", "RotationUnfinished", message)
         elif end - present < SOON:
-            message = f"{what} ends on {format_timestamp(end)}. Replace it with c5c3.ovn.rotate."
+            message = (
+                f"{what} ends on {format_timestamp(end)}. Replace it: c5c3.ovn.rotate, or the owner of the bundle."
+            )
             yield StatusCondition(CERTIFICATE, "True", "CAExpiresSoon", message)
 
 

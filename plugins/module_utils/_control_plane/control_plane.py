@@ -25,9 +25,9 @@ from .._kubernetes.progress import Progress
 from .._kubernetes.timestamps import format_timestamp
 from .._raft_pods.backend import DatabaseRollout
 from .._raft_pods.observed import ObservedDatabase, RunContext
+from .ca_bundles import refuse_bundles_without_authorities
 from .checks import check_cluster
 from .claim_templates import ClaimTemplates
-from .client_bundle import refuse_secret_without_client_bundle
 from .desired import DesiredCluster, is_config, is_later, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .manifests import ClusterManifests
@@ -115,7 +115,7 @@ class ControlPlane:
 
     def _check(self, observed: ObservedCluster) -> ClusterObjects:
         """Refuse before anything is changed; return the objects to go on with."""
-        refuse_secret_without_client_bundle(self.cluster, self.desired, observed, check_mode=self.check_mode)
+        refuse_bundles_without_authorities(self.cluster, self.desired, observed, check_mode=self.check_mode)
         checked = check_cluster(
             *(self.cluster, self.desired, observed, self._manifests),
             identity=self.identity,

@@ -113,3 +113,17 @@ def test_a_bundle_without_the_ca() -> None:
         "Pod x/ovn-southbound-0"
     ]
     assert unready_members(listings, [{"item": "plane", "resources": []}], ISSUER) == []
+
+
+def test_a_member_with_the_secret_of_before() -> None:
+    """Its StatefulSet names the new one already; the OVN cluster beside it has nothing to do with that."""
+    other = pod(secret="another")
+    other["metadata"] = {**other["metadata"], "labels": labels("second", "southbound"), "name": "second-southbound-0"}
+    listings = [{"item": "plane", "resources": [pod(secret="former"), stateful_set(key="client-ca.crt"), other]}]
+    assert unready_members(listings, [SECRET], ISSUER) == ["Pod x/ovn-southbound-0"]
+
+
+def test_a_ca_with_text_around_it() -> None:
+    """As `openssl x509 -text` writes it."""
+    listings = [{"item": "plane", "resources": [pod(key="client-ca.crt")]}]
+    assert unready_members(listings, [SECRET], f"Certificate:\n    Data:\n{ISSUER}") == []

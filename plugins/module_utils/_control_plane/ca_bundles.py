@@ -9,22 +9,20 @@ The CAs of whom the Southbound lets in: a member without them would come back fr
 from __future__ import annotations
 
 import base64
-import re
 import typing as t
 
-from .._api.names import CA_KEY, CLIENT_CA_KEY, Object
+from .._api.names import CA_KEY, CLIENT_CA_KEY, MANAGER, Object
+from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import read_config_map, read_secret
 from .._manifests.pods import TLS, TLS_VOLUME
-from .._tls_options import VARIABLES
+from .._tls_options import VARIABLES, certificates_of
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
-
-_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 
 class Bundle(t.NamedTuple):
@@ -40,20 +38,20 @@ class Bundle(t.NamedTuple):
         return read(cluster, self.name, namespace)[0]
 
 
-def declared_bundle(spec: ClusterSpec) -> tuple[Bundle, str]:
-    """Return the bundle of the Southbound, and the field of `tls` that names one of its own for it, empty if it is that of all daemons."""
+def declared_bundle(spec: ClusterSpec, database: Database) -> tuple[Bundle, str]:
+    """Return the bundle of the members of a database, and the field of `tls` that names it, empty if it is ca.crt of the Secret."""
     tls = spec.tls
-    if tls.southbound_client_ca_config_map_ref:
+    if database == "southbound" and tls.southbound_client_ca_config_map_ref:
         reference, field = tls.southbound_client_ca_config_map_ref, "southboundClientCaConfigMapRef"
         return Bundle("ConfigMap", reference.name, reference.key), field
-    if tls.southbound_client_ca_key:
+    if database == "southbound" and tls.southbound_client_ca_key:
         return Bundle("Secret", spec.tls_secret, tls.southbound_client_ca_key), "southboundClientCaKey"
     if tls.ca_config_map_ref:
-        return Bundle("ConfigMap", tls.ca_config_map_ref.name, tls.ca_config_map_ref.key), ""
+        return Bundle("ConfigMap", tls.ca_config_map_ref.name, tls.ca_config_map_ref.key), "caConfigMapRef"
     return Bundle("Secret", spec.tls_secret, CA_KEY), ""
 
 
-def client_bundle_of(stateful_set: Object | None) -> Bundle | None:
+def bundle_in_use(stateful_set: Object | None) -> Bundle | None:
     """Return the bundle whose CAs the members let in, None if there are no members, or without TLS."""
     pod = stateful_set["spec"]["template"]["spec"] if stateful_set else {}
     variables = [variable for container in pod.get("containers") or () for variable in container.get("env") or ()]
@@ -76,45 +74,60 @@ def _projected(volume: Object, path: str) -> Bundle | None:
     return None
 
 
-def _authorities(data: t.Mapping[str, str], key: str) -> dict[str, None]:
-    """Return the certificates of a bundle in their order; none if it is not readable, which is for others to find."""
+def _authorities(data: t.Mapping[str, str], key: str) -> set[str]:
+    """Return the certificates of a bundle; none if it is not readable, which is for others to find."""
     try:
-        text = base64.b64decode(data.get(key) or "").decode()
+        return certificates_of(base64.b64decode(data.get(key) or "").decode())
     except ValueError:
-        return {}
-    return dict.fromkeys("".join(block.split()) for block in _CERTIFICATE.findall(text))
+        return set()
 
 
-def refuse_secret_without_client_bundle(
+def refuse_bundles_without_authorities(
     cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster, *, check_mode: bool
 ) -> None:
-    """Raise `Refused` if members of the Southbound would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
+    """Raise `Refused` if members would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
 
     A Secret or ConfigMap that is not there yet, or may not be read, is no reason: pods wait for it. CAs that leave a file which stays in use are its owner's
     business.
     """
     if not desired.spec.tls.enabled:
         return
-    bundle, field = declared_bundle(desired.spec)
-    # In check mode the role ovn_pki has only predicted what it writes.
-    if check_mode and field and bundle[::2] == ("Secret", CLIENT_CA_KEY):
-        return
-    former = client_bundle_of(observed.known_stateful_set("southbound"))
-    if not field and former in (None, bundle):
-        return
+    for database in DATABASES:
+        bundle, field = declared_bundle(desired.spec, database)
+        former = bundle_in_use(observed.known_stateful_set(database))
+        if not field and former in (None, bundle):
+            continue
+        # In check mode the role ovn_pki has only predicted what it writes.
+        if check_mode and bundle[::2] == ("Secret", CLIENT_CA_KEY) and _is_of_ovn_pki(cluster, bundle, desired):
+            continue
+        _compare(cluster, desired, database, bundle, field, former)
+
+
+def _is_of_ovn_pki(cluster: Cluster, bundle: Bundle, desired: DesiredCluster) -> bool:
+    """Return whether the role ovn_pki makes this Secret, as far as can be known: it labels its own."""
+    try:
+        found = cluster.get("v1", "Secret", bundle.name, desired.namespace)
+    except Refused:
+        return True
+    return found is None or (found["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
+
+
+def _compare(
+    cluster: Cluster, desired: DesiredCluster, database: Database, bundle: Bundle, field: str, former: Bundle | None
+) -> None:
     data = bundle.read(cluster, desired.namespace)
     if data is None:
         return
     if field and not data.get(bundle.key):
-        raise Refused(_missing_key(bundle, field, desired))
+        raise Refused(_missing_key(bundle, field, desired, database))
     before = former.read(cluster, desired.namespace) if former and former != bundle else None
     if former and before is not None:
-        lost = len(_authorities(before, former.key).keys() - _authorities(data, bundle.key).keys())
+        lost = len(_authorities(before, former.key) - _authorities(data, bundle.key))
         if lost:
-            raise Refused(_lost_authorities(lost, former, bundle, desired))
+            raise Refused(_lost_authorities(lost, former, bundle, desired, database))
 
 
-def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster) -> str:
+def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster, database: Database) -> str:
     outcome, remedy = (
         (
             "start without TLS",
@@ -123,17 +136,18 @@ def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster) -> str:
         if bundle.kind == "Secret"
         else ("not start", "Correct the key, or let the owner of the ConfigMap write it")
     )
+    authorities = "of the control plane and of the chassis" if database == "southbound" else "of the control plane"
     return (
         f"{bundle.kind} {desired.namespace}/{bundle.name} has no {bundle.key}, which tls.{field} of OVNCluster {desired.name} names: the members of the "
-        f"Southbound would {outcome}. {remedy}, with the CAs of the control plane and of the chassis. Nothing was changed."
+        f"{database.title()} would {outcome}. {remedy}, with the CAs {authorities}. Nothing was changed."
     )
 
 
-def _lost_authorities(lost: int, former: Bundle, bundle: Bundle, desired: DesiredCluster) -> str:
+def _lost_authorities(lost: int, former: Bundle, bundle: Bundle, desired: DesiredCluster, database: Database) -> str:
     namespace = desired.namespace
+    whom = "chassis for example" if database == "southbound" else "other members for example"
     return (
-        f"The members of the Southbound let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
-        f"{bundle.key} of {bundle.kind} {namespace}/{bundle.name} does not have. They would refuse everybody with a certificate of such a CA, chassis for "
-        f"example. Add it there until nobody has one, or name a bundle that has it in tls.southboundClientCaKey or tls.southboundClientCaConfigMapRef "
-        f"of OVNCluster {desired.name}. Nothing was changed."
+        f"The members of the {database.title()} let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
+        f"{bundle.key} of {bundle.kind} {namespace}/{bundle.name} does not have. They would refuse everybody with a certificate of such a CA, {whom}. Add it "
+        f"there until nobody has one, or let tls of OVNCluster {desired.name} name the bundle that has it. Nothing was changed."
     )
