@@ -55,7 +55,7 @@ def test_when_the_first_one_ends() -> None:
     ("central", "chassis", "status", "reason", "parts"),
     [
         ([31], [31], "True", "Valid", []),
-        ([29], [], "True", "CAExpiresSoon", ["CA 'CN=0' (serial number A0) in the central bundle ends on 2026-01-30T00:00:00Z.", "or the owner of the bundle."]),
+        ([29], [], "True", "CAExpiresSoon", ["CA 'CN=0' (serial number A0) in the central bundle ends on 2026-01-30T00:00:00Z.", "the owner of the bundle."]),
         ([300], [300, 29], "True", "CAExpiresSoon", ["CA 'CN=1' (serial number A1) in the chassis bundle ends on"]),
         ([300, -1], [], "True", "RotationUnfinished", ["(serial number A1) in the central bundle has expired on 2025-12-31T00:00:00Z, another one"]),
         ([300], [-1, 300], "True", "RotationUnfinished", ["CN=0", "chassis bundle has expired", "Finish the rotation: "]),
