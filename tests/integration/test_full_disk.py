@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import typing as t
 from pathlib import Path
@@ -111,14 +112,15 @@ def test_followers_whose_disks_were_full_start_from_their_files(backend: Loopbac
     leader = next(host for host in hosts(backend) if host.leads)
     followers = [host for host in hosts(backend) if host is not leader]
     for number, host in enumerate(followers):
-        file = host.file.stat().st_ino
-        host.fill()
-        until(lambda host=host: host.has_said("is full"), "the launcher notices", 30)
-        assert is_written(leader, 2 * number)
-        assert is_written(leader, 2 * number + 1)
-        host.free()
-        until(lambda host=host: host.has_said("has room again"), "the file is complete", 30)
-        assert host.file.stat().st_ino != file
+        # As long as it is open, no other file can get its inode.
+        with host.file.open("rb") as former:
+            host.fill()
+            until(lambda host=host: host.has_said("is full"), "the launcher notices", 30)
+            assert is_written(leader, 2 * number)
+            assert is_written(leader, 2 * number + 1)
+            host.free()
+            until(lambda host=host: host.has_said("has room again"), "the file is complete", 30)
+            assert not os.path.samestat(os.fstat(former.fileno()), host.file.stat())
     for host in hosts(backend):
         host.power_off()
     for host in hosts(backend):
