@@ -59,5 +59,7 @@ def test_who_signs_is_who_is_trusted() -> None:
 
     central, chassis = authority("ovn-system"), authority("ovn-hypervisors")
     assert {certificates["cert-manager", name]["secretName"] for name in (central, chassis)} == {central, chassis}
-    sources = {name: [one["secret"]["name"] for one in spec["sources"]] for (_, name), spec in of("Bundle").items()}
+    sources = {
+        name: [one["secret"]["name"] for one in spec["sources"]] for (_namespace, name), spec in of("Bundle").items()
+    }
     assert sources == {"ovn-trusted-cas": [central], "ovn-southbound-clients": [central, chassis]}
