@@ -11,23 +11,14 @@ version_added: "0.1.0"
 description:
   - A member lets in the CAs of a file of its Secret (C(client-ca.crt)) only if it was started with that file. The role P(c5c3.ovn.ovn_pki#role) replaces no
     working certificate by one of the chassis CA before all members are.
-  - Pods that have ended, those that are terminating, and those with another Secret are left out.
+  - Pods and StatefulSets count. Pods that have ended, those that are terminating, and those with another Secret are left out.
 options:
-  _input:
-    description: >-
-      Results of loops over M(kubernetes.core.k8s_info) that listed pods and StatefulSets. C(item) of each one is the host that stands for the cluster.
-    type: list
-    elements: dict
-    required: true
-  secrets:
-    description: Results of the same loop for the Secret of each host. Positional.
-    type: list
-    elements: dict
-    required: true
   issuer:
     description: The CA that signs, as PEM text. Positional.
     type: str
     required: true
+extends_documentation_fragment:
+  - c5c3.ovn._cluster_listings
 author:
   - C5C3 contributors (@c5c3)
 """

@@ -11,17 +11,8 @@ version_added: "0.1.0"
 description:
   - The kubelet brings a changed Secret into a pod up to two minutes later. What this filter returns is what to ask each pod for, to know that it has it.
   - Pods that do not run, and those that are terminating, are left out.
-options:
-  _input:
-    description: Results of a loop over M(kubernetes.core.k8s_info) that listed pods. C(item) of each one is the host that stands for the cluster.
-    type: list
-    elements: dict
-    required: true
-  secrets:
-    description: Results of the same loop for the Secret of each host. Positional.
-    type: list
-    elements: dict
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._cluster_listings
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -45,9 +36,11 @@ import base64
 import hashlib
 import typing as t
 
-from ..module_utils._api.names import CLIENT_CA_KEY
+from ..module_utils._api.names import CA_KEY, CLIENT_CA_KEY
+from ..module_utils._kubernetes.rollout_progress import is_terminating
+from ..module_utils._kubernetes.volumes import volume_sources
 
-FILES = ("ca.crt", "tls.crt", CLIENT_CA_KEY)
+FILES = (CA_KEY, "tls.crt", CLIENT_CA_KEY)
 
 
 def secret_mounts(
@@ -64,7 +57,7 @@ def secret_mounts(
 
 
 def _answers(pod: t.Mapping[str, t.Any]) -> bool:
-    return pod["status"]["phase"] == "Running" and not pod["metadata"].get("deletionTimestamp")
+    return pod["status"]["phase"] == "Running" and not is_terminating(dict(pod))
 
 
 def _mounts(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
@@ -97,17 +90,15 @@ def _is_there(key: str, data: t.Mapping[str, str]) -> bool:
 
 def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
     """Where this volume has the files of the Secret: keys to paths below its mount, without those that it has from a ConfigMap."""
-    projected = (volume.get("projected") or {}).get("sources") or ()
-    others = {item["path"] for source in projected for item in (source.get("configMap") or {}).get("items") or ()}
-    sources = [source.get("secret") or {} for source in projected]
-    sources = [source for source in sources if source.get("name") == secret]
-    whole = volume.get("secret") or {}
-    if whole.get("secretName") == secret:
-        sources.append(whole)
-    found = {}
-    for source in sources:
-        chosen = {item["key"]: item["path"] for item in source.get("items") or ()}
-        found.update({key: chosen.get(key, key) for key in FILES if not chosen or key in chosen})
+    sources = volume_sources(volume)
+    others = {path for source in sources if source.kind == "ConfigMap" for path in source.chosen.values()}
+    found = {
+        key: source.chosen.get(key, key)
+        for source in sources
+        if (source.kind, source.name) == ("Secret", secret)
+        for key in FILES
+        if not source.chosen or key in source.chosen
+    }
     return {key: path for key, path in found.items() if path not in others}
 
 

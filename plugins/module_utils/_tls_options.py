@@ -9,12 +9,14 @@ How every daemon and client of Open vSwitch and OVN is given its TLS files: ovsd
 from __future__ import annotations
 
 import re
-import ssl
 import typing as t
 
 # In this order everywhere: private key, certificate, CA certificate.
 CIPHERS_VARIABLE = "OVN_TLS_CIPHERS"  # empty or absent: the default
 VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # environment of launchers and agents
+CLIENT_CA_VARIABLE = (
+    "OVN_CLIENT_CA_CERTIFICATE"  # of observers: the CAs of whom the Southbound lets in, if these are others
+)
 _OPTIONS = ("-p", "-c", "-C")
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
@@ -42,26 +44,6 @@ def tls_arguments(paths: t.Sequence[str | None], ciphers: str = "") -> list[str]
     return [*files, f"--ssl-ciphers={ciphers or DEFAULT_CIPHERS}"] if files else []
 
 
-def ciphers_problem(option: str, ciphers: str) -> str:
-    """Return why the value of this option is no list of ciphers for a server, empty if it is one.
-
-    A server that knows none of them logs that, and goes on with those of its library. Asked is the OpenSSL of this Python.
-    """
-    if not re.search(CIPHERS_PATTERN, ciphers):
-        return (
-            f'{option} is "{ciphers}", which is no list of ciphers. Write it as openssl-ciphers(1) does, with colons and without spaces, for example '
-            f"{DEFAULT_CIPHERS}. Nothing was changed."
-        )
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(ciphers)
-    except ssl.SSLError:
-        return (
-            f'{option} is "{ciphers}", and OpenSSL knows none of these ciphers. A server would ignore the list. `openssl ciphers -v` has the names; the '
-            f"default is {DEFAULT_CIPHERS}. Nothing was changed."
-        )
-    return ""
-
-
 def certificates_of(text: str) -> set[str]:
-    """Return the certificates of a PEM text, comparable: without line breaks, and without what stands around them, which RFC 7468 allows."""
+    """Return the certificates of a PEM text in base64, comparable: without line breaks, and without what stands around them, which RFC 7468 allows."""
     return {"".join(block.split()) for block in _CERTIFICATE.findall(text)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import typing as t
 
 from .._databases import DATABASE_NAMES, DATABASES
@@ -23,11 +22,11 @@ from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
+from .._tls_options import certificates_of
 from .._units import own_unit
 from .containers import Output, examine_container
 from .processes import ControlPlaneProcess, control_socket, database_socket, find_processes, neighbors
 
-_PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.S)
 _TLS = ("private_key", "certificate", "ca_cert")
 
 
@@ -106,6 +105,6 @@ def read_certificate_digests(path: str) -> list[str]:
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             text = file.read()
-        return sorted({hashlib.sha256(base64.b64decode(body)).hexdigest() for body in _PEM.findall(text)})
+        return sorted({hashlib.sha256(base64.b64decode(body)).hexdigest() for body in certificates_of(text)})
     except (OSError, ValueError):
         return []

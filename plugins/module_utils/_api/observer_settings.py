@@ -15,6 +15,7 @@ from .._databases import DATABASES
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
+from .._tls_options import CLIENT_CA_VARIABLE
 
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
@@ -79,7 +80,7 @@ def endpoints_of(environment: t.Mapping[str, str]) -> dict[str, list[Endpoint]]:
 
 def client_ca_of(environment: t.Mapping[str, str]) -> str | None:
     """Return the file with the CAs of whom the Southbound lets in, None if these are the ones that everybody trusts."""
-    return environment.get("OVN_CLIENT_CA_CERTIFICATE") or None
+    return environment.get(CLIENT_CA_VARIABLE) or None
 
 
 def needed(environment: t.Mapping[str, str], variable: str) -> str:

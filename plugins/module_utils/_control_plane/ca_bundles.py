@@ -3,75 +3,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The CAs of whom the Southbound lets in: a member without them would come back from a restart without TLS, or not at all, and the others would miss it.
+The CAs of whom members let in: one without them would come back from a restart without TLS, or not at all, and the others would miss it.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import typing as t
 
-from .._api.names import CA_KEY, CLIENT_CA_KEY, MANAGER, Object
+from .._api.names import CLIENT_CA_KEY, MANAGER
 from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import read_config_map, read_secret
-from .._manifests.pods import TLS, TLS_VOLUME
-from .._tls_options import VARIABLES, certificates_of
+from .._manifests.ca_bundle import Bundle, bundle_in_use, declared_bundle, pod_of
+from .._tls_options import certificates_of
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
 
-if t.TYPE_CHECKING:
-    from .._api.spec import ClusterSpec
-
-
-class Bundle(t.NamedTuple):
-    """Where the CAs are that a member lets in."""
-
-    kind: t.Literal["Secret", "ConfigMap"]
-    name: str
-    key: str
-
-    def read(self, cluster: Cluster, namespace: str) -> dict[str, str] | None:
-        """Return the data of the object, None if it is not there or may not be read."""
-        read = read_secret if self.kind == "Secret" else read_config_map
-        return read(cluster, self.name, namespace)[0]
-
-
-def declared_bundle(spec: ClusterSpec, database: Database) -> tuple[Bundle, str]:
-    """Return the bundle of the members of a database, and the field of `tls` that names it, empty if it is ca.crt of the Secret."""
-    tls = spec.tls
-    if database == "southbound" and tls.southbound_client_ca_config_map_ref:
-        reference, field = tls.southbound_client_ca_config_map_ref, "southboundClientCaConfigMapRef"
-        return Bundle("ConfigMap", reference.name, reference.key), field
-    if database == "southbound" and tls.southbound_client_ca_key:
-        return Bundle("Secret", spec.tls_secret, tls.southbound_client_ca_key), "southboundClientCaKey"
-    if tls.ca_config_map_ref:
-        return Bundle("ConfigMap", tls.ca_config_map_ref.name, tls.ca_config_map_ref.key), "caConfigMapRef"
-    return Bundle("Secret", spec.tls_secret, CA_KEY), ""
-
-
-def bundle_in_use(stateful_set: Object | None) -> Bundle | None:
-    """Return the bundle whose CAs the members let in, None if there are no members, or without TLS."""
-    pod = stateful_set["spec"]["template"]["spec"] if stateful_set else {}
-    variables = [variable for container in pod.get("containers") or () for variable in container.get("env") or ()]
-    file = next((str(one.get("value") or "") for one in variables if one["name"] == VARIABLES[-1]), "")
-    path = file[len(TLS) + 1 :] if file.startswith(f"{TLS}/") else ""
-    for volume in (pod.get("volumes") or ()) if path else ():
-        if volume["name"] == TLS_VOLUME and "secret" in volume:
-            return Bundle("Secret", str(volume["secret"]["secretName"]), path)
-        if volume["name"] == TLS_VOLUME:
-            return _projected(volume, path)
-    return None
-
-
-def _projected(volume: Object, path: str) -> Bundle | None:
-    for source in (volume.get("projected") or {}).get("sources") or ():
-        for origin, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-            for item in (source.get(origin) or {}).get("items") or ():
-                if item["path"] == path:
-                    return Bundle(t.cast("t.Any", kind), str(source[origin]["name"]), str(item["key"]))
-    return None
+# The data of a Secret or ConfigMap in base64, None if it is not there or may not be read
+_Reader = t.Callable[[str, str], t.Optional[t.Mapping[str, str]]]
 
 
 def _authorities(data: t.Mapping[str, str], key: str) -> set[str]:
@@ -92,15 +44,21 @@ def refuse_bundles_without_authorities(
     """
     if not desired.spec.tls.enabled:
         return
+
+    @functools.cache
+    def read(kind: str, name: str) -> t.Mapping[str, str] | None:
+        return (read_secret if kind == "Secret" else read_config_map)(cluster, name, desired.namespace)[0]
+
     for database in DATABASES:
         bundle, field = declared_bundle(desired.spec, database)
-        former = bundle_in_use(observed.known_stateful_set(database))
+        there = observed.known_stateful_set(database)
+        former = bundle_in_use(pod_of(there)) if there else None
         if not field and former in (None, bundle):
             continue
         # In check mode the role ovn_pki has only predicted what it writes.
         if check_mode and bundle[::2] == ("Secret", CLIENT_CA_KEY) and _is_of_ovn_pki(cluster, bundle, desired):
             continue
-        _compare(cluster, desired, database, bundle, field, former)
+        _compare(read, desired, database, bundle, field, former)
 
 
 def _is_of_ovn_pki(cluster: Cluster, bundle: Bundle, desired: DesiredCluster) -> bool:
@@ -113,18 +71,18 @@ def _is_of_ovn_pki(cluster: Cluster, bundle: Bundle, desired: DesiredCluster) ->
 
 
 def _compare(
-    cluster: Cluster, desired: DesiredCluster, database: Database, bundle: Bundle, field: str, former: Bundle | None
+    read: _Reader, desired: DesiredCluster, database: Database, bundle: Bundle, field: str, former: Bundle | None
 ) -> None:
-    data = bundle.read(cluster, desired.namespace)
+    data = read(bundle.kind, bundle.name)
     if data is None:
         return
     if field and not data.get(bundle.key):
         raise Refused(_missing_key(bundle, field, desired, database))
-    before = former.read(cluster, desired.namespace) if former and former != bundle else None
-    if former and before is not None:
-        lost = len(_authorities(before, former.key) - _authorities(data, bundle.key))
-        if lost:
-            raise Refused(_lost_authorities(lost, former, bundle, desired, database))
+    if former is None or former == bundle:
+        return
+    lost = _authorities(read(former.kind, former.name) or {}, former.key) - _authorities(data, bundle.key)
+    if lost:
+        raise Refused(_lost_authorities(len(lost), former, bundle, desired, database))
 
 
 def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster, database: Database) -> str:

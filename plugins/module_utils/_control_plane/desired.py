@@ -13,13 +13,13 @@ import dataclasses
 import typing as t
 import uuid
 
+from .._api.ciphers import check_ciphers
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, witness_name
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._kubernetes.apply import ObjectChange, key_of
-from .._tls_options import ciphers_problem
 from .observed_state import ObservedCluster
 
 
@@ -101,10 +101,7 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         raise InvalidInput(f"wait_timeout is {params['wait_timeout']:g}: it must be more than 0 seconds.")
     cluster_ids: dict[str, str | None] = {d: _cluster_id(params, d) for d in DATABASES}
     spec = parse_spec(raw, name=name, namespace=namespace)
-    # Not when a specification is read: an older OpenSSL in a pod may know fewer.
-    problem = ciphers_problem("spec.tls.ciphers", spec.tls.ciphers)
-    if problem:
-        raise InvalidInput(problem)
+    check_ciphers("spec.tls.ciphers", spec.tls.ciphers)
     return DesiredCluster(
         name=name,
         namespace=namespace,

@@ -12,6 +12,7 @@ import typing as t
 
 from .._api.names import Object, labels, observer_name, scripts_name, selector
 from .._api.pod_fields import Resources
+from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
 from .context import ManifestContext
 
@@ -72,8 +73,7 @@ def _tolerations(declared: t.Sequence[t.Mapping[str, t.Any]]) -> list[t.Mapping[
 def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
     command = ["python3", "-I", f"{pods.SCRIPTS}/{pods.ARCHIVE}", "observer"]
     port = context.spec.metrics_port
-    tls = pods.tls_files(context.spec.tls.enabled)
-    client_ca = pods.member_tls_files(context.spec, "southbound").ca_certificate
+    client_ca = pods.client_ca_certificate(context.spec)
     settings = {
         "OVN_CLUSTER_NAME": context.name,
         "OVN_NAMESPACE": context.namespace,
@@ -81,8 +81,8 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
         "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
         **({"OVN_METRICS_PORT": str(port)} if port else {}),
-        **tls.as_environment(),
-        **({"OVN_CLIENT_CA_CERTIFICATE": client_ca} if client_ca and client_ca != tls.ca_certificate else {}),
+        **pods.tls_files(context.spec.tls.enabled).as_environment(),
+        **({CLIENT_CA_VARIABLE: client_ca} if client_ca else {}),
     }
     return pods.container(
         "observer",

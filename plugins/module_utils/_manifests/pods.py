@@ -160,15 +160,18 @@ def member_tls_files(spec: ClusterSpec, database: Database) -> TlsFiles:
 
     As a client it would believe servers of these CAs, too, so they must sign certificates of clients alone, as ovn_pki does.
     """
-    files, name = tls_files(spec.tls.enabled), _client_ca_file(spec.tls) if database == "southbound" else None
-    return files._replace(ca_certificate=f"{TLS}/{name}") if files.complete and name else files
+    own = client_ca_certificate(spec) if database == "southbound" else None
+    files = tls_files(spec.tls.enabled)
+    return files._replace(ca_certificate=own) if own else files
 
 
-def _client_ca_file(tls: Tls) -> str | None:
-    """Return the name of the file with the CAs of whom the Southbound lets in, None if it has none of its own."""
-    if tls.southbound_client_ca_config_map_ref or (tls.southbound_client_ca_key and tls.ca_config_map_ref):
-        return CLIENT_CA_KEY
-    return tls.southbound_client_ca_key
+def client_ca_certificate(spec: ClusterSpec) -> str | None:
+    """Return the file with the CAs of whom the Southbound lets in, None if these are everybody's, or without TLS."""
+    tls = spec.tls
+    key = tls.southbound_client_ca_key
+    # Beside a ConfigMap the volume is made of single files, which have names of ours.
+    name = CLIENT_CA_KEY if tls.southbound_client_ca_config_map_ref or (key and tls.ca_config_map_ref) else key
+    return f"{TLS}/{name}" if tls.enabled and name not in (None, CA_KEY) else None
 
 
 def api_access() -> tuple[Object, Object]:

@@ -17,6 +17,7 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._agent.archive import build_archive
+from .._api.ciphers import check_ciphers
 from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._database.schema_update import FILES as SCHEMA_FILES
@@ -42,7 +43,6 @@ from .._stop_budget import STOP_SECONDS
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._tls_options import DEFAULT_CIPHERS
 from .central_observer import observer_state
-from .ciphers import check_ciphers, own_ciphers
 from .options import read_options
 
 PREFIX = "ovn_central_"
@@ -249,7 +249,7 @@ def cluster_spec(options: CentralClusterOptions, *, has_client_bundle: bool = Fa
         "northd": {"threads": options.northd_threads},
         "tls": {
             "enabled": options.tls,
-            **own_ciphers(options.tls_ciphers),
+            **({} if options.tls_ciphers == DEFAULT_CIPHERS else {"ciphers": options.tls_ciphers}),
             **_given(certSecretRef=secret, southboundClientCaKey=client_ca_key),
         },
         **_given(ovnImage=options.image, ovsImage=options.openvswitch_image),

@@ -15,6 +15,7 @@ import typing as t
 from .._databases import DATABASES, Database
 from .._ovsdb.tls_files import TlsFiles
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
+from .._tls_options import CLIENT_CA_VARIABLE
 
 PROGRAM = "/usr/lib/c5c3-ovn/c5c3-ovn.pyz"
 STATUS_FILE = "/run/c5c3-ovn/observer/status.json"
@@ -40,7 +41,7 @@ def observer_state(
         **{f"OVN_{name.upper()}": ",".join(clients[name].values()) for name in DATABASES},
         **{f"OVN_{name.upper()}_RECORD": records[name] for name in DATABASES},
         **tls.as_environment(),
-        **({"OVN_CLIENT_CA_CERTIFICATE": client_ca} if client_ca else {}),
+        **({CLIENT_CA_VARIABLE: client_ca} if client_ca else {}),
         "OVN_ELECTION_TIMER": str(election_timer),
         "OVN_HEARTBEAT_SECONDS": str(heartbeat_interval),
         "OVN_METRICS_FILE": metrics_file,

@@ -112,19 +112,17 @@ def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_p
 def hosts_with_own_secret(hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the Kubernetes clusters among these hosts whose Secret this role makes. One that is that of the control plane as well is made there."""
     clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
-    secrets = {
-        host: (secret_of(hostvars[host], certificate_of(host, groups)), certificate_of(host, groups))
-        for host in clusters
-    }
-    return [
-        host
-        for host, (secret, certificate) in secrets.items()
-        if not secret.given and not _central_twins(secret, certificate, hostvars, groups)
-    ]
+    return [host for host in clusters if _makes_secret(host, hostvars, groups)]
+
+
+def _makes_secret(host: str, hostvars: Hostvars, groups: Groups) -> bool:
+    certificate = certificate_of(host, groups)
+    secret = secret_of(hostvars[host], certificate)
+    return not secret.given and not _central_twins(secret, certificate, hostvars, groups)
 
 
 def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars, groups: Groups) -> list[str]:
-    """The central hosts whose Secret this one of a hypervisor cluster is as well."""
+    """Return the central hosts whose Secret this one of a hypervisor cluster is as well."""
     if certificate == "central":
         return []
     clusters = hosts_by_backend(members_of(groups, "ovn_central"), hostvars)["kubernetes"]

@@ -12,7 +12,9 @@ import base64
 import typing as t
 
 from .._api.names import selector
-from .._tls_options import VARIABLES as TLS_VARIABLES
+from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.volumes import volume_sources
+from .._manifests.ca_bundle import bundle_in_use, pod_of
 from .._tls_options import certificates_of
 from .variables import Variables
 
@@ -33,8 +35,7 @@ def unready_members(listings: t.Iterable[Variables], secrets: t.Iterable[Variabl
     ours = {
         (host, _instance(one))
         for host, one in members
-        if host in by_host
-        and by_host[host]["metadata"]["name"] in [source.get("name") for source in _sources(_pod(one), "secret")]
+        if host in by_host and _mounts(_pod(one), by_host[host]["metadata"]["name"])
     }
     return [
         f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}"
@@ -44,9 +45,8 @@ def unready_members(listings: t.Iterable[Variables], secrets: t.Iterable[Variabl
 
 
 def _is_member(one: Variables) -> bool:
-    metadata = one["metadata"]
-    labels = metadata.get("labels") or {}
-    has_ended = metadata.get("deletionTimestamp") or (one.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    labels = one["metadata"].get("labels") or {}
+    has_ended = is_terminating(dict(one)) or (one.get("status") or {}).get("phase") in ("Succeeded", "Failed")
     return not has_ended and all(labels.get(key) == value for key, value in _MEMBER.items())
 
 
@@ -55,31 +55,19 @@ def _instance(one: Variables) -> str:
 
 
 def _pod(one: Variables) -> Variables:
-    """Return the specification of a pod, or of those of a StatefulSet."""
-    found: Variables = one["spec"]["template"]["spec"] if one["kind"] == "StatefulSet" else one["spec"]
-    return found
+    return pod_of(dict(one)) if one["kind"] == "StatefulSet" else one["spec"]
 
 
-def _sources(pod: Variables, kind: str) -> list[Variables]:
-    """Return what the volumes of a pod show of Secrets (`secret`) or ConfigMaps (`configMap`): `name` and maybe `items`."""
-    found: list[Variables] = []
-    for volume in pod.get("volumes") or ():
-        if "secret" in volume and kind == "secret":
-            found.append({**volume["secret"], "name": volume["secret"].get("secretName")})
-        found += [source[kind] for source in (volume.get("projected") or {}).get("sources") or () if kind in source]
-    return found
+def _mounts(pod: Variables, secret: str) -> bool:
+    sources = [source for volume in pod.get("volumes") or () for source in volume_sources(volume)]
+    return any((source.kind, source.name) == ("Secret", secret) for source in sources)
 
 
 def _lets_in(pod: Variables, secret: Variables, issuer: str) -> bool:
     """A file of another Secret is one of before. That of a ConfigMap, which only its owner keeps up to date, counts as right."""
-    variables = [variable for container in pod["containers"] for variable in container.get("env") or ()]
-    files = [str(variable.get("value")) for variable in variables if variable["name"] == TLS_VARIABLES[-1]]
-    paths = {file.rpartition("/")[2] for file in files}
-    if any(item["path"] in paths for source in _sources(pod, "configMap") for item in source.get("items") or ()):
-        return True
-    data, sources = secret.get("data") or {}, _sources(pod, "secret")
-    if secret["metadata"]["name"] not in [source["name"] for source in sources]:
-        return False
-    chosen = {item["path"]: item["key"] for source in sources for item in source.get("items") or ()}
-    texts = [base64.b64decode(data.get(chosen.get(path, path)) or b"").decode() for path in paths]
-    return any(certificates_of(issuer) <= certificates_of(text) for text in texts)
+    bundle = bundle_in_use(pod)
+    if bundle is None or bundle.kind == "ConfigMap":
+        return bundle is not None
+    data = (secret.get("data") or {}) if bundle.name == secret["metadata"]["name"] else {}
+    text = base64.b64decode(data.get(bundle.key) or b"").decode()
+    return certificates_of(issuer) <= certificates_of(text)
