@@ -30,6 +30,8 @@ TESTBED_CACHE = Path(os.environ.get("TESTBED_CACHE") or Path(_CACHE, "c5c3-ovn-t
 TESTS_FAILED = 1  # pytest's exit status
 UNSTEADY = 5  # so many failed integration tests are tried again, alone
 SCENARIOS = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
+# Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell. `.ci/parts.py` reads them here.
+SCENARIOS_ON_REQUEST = ("kind", "more")
 
 # Shims of version managers answer for every Python and fail for most: ansible-test would trust them.
 os.environ["PATH"] = os.pathsep.join(
@@ -404,9 +406,9 @@ def molecule(session: nox.Session) -> None:
     """Roles and playbooks on machines (systemd-nspawn)."""
     daemons(session, "daemons", "machines")
     session.log("What the playbooks of each story did, and what the daemons logged: .nox/molecule/")
-    scenarios = (
-        () if {"-s", "--scenario-name"} & {*session.posargs} else ("--all", "--exclude", "kind", "--exclude", "more")
-    )
+    chosen = {"-s", "--scenario-name"} & {*session.posargs}
+    excluded = [word for name in SCENARIOS_ON_REQUEST for word in ("--exclude", name)]
+    scenarios = () if chosen else ("--all", *excluded)
     session.run("molecule", "test", *scenarios, "--report", *session.posargs, env=SCENARIOS)
 
 

@@ -23,8 +23,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".nox" / "ci"
-# Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell.
-SCENARIOS_ON_REQUEST = ("kind", "more")
 # Sessions that wait more than they compute have parts of their own.
 OWN_PARTS = ("integration", "molecule", "chaos")
 # These compute most of the time, but start daemons and API servers, too, with limits of time: they do not yield.
@@ -77,6 +75,14 @@ def default_sessions(noxfile: Path) -> list[str]:
     return sessions
 
 
+def constant(noxfile: Path, name: str) -> t.Any:
+    """A literal of the file, which nobody has to import for it."""
+    for node in ast.parse(noxfile.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise KeyError(name)
+
+
 def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
     """A session of nox, or `half` of one, which the arguments choose."""
     command = (".venv/bin/nox", "--session", name, *(("--", *arguments) if arguments else ()))
@@ -115,10 +121,9 @@ def parts_of_this_project() -> list[Part]:
             arguments=("-m", "api_server or docker", "--numprocesses=4"),
         ),
     ]
+    on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
     scenarios = sorted(
-        path.parent.name
-        for path in ROOT.glob("molecule/*/molecule.yml")
-        if path.parent.name not in SCENARIOS_ON_REQUEST
+        path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     )
     # A scenario waits a third of its time, and each has machines and addresses of its own: side by side they fill both processors.
     before: tuple[str, ...] = tuple(f"molecule {scenario}" for scenario in scenarios)
