@@ -379,13 +379,15 @@ def with_second_try(session: nox.Session, command: list[str], cache: Path) -> No
 def integration(session: nox.Session) -> None:
     """Real OVSDB servers, northd, ovn-controller, vswitchd and API servers on loopback, in folders of their own.
 
-    `-m api_server` and `-m "not api_server"` are the two halves; those of `-m own_machines` need no API server either.
+    `-m api_server` and `-m "not api_server"` are the two halves; those of `-m own_machines` need no API server either. Files can be named, too.
     """
     daemons(session, "daemons")
     if not any("not api_server" in argument or argument == "own_machines" for argument in session.posargs):
         api_server(session)
     # The tests wait four fifths of their time. Each worker has an API server of its own, so the tests of a file need not stay together.
-    command = ["pytest", "tests/integration", "--numprocesses=6", "--dist=worksteal", *session.posargs]
+    # Files that are named are meant alone.
+    everything = [] if any(argument.startswith("tests/") for argument in session.posargs) else ["tests/integration"]
+    command = ["pytest", *everything, "--numprocesses=6", "--dist=worksteal", *session.posargs]
     with_second_try(session, command, HERE / ".nox" / "pytest-integration")
 
 

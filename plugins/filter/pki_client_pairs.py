@@ -10,7 +10,7 @@ short_description: What the certificates of clients should be
 version_added: "0.1.0"
 description:
   - Completes what P(c5c3.ovn.pki_clients#filter) says by what clients have in common with hosts.
-positional: pair, issuers
+positional: pair, authorities
 options:
   _input:
     description: The value of P(c5c3.ovn.pki_clients#filter).
@@ -21,8 +21,8 @@ options:
     description: Options of M(c5c3.ovn.ovn_certificate) for the host on which clients are handled.
     type: dict
     required: true
-  issuers:
-    description: PEM text of the CA that signs, C(central) and C(chassis).
+  authorities:
+    description: The value of P(c5c3.ovn.pki_authorities#filter).
     type: dict
     required: true
 author:
@@ -32,7 +32,9 @@ author:
 EXAMPLES = r"""
 - name: Show where the certificate of Neutron is
   ansible.builtin.debug:
-    msg: "{{ (['neutron'] | c5c3.ovn.pki_clients('/srv/clients', '/srv/ovn-pki') | c5c3.ovn.pki_client_pairs({}, {'central': 'PEM'}) | first).certificate }}"
+    msg: >-
+      {{ (['neutron'] | c5c3.ovn.pki_clients('/srv/clients', '/srv/ovn-pki') | c5c3.ovn.pki_client_pairs({}, {'central': {'issuer': 'PEM'}})
+          | first).certificate }}
 """
 
 RETURN = r"""

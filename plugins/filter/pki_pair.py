@@ -17,7 +17,7 @@ options:
     type: dict
     required: true
   authority:
-    description: The value of P(c5c3.ovn.pki_authority#filter).
+    description: One of the CAs in the value of P(c5c3.ovn.pki_authorities#filter).
     type: dict
     required: true
   others:

@@ -138,6 +138,34 @@ def authority(
     }
 
 
+def authorities(
+    variables: Variables, files: t.Mapping[str, Files], desired: Variables | None = None
+) -> dict[str, dict[str, t.Any]]:
+    """Return the result of `authority` for each kind of certificate that a run on one host deals with, from the result of `pki.desired_state`.
+
+    `own` is that of the host itself, `central` that of a host or client with all rights, `chassis` that of a machine or client with the rights of a chassis,
+    `hypervisor_cluster` that of all nodes of one.
+    """
+    known = desired or {}
+    kinds: dict[str, tuple[AuthorityName, Backend]] = {
+        "own": (known.get("certificate", "central"), known.get("backend", "host")),
+        "central": ("central", "host"),
+        "chassis": ("chassis", "host"),
+        "hypervisor_cluster": ("chassis", "kubernetes"),
+    }
+    return {
+        kind: authority(
+            variables,
+            files,
+            certificate,
+            backend,
+            chassis_ca=known.get("chassis_ca", False),
+            central_backend=known.get("central_backend"),
+        )
+        for kind, (certificate, backend) in kinds.items()
+    }
+
+
 def _rotating(
     central: _Authority, chassis: _Authority, rotated: t.Sequence[AuthorityName], makes_chassis_ca: bool
 ) -> list[AuthorityName]:

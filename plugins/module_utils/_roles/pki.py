@@ -235,6 +235,8 @@ def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups
 def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:
     """Return what the role brings about for `host`.
 
+    Roles record it as a fact, which a run shows with -v, so the way to the cluster is not in it: a kubeconfig may be given with its keys.
+
     `pair` are options of `ovn_certificate`: its files (of a machine), its names, and what may change. `secret` is that of a Kubernetes cluster, with its
     `place` for messages; `client_ca_key` is its key for those whom the Southbound lets in, empty if these are everybody's. `ca_config_map` is the name of
     the ConfigMap with the CAs that pods trust, empty if these are in the Secret. The rest is from `chassis_service`.
@@ -262,7 +264,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
         "new_ca": options.new_ca,
         "cluster_name": options.cluster_name,
         "secret": {
-            **options.secret.place(),
+            "namespace": options.secret.namespace,
+            "name": options.secret.name,
             "place": f"Secret {options.secret.namespace}/{options.secret.name} of {host}",
             "client_ca_key": CLIENT_CA_KEY
             if options.certificate == "central"

@@ -121,8 +121,13 @@ def _chassis_names(hostvars: Hostvars, groups: Groups) -> set[str]:
 
 
 def client_pairs(
-    clients: t.Iterable[t.Mapping[str, t.Any]], pair: t.Mapping[str, t.Any], issuers: t.Mapping[str, str]
+    clients: t.Iterable[t.Mapping[str, t.Any]],
+    pair: t.Mapping[str, t.Any],
+    authorities: t.Mapping[str, t.Mapping[str, t.Any]],
 ) -> list[dict[str, t.Any]]:
     """Return the options of `ovn_certificate` for each client. Files of clients are nobody's but the operator's, and nobody connects to a client."""
     not_of_clients = {"owner": None, "group": None, "client_ca_certificate": None, "client_ca_bundle": ""}
-    return [{**pair, **not_of_clients, **client["pair"], "issuer": issuers[client["access"]]} for client in clients]
+    return [
+        {**pair, **not_of_clients, **client["pair"], "issuer": authorities[client["access"]]["issuer"]}
+        for client in clients
+    ]

@@ -194,3 +194,15 @@ def test_only_who_lets_clients_in_has_a_bundle_for_them() -> None:
     assert chassis == {"common_name": "h1", "issuer": "a", "ca_bundle": "A", "renew_before": 3}
     member = authorities.pair_options({"pair": {"client_ca_certificate": "/relay-ca.pem"}}, signed)
     assert member["client_ca_bundle"] == "Aa"
+
+
+def test_the_kinds_of_certificates_of_a_run() -> None:
+    """A chassis in Kubernetes, while the control plane is on machines: nodes share a certificate that no relay could take for that of a chassis."""
+    desired = {"certificate": "chassis", "backend": "kubernetes", "chassis_ca": True, "central_backend": "host"}
+    kinds = authorities.authorities({}, {"central": ACTIVE, "chassis": ACTIVE_CHASSIS}, desired)
+    assert {kind: (one["name"], one["issuer"]) for kind, one in kinds.items()} == {
+        "own": ("central", "A"),
+        "central": ("central", "A"),
+        "chassis": ("chassis", "a"),
+        "hypervisor_cluster": ("central", "A"),
+    }

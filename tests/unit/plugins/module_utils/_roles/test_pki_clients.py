@@ -95,7 +95,7 @@ def test_a_client_beside_a_chassis_has_its_name_and_its_rights() -> None:
     (found,) = desired_clients([agent], "/srv/clients", "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS, chassis_ca=True)
     assert (found["access"], found["pair"]["common_name"]) == ("chassis", "chassis-1")
     common = {"issuer": "host's", "owner": "ovn", "client_ca_certificate": "/etc/relay-ca.pem", "ca_bundle": "C"}
-    (options,) = client_pairs([found], common, {"central": "C", "chassis": "H"})
+    (options,) = client_pairs([found], common, {"central": {"issuer": "C"}, "chassis": {"issuer": "H"}})
     assert options == {
         **found["pair"],
         "issuer": "H",
