@@ -68,7 +68,11 @@ def table_has(*texts: str, lacks: str = "") -> list[Task]:
 def nothing_is_left() -> list[Task]:
     return [
         {**command("nft list tables"), "register": "tables"},
-        {**command(f"ls -d {FILES} /run/unit-enabled /run/unit-active"), "register": "left", "failed_when": "left.stdout | length > 0"},
+        {
+            **command(f"ls -d {FILES} /run/unit-enabled /run/unit-active"),
+            "register": "left",
+            "failed_when": "left.stdout | length > 0",
+        },
         expect("not tables.stdout"),
     ]
 
