@@ -27,6 +27,11 @@ options:
     description: Options of the role that count more than the variables of the host, with their prefix. Positional.
     type: dict
     default: {}
+  role:
+    description: The role that asks. On a central host V(ovn_hypervisor) only lets sources in; table and unit are those of V(ovn_central) there.
+    type: str
+    choices: [ovn_central, ovn_hypervisor]
+    default: ovn_central
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -41,15 +46,14 @@ RETURN = r"""
 _value:
   description:
     - C(options) are those of M(c5c3.ovn.ovn_firewall), C(unit_files) and C(units) those of M(c5c3.ovn.ovn_units).
-    - C(purge) says whether sources may be removed at any time, which a central host does only when members have left.
     - C(printed) are the ports of a role whose rules are only to be shown, C(packages) what the machine needs.
   type: dict
   sample:
     options:
       state: present
       ports: [{"protocol": "tcp", "port": 6643, "sources": ["192.0.2.11", "192.0.2.12"]}]
-    purge: false
-    unit_files: []
+      purge: true
+    unit_files: [{"path": "/etc/systemd/system/c5c3-ovn-firewall.service", "content": "[Unit] ..."}]
     units: [{"name": "c5c3-ovn-firewall.service", "enabled": true, "state": "started"}]
     printed: []
     packages: [nftables]

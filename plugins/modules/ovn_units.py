@@ -42,9 +42,8 @@ options:
         type: path
         required: true
       content:
-        description: The whole content.
+        description: The whole content. Required if O(files[].state=present).
         type: str
-        required: true
       mode:
         description: Permissions, as an octal number in quotes.
         type: str
@@ -55,6 +54,11 @@ options:
             directory.
         type: bool
         default: false
+      state:
+        description: V(absent) deletes the file after the units are handled, so that a unit can still be stopped and disabled.
+        type: str
+        choices: [present, absent]
+        default: present
   masked:
     description:
       - Units that must never run here. They are stopped and masked, also before their package is installed.
@@ -114,7 +118,7 @@ EXAMPLES = r"""
 RETURN = r"""
 actions:
   description:
-    - What was done, or would be done in check mode. Each entry is a verb of systemctl and a unit, with the reason of a restart, or C(write) and a file.
+    - What was done, or would be done in check mode. Each entry is a verb of systemctl and a unit, with the reason of a restart, or C(write) or C(delete) and a file.
   returned: success
   type: list
   elements: str

@@ -16,6 +16,22 @@ pytestmark = pytest.mark.timeout(900)
 
 Task = dict[str, t.Any]
 TABLE = "nft list table inet c5c3_ovn"
+FILES = "/etc/c5c3-ovn/firewall.nft /etc/systemd/system/c5c3-ovn-firewall.service"
+# One unit, as systemd has it: known by its file, started only with the file that its condition names, and its end deletes the table.
+SYSTEMCTL = """#!/bin/sh
+unit=/etc/systemd/system/c5c3-ovn-firewall.service
+is() { [ -e "/run/unit-$1" ] && echo "$2" || echo "$3"; }
+case "$1 $2" in
+show*)
+    printf 'Id=c5c3-ovn-firewall.service\\nMainPID=0\\n'
+    if [ -e $unit ]; then printf 'LoadState=loaded\\nUnitFileState=%s\\n' "$(is enabled enabled disabled)"; else echo LoadState=not-found; fi
+    printf 'ActiveState=%s\\n' "$(is active active inactive)" ;;
+enable*) [ -e $unit ] && touch /run/unit-enabled ;;
+disable*) [ -e $unit ] && rm -f /run/unit-enabled ;;
+start*) if [ -e $unit ] && [ -e /etc/c5c3-ovn/firewall.nft ]; then touch /run/unit-active; fi ;;
+stop*) rm -f /run/unit-active; nft delete table inet c5c3_ovn ;;
+esac
+"""
 
 
 @pytest.fixture
@@ -47,6 +63,18 @@ def table_has(*texts: str, lacks: str = "") -> list[Task]:
     conditions = [f"{json.dumps(text)} in table.stdout" for text in texts]
     conditions += [f"{json.dumps(lacks)} not in table.stdout"] if lacks else []
     return [{**command(TABLE), "register": "table"}, expect(*conditions)]
+
+
+def nothing_is_left() -> list[Task]:
+    return [
+        {**command("nft list tables"), "register": "tables"},
+        {
+            **command(f"ls -d {FILES} /run/unit-enabled /run/unit-active"),
+            "register": "left",
+            "failed_when": "left.stdout | length > 0",
+        },
+        expect("not tables.stdout"),
+    ]
 
 
 def play(hosts: str, *tasks: Task, **variables: t.Any) -> dict[str, t.Any]:
@@ -113,3 +141,60 @@ def test_rules_are_shown_to_people_who_have_their_own_firewall(site: LocalSite) 
     assert "tcp dport 6643 drop" in ran.output
     assert "udp dport 6081 drop" in ran.output
     assert "changed=0" in ran.output
+
+
+def run_with_unit(site: LocalSite, *plays: dict[str, t.Any], **options: t.Any) -> None:
+    (site.folder / "systemctl").write_text(SYSTEMCTL)
+    file = site.folder / "firewall.yml"
+    file.write_text(json.dumps(plays))
+    ran = site.run(str(file), ovn_firewall="managed", **options)
+    assert ran.code == 0, ran.output
+
+
+AS_CENTRAL, AS_HYPERVISOR = tasks_of("ovn_central", "host_firewall"), tasks_of("ovn_hypervisor", "host_firewall")
+IS_LOADED = [command(f"ls {FILES} /run/unit-enabled /run/unit-active"), *table_has("tcp dport 6641 drop")]
+# Of this machine's names c1 is in ovn_central and h1 is not: h1 is what c1 is when it has left the group.
+NAMES: dict[str, t.Any] = {"central": ("c1",), "hypervisors": ("h1",)}
+
+
+def test_a_former_central_host_loses_its_table_when_no_database_runs_there(site: LocalSite) -> None:
+    runs = command("install -D /dev/null /run/ovn/ovnsb_db.pid")
+    ends = command("rm /run/ovn/ovnsb_db.pid")
+    run_with_unit(
+        site,
+        play("c1", AS_CENTRAL, *IS_LOADED),
+        play("h1", runs, AS_HYPERVISOR, *IS_LOADED, ends),
+        {**play("h1", AS_HYPERVISOR), "check_mode": True},
+        play("h1", *IS_LOADED, AS_HYPERVISOR, *nothing_is_left(), AS_HYPERVISOR, *nothing_is_left()),
+        **NAMES,
+    )
+
+
+def test_a_former_central_host_keeps_the_rules_of_its_tunnels(site: LocalSite) -> None:
+    table = table_has("udp dport 6081 drop", lacks="6641")
+    run_with_unit(
+        site,
+        play("c1", AS_CENTRAL, *IS_LOADED),
+        play("h1", AS_HYPERVISOR, *table, command(f"ls {FILES} /run/unit-enabled /run/unit-active")),
+        ovn_hypervisor_tunnel_networks=["198.51.100.0/24"],
+        **NAMES,
+    )
+
+
+def test_a_former_central_host_that_is_no_hypervisor(site: LocalSite) -> None:
+    comes = {"ansible.builtin.add_host": {"name": "former"}}
+    run_with_unit(
+        site,
+        play("c1", AS_CENTRAL, *IS_LOADED, comes),
+        play("former", AS_CENTRAL, *nothing_is_left()),
+        **NAMES,
+    )
+
+
+def test_the_role_of_hypervisors_comes_first_on_a_central_host(site: LocalSite) -> None:
+    run_with_unit(
+        site,
+        play("c1", AS_HYPERVISOR, *nothing_is_left(), AS_CENTRAL, *IS_LOADED, AS_HYPERVISOR, *IS_LOADED),
+        central=("c1",),
+        hypervisors=("c1",),
+    )

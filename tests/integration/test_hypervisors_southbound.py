@@ -152,6 +152,9 @@ def test_a_pod_of_a_deleted_node_keeps_its_row(hypervisors: Hypervisors, raft_cl
     ran = hypervisors(southbound=[endpoint])
     assert ran["removed"] == []
     assert "controller-abc is still there" in json.dumps(ran["warnings"])
+    late = hypervisors(southbound=[endpoint], state="absent", wait=True, wait_timeout=3, may_fail=True)
+    assert "Pods on 1 nodes had not ended within 3 s: worker-2" in late["msg"]
+    assert late["requests"] < 30
     hypervisors.server.request("DELETE", f"{place}/controller-abc?gracePeriodSeconds=0")
     assert hypervisors(southbound=[endpoint])["removed"] == ["worker-2"]
 

@@ -11,6 +11,7 @@ import pytest
 from _apiserver import ApiServer
 from _k8s_objects import (
     KINDS,
+    SELECTOR,
     Object,
     actions,
     config_map,
@@ -24,9 +25,11 @@ from _k8s_objects import (
     versions,
 )
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Key, converge, diff_of, key_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +40,11 @@ def _own_discovery_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def cluster(api_server: ApiServer) -> Cluster:
     return Cluster({"kubeconfig": api_server.kubeconfig})
+
+
+def placed_pod(namespace: str, name: str, node: str) -> Object:
+    spec = {"nodeName": node, "containers": [{"name": "a", "image": "nowhere/a:1"}]}
+    return made("v1", "Pod", namespace, name, spec=spec)
 
 
 class TestApply:
@@ -309,6 +317,42 @@ class TestVerbs:
             break
         assert time.monotonic() - started < 5
         assert cluster.get("v1", "ConfigMap", "a", namespace) is not None
+
+    def test_pods_are_awaited_with_one_list_and_one_watch(
+        self, api_server: ApiServer, cluster: Cluster, namespace: str
+    ) -> None:
+        """Nobody runs pods here: what is deleted without a grace period is gone at once."""
+        for number in range(60):
+            cluster.create(placed_pod(namespace, f"p{number:02}", f"n{number:02}"))
+
+        def gone(name: str) -> None:
+            cluster.delete("v1", "Pod", name, namespace, grace=0)
+
+        timers = [threading.Timer(delay, gone, [name]) for delay, name in ((0.5, "p03"), (1.5, "p40"), (2.5, "p07"))]
+        other = Cluster({"kubeconfig": api_server.kubeconfig})
+        before, started = other.requests, time.monotonic()
+        for timer in timers:
+            timer.start()
+        left = await_no_pods(other, namespace, {"n03", "n07"}, labels=SELECTOR, deadline=Deadline(60))
+        assert left == []
+        assert 2.0 < time.monotonic() - started < 20
+        assert other.requests - before == 2
+        # Of one node its own pods alone are read; one that comes meanwhile is awaited as well, up to the limit.
+        timers += [threading.Timer(0.5, cluster.create, [placed_pod(namespace, "late", "n05")])]
+        timers += [threading.Timer(1.5, gone, ["p05"])]
+        for timer in timers[-2:]:
+            timer.start()
+        late = await_no_pods(other, namespace, {"n05"}, labels=SELECTOR, deadline=Deadline(4))
+        assert [pod["metadata"]["name"] for pod in late] == ["late"]
+        for timer in timers:
+            timer.join()
+
+    def test_a_watch_goes_on_where_a_list_has_ended(self, cluster: Cluster, namespace: str) -> None:
+        created = cluster.create(config_map(namespace, "a"))
+        _objects, version = cluster.list_with_version("v1", "ConfigMap", namespace)
+        cluster.delete("v1", "ConfigMap", "a", namespace, uid=created["metadata"]["uid"])
+        events = list(cluster.watch("v1", "ConfigMap", namespace, since=version, timeout=1))
+        assert [(kind, item["metadata"]["name"]) for kind, item in events] == [("DELETED", "a")]
 
     def test_warnings_of_the_server_are_collected(self, cluster: Cluster, namespace: str) -> None:
         template = pod_template(nodeSelector={"beta.kubernetes.io/os": "linux"})

@@ -343,6 +343,39 @@ class TestTakingOver:
         )
         until(lambda: is_listening(host, 7000, 1), "a new listener", within(10))
 
+    def test_the_listen_address_changes_with_it(self, member: Member, relay: Relay, run_module: RunModule) -> None:
+        """As from [::] to 0.0.0.0: the new address and the old one exclude each other, so nothing of the old one may be left."""
+        host = self.host(member)
+        mapped = f"[::ffff:{host}]"  # on loopback of its own, unlike a wildcard
+        relay.settings = dataclasses.replace(relay.settings, target=f"pssl:6642:{mapped}")
+        relay.start()
+        options, settings = self.options(member, relay), self.settings(member)
+        settings["connections"] = [
+            {"target": f"pssl:6642:{mapped}", "state": "absent"},
+            {"target": f"pssl:16642:{mapped}"},
+            {"target": f"pssl:6642:{host}", "state": "absent"},
+            {"target": f"pssl:16642:{host}", "state": "absent"},
+        ]
+        assert run_module("ovn_chassis_listener", options)["changed"]
+        assert self.serving(f"ssl:{host}:6642", member) == "relay"
+        predicted = run_module("ovn_database", settings, True)["actions"]
+        assert run_module("ovn_database", settings)["actions"] == predicted
+        assert f"do not listen on pssl:16642:{host}" in predicted
+        until(lambda: self.serving(f"ssl:{host}:16642", member) == "clustered", "the other port", within(10))
+        listening = run("ss", "--no-header", "--listening", "--tcp", "--numeric", "src", f"[::ffff:{host}]")
+        assert {f"{mapped}:6642", f"{mapped}:16642"} <= set(listening.split())
+        for name, again in (("ovn_chassis_listener", options), ("ovn_database", settings)):
+            assert not run_module(name, again)["changed"], name
+
+        # Afterwards, without a port to hand over, the rows alone change.
+        settings["connections"] = [
+            {"target": f"pssl:16642:{host}"},
+            {"target": f"pssl:16642:{mapped}", "state": "absent"},
+        ]
+        assert run_module("ovn_database", settings)["changed"]
+        until(lambda: self.serving(f"ssl:{host}:16642", member) == "clustered", "the port at its new address")
+        assert not run_module("ovn_database", settings)["changed"]
+
     def test_a_member_that_started_again_meanwhile(self, member: Member, relay: Relay, run_module: RunModule) -> None:
         """A run was killed after the relay took over, and the row is still there: the member, which cannot have the port, goes on without it."""
         relay.start()

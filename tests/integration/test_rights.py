@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import threading
 import typing as t
 
 import _control_plane
@@ -14,7 +15,7 @@ from _control_plane import WHOLE, ControlPlane
 from _hypervisors import API, HYPERVISOR, READY
 from _pods_on_api import Kubelet
 from _rights import Access, Operator, Requests
-from conftest import until
+from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
@@ -52,7 +53,17 @@ GRANTED = {  # to the observer and to northd, without any use of its own
     ("ovn.c5c3.io", "ovnclusters", "watch"),
     ("ovn.c5c3.io", "ovnclusters/status", "get"),
 }
+CONTROLLER_LABELS = {"instance": "ovn", "managed-by": "c5c3.ovn", "component": "controller"}
 OWNERS = {("ovn.c5c3.io", "ovnclusters/finalizers", "update")}
+
+
+def controller_pod(node: str) -> dict[str, t.Any]:
+    labels = {f"app.kubernetes.io/{name}": value for name, value in CONTROLLER_LABELS.items()}
+    containers = [{"name": "ovn-controller", "image": "nowhere/ovn:1"}]
+    return {
+        "metadata": {"name": "controller", "labels": labels},
+        "spec": {"nodeName": node, "containers": containers},
+    }
 
 
 def table(kind: Kind) -> set[Access]:
@@ -142,7 +153,13 @@ def test_hypervisors_with_exactly_these_rights_and_a_namespace_of_their_own_maki
             "were not ready, with no progress for"
             in run(wait=True, wait_timeout=2, spec={"tls": {"enabled": False}, "bridgeMappings": mappings})["msg"]
         )
-        assert run(state="absent")["changed"]
+        # A pod that ends while it is waited for, which is what a watch is for
+        pod = f"/api/v1/namespaces/{namespace}/pods"
+        plane.server.request("POST", pod, controller_pod("worker-1"))
+        ends = threading.Timer(within(3), plane.server.request, ["DELETE", f"{pod}/controller?gracePeriodSeconds=0"])
+        ends.start()
+        assert run(state="absent", wait=True, wait_timeout=within(60))["changed"]
+        ends.join()
     finally:
         for path in ("/api/v1/nodes", API):
             plane.server.request("DELETE", path)

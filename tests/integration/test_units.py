@@ -37,6 +37,29 @@ def test_files_are_written_once(run_module: RunModule, tmp_path: pathlib.Path) -
     assert not run_module("ovn_units", {"files": files})["changed"]
 
 
+def test_files_are_deleted_once(run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    gone, kept = tmp_path / "gone.service", tmp_path / "kept.service"
+    gone.write_text("[Service]\n")
+    files = [{"path": str(gone), "state": "absent"}, {"path": str(kept), "content": ""}]
+    foreseen = run_module("ovn_units", {"files": files}, check=True)
+    assert (foreseen["actions"], gone.exists(), kept.exists()) == ([f"write {kept}", f"delete {gone}"], True, False)
+
+    # The manager of this machine has nothing to do with the file, and none may run here.
+    bin_directory = tmp_path / "bin"
+    bin_directory.mkdir()
+    (bin_directory / "systemctl").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/log\n')
+    (bin_directory / "systemctl").chmod(0o755)
+    prefix = ("env", f"PATH={bin_directory}:{os.environ['PATH']}")
+    deleted = run_module("ovn_units", {"files": files}, prefix=prefix)
+    assert (deleted["actions"], deleted["diff"]) == (foreseen["actions"], foreseen["diff"])
+    assert (gone.exists(), kept.exists()) == (False, True)
+    assert (tmp_path / "log").read_text() == "daemon-reload\n"
+
+    assert not run_module("ovn_units", {"files": files})["changed"]
+    refused = run_module("ovn_units", {"files": [{"path": str(gone)}]}, may_fail=True)
+    assert "content" in refused["msg"]
+
+
 def test_a_changed_mode_is_put_right(run_module: RunModule, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")

@@ -32,7 +32,7 @@ _REQUIREMENT = re.compile(r"(?P<key>[^\s=,]+)(?:=(?P<value>[^,]*)| in \((?P<valu
 
 
 class Call(t.NamedTuple):
-    """One request. `verb`, one of VERBS, is the method of the client."""
+    """One request. `verb`, one of VERBS, is the method of the client. The body of a watch has the version from which it goes on."""
 
     verb: str
     kind: str
@@ -121,7 +121,8 @@ class FakeCluster(Cluster):
         call = Call(verb, kind.kind, key[3], body, bool(options.get("dry_run")))
         self._arrive(call)
         if verb == "list":
-            return copy.deepcopy({"items": self._select(kind, namespace, options)})
+            items = self._select(kind, namespace, options)
+            return copy.deepcopy({"items": items, "metadata": {"resourceVersion": str(self._version)}})
         there = self.objects.get(key)
         if verb == "create" and there is not None:
             raise self._failure(409, "AlreadyExists", f"{key[3]} already exists", doing)
@@ -137,11 +138,13 @@ class FakeCluster(Cluster):
         return self._store(key, _changed(verb, there or {}, body), dry_run=call.dry_run)
 
     def events(self, path: str, doing: str, timeout: float, **options: t.Any) -> t.Iterator[tuple[str, Object]]:
-        """Every object once; then the time is up at once."""
+        """Every object once that is newer than the version from which it goes on; then the time is up at once."""
         kind, namespace, _name, _subresource = self._resource(path, doing)
-        self._arrive(Call("watch", kind.kind, "", {}))
+        since = int(options.get("resource_version") or 0)
+        self._arrive(Call("watch", kind.kind, "", {"resourceVersion": str(since)}))
         for one in self._select(kind, namespace, options):
-            yield "ADDED", copy.deepcopy(one)
+            if int(one["metadata"]["resourceVersion"]) > since:
+                yield "ADDED", copy.deepcopy(one)
 
     def exec(
         self,
@@ -246,9 +249,11 @@ def _merged(there: t.Any, patch: t.Any) -> t.Any:
 def _selected(one: Object, labels: str, fields: str) -> bool:
     there = one["metadata"].get("labels") or {}
     assert not _REQUIREMENT.sub("", labels).strip(","), f"a label selector of another form: {labels}"
-    assert fields in ("", f"metadata.name={fields.partition('=')[2]}"), f"a field selector of another form: {fields}"
+    field, _equals, value = fields.partition("=")
+    assert field in ("", "metadata.name", "spec.nodeName"), f"a field selector of another form: {fields}"
     for found in _REQUIREMENT.finditer(labels):
         values = [found["value"]] if found["values"] is None else re.split(r"\s*,\s*", found["values"])
         if there.get(found["key"]) not in values:
             return False
-    return fields in ("", f"metadata.name={one['metadata']['name']}")
+    section, _dot, name = field.partition(".")
+    return not field or (one.get(section) or {}).get(name, "") == value

@@ -32,8 +32,19 @@ def names(objects: list[Object]) -> list[str]:
         ({"labels": "app in (ovn, other),tier=one"}, ["b"]),
         ({"labels": "app=ovn,tier=one"}, []),
         ({"fields": "metadata.name=b"}, ["b"]),
+        ({"fields": "spec.nodeName=n1"}, ["a", "b"]),
+        ({"fields": "spec.nodeName=n9"}, []),
     ],
-    ids=["all of the namespace", "a label", "one of two values", "two requirements", "no object has both", "a name"],
+    ids=[
+        "all of the namespace",
+        "a label",
+        "one of two values",
+        "two requirements",
+        "no object has both",
+        "a name",
+        "a node",
+        "another node",
+    ],
 )
 def test_a_list_has_what_is_selected(selector: dict[str, str], selected: list[str]) -> None:
     cluster = FakeCluster(pod(app="ovn"), pod("b", app="other", tier="one"), pod("c", "y", app="ovn"))

@@ -37,11 +37,13 @@ def port_of(target: str) -> int | None:
 
 
 def plan_table(remotes: t.Collection[str], rows: t.Collection[str], layout: Layout) -> RemotesPlan:
-    """Return what makes a server listen as the table says, after a run that has taken a port from it. `rows` are the targets in the table."""
-    table = table_remote(layout)
-    return RemotesPlan(
-        () if table in remotes else (table,), tuple(remote for remote in sorted(remotes) if remote in rows)
-    )
+    """Return what makes a server listen as the table says, after a run that has taken a port from it. `rows` are the targets in the table.
+
+    A remote of its own keeps the port of a row from the table, also one with another address.
+    """
+    table, ports = table_remote(layout), {port_of(row) for row in rows} - {None}
+    own = tuple(remote for remote in sorted(remotes) if remote in rows or port_of(remote) in ports)
+    return RemotesPlan(() if table in remotes else (table,), own)
 
 
 def plan_release(

@@ -48,7 +48,8 @@ WantedBy=sysinit.target nftables.service
 
 def unit_files(*, managed: bool) -> list[dict[str, str]]:
     """Return the files of the unit, in the form of `ovn_units`."""
-    return [{"path": f"/etc/systemd/system/{UNIT}", "content": _TEXT}] if managed else []
+    path = f"/etc/systemd/system/{UNIT}"
+    return [{"path": path, "content": _TEXT} if managed else {"path": path, "state": "absent"}]
 
 
 def units(*, managed: bool) -> list[dict[str, t.Any]]:

@@ -25,10 +25,12 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
         "default": [],
         "options": {
             "path": {"type": "path", "required": True},
-            "content": {"type": "str", "required": True},
+            "content": {"type": "str"},
             "mode": {"type": "str", "default": "0644"},
             "skip_without_directory": {"type": "bool", "default": False},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
+        "required_if": [("state", "present", ["content"])],
     },
     "masked": {"type": "list", "elements": "str", "default": []},
     "stop_masked": {"type": "bool", "default": True},
@@ -58,7 +60,7 @@ def apply_units(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode
             f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
             f"Back up what it holds, stop it when its users can do without it (systemctl stop {' '.join(foreign)}), then run again."
         )
-    diffs = _write_files(params["files"], check_mode)
+    diffs = _write_files((file for file in params["files"] if file["state"] == "present"), check_mode)
     if diffs and names and not check_mode:
         units = _read_units(commands, names)
     if any(unit.needs_reload for unit in units.values()) and not check_mode:
@@ -71,8 +73,12 @@ def apply_units(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode
             verbs.append(f"{verb} {one.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
             if not check_mode:
                 _systemctl(commands, verb, one.name)
+    deleted = _delete_files([file["path"] for file in params["files"] if file["state"] == "absent"], check_mode)
+    if deleted and not check_mode:
+        _systemctl(commands, "daemon-reload")
     actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
-    diffs.append({"before": "", "after": "".join(f"{verb}\n" for verb in verbs)})
+    actions += [f"delete {diff['before_header']}" for diff in deleted]
+    diffs += [*deleted, {"before": "", "after": "".join(f"{verb}\n" for verb in verbs)}]
     return {"changed": bool(actions), "actions": actions, "diff": diffs}
 
 
@@ -130,4 +136,19 @@ def _write_files(files: t.Iterable[t.Mapping[str, t.Any]], check_mode: bool) -> 
         if not check_mode:
             write_pending(path, content, mode, _UNCHANGED_OWNER)
             activate(path)
+    return diffs
+
+
+def _delete_files(paths: t.Iterable[str], check_mode: bool) -> list[dict[str, str]]:
+    """Delete the files that are there (not in check mode); return a diff for each of them. systemd stops and disables a unit only while it has its file."""
+    diffs = []
+    for path in paths:
+        before = read(path)
+        if before is None:
+            continue
+        diffs.append(
+            {"before_header": path, "after_header": path, "before": before.decode(errors="replace"), "after": ""}
+        )
+        if not check_mode:
+            os.unlink(path)
     return diffs

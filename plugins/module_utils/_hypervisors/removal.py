@@ -15,6 +15,7 @@ from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
+from .._kubernetes.pod_watch import await_no_pods
 from .._kubernetes.progress import Progress
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
@@ -23,7 +24,6 @@ from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
 
-_PAUSE = 2.0
 _REAPPEARS_WITHIN = 3.0  # an ovn-controller that lives needs less
 _MOST_LISTED = 10
 
@@ -128,14 +128,15 @@ class ChassisRemoval:
 
     def _await_pods(self, deadline: Deadline) -> dict[str, str]:
         """Wait for the pods to end and return the nodes whose ovn-controller still runs, with the reason. It would register again at once."""
-        while True:
-            pods = self.cluster.list("v1", "Pod", self.desired.namespace, labels=our_pods(self.desired.name))
-            busy = {pod["spec"].get("nodeName", ""): f"pod {pod['metadata']['name']} is still there" for pod in pods}
-            # The pods of a Node that was deleted run on, until Kubernetes ends them after a minute.
-            busy = {node: message for node, message in busy.items() if node in self.to_remove}
-            if not busy or not self.desired.wait or deadline.left() <= _PAUSE:
-                return busy
-            time.sleep(_PAUSE)
+        # The pods of a Node that was deleted run on, until Kubernetes ends them after a minute.
+        pods = await_no_pods(
+            self.cluster,
+            self.desired.namespace,
+            self.to_remove,
+            labels=our_pods(self.desired.name),
+            deadline=deadline if self.desired.wait else Deadline(0),
+        )
+        return {pod["spec"]["nodeName"]: f"pod {pod['metadata']['name']} is still there" for pod in pods}
 
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
         for node, resource in sorted(self.observed.our_chassis.items()):

@@ -87,9 +87,22 @@ class Cluster:
         limit: int | None = None,
     ) -> Objects:
         """Return the objects, with apiVersion and kind; none if the API server does not serve the kind."""
+        return self.list_with_version(api_version, kind, namespace, labels=labels, fields=fields, limit=limit)[0]
+
+    def list_with_version(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+        limit: int | None = None,
+    ) -> tuple[Objects, str]:
+        """Return the same, and the resourceVersion from which a watch goes on; empty if the API server does not serve the kind."""
         found = self._find(api_version, kind)
         if found is None:
-            return []
+            return [], ""
         try:
             answer = self.connection.send(
                 "get",
@@ -101,9 +114,10 @@ class Cluster:
             )
         except Refused as e:
             if e.details.get("http_status") == 404:
-                return []
+                return [], ""
             raise
-        return [{"apiVersion": api_version, "kind": kind, **item} for item in answer.get("items") or []]
+        objects = [{"apiVersion": api_version, "kind": kind, **item} for item in answer.get("items") or []]
+        return objects, str((answer.get("metadata") or {}).get("resourceVersion") or "")
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object | None:
         found = self._find(api_version, kind)
@@ -246,13 +260,22 @@ class Cluster:
         *,
         labels: str = "",
         fields: str = "",
+        since: str = "",
         timeout: float,
     ) -> t.Iterator[tuple[str, Object]]:
-        """Yield (type, object): first every object as ADDED, then each event, for `timeout` seconds."""
+        """Yield (type, object): each event after the resourceVersion `since`, for `timeout` seconds. Without one, first every object as ADDED.
+
+        An API server that has forgotten this version refuses it with status 410: list again.
+        """
         doing = f"watch {kind} in {namespace or 'all namespaces'}"
         path = self._need(api_version, kind, doing).path(namespace)
         yield from self.connection.events(
-            path, doing, timeout, label_selector=labels or None, field_selector=fields or None
+            path,
+            doing,
+            timeout,
+            label_selector=labels or None,
+            field_selector=fields or None,
+            resource_version=since or None,
         )
 
     def exec(

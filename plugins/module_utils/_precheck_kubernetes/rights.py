@@ -114,7 +114,7 @@ _HYPERVISORS = (
     Right("", "configmaps", _OBJECT),
     Right("", "serviceaccounts", _OBJECT),
     Right("apps", "daemonsets", ("watch", *_OBJECT)),
-    Right("", "pods", ("list", "patch")),
+    Right("", "pods", ("list", "watch", "patch")),
     Right("", "namespaces", ("get",)),
     Right("", "nodes", ("list",), cluster_wide=True),
     Right(GROUP, "ovnchassis", _OBJECT, cluster_wide=True),

@@ -30,7 +30,6 @@ from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
 from .._relay.command_line import (
-    ROLE,
     SCHEMA,
     RelaySettings,
     listeners_transaction,
@@ -42,6 +41,7 @@ from .._relay.command_line import (
 from .._stop_budget import STOP_SECONDS
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._tls_options import DEFAULT_CIPHERS
+from .central_listeners import CentralListeners
 from .central_observer import observer_state
 from .options import read_options
 
@@ -167,11 +167,7 @@ def desired_state(
     northd = " ".join(northd_command(_northd(options, clients)))
     northd_sandbox = sandbox_settings(Sandbox([_LOGS], [*options.tls_files]))
     wait_timeout = _wait_timeout(options, timers.values())
-    listeners = {
-        "northbound": _northbound_listeners(options, timers["northbound"]),
-        "southbound": _southbound_listeners(options, timers["southbound"]),
-    }
-    connections = {**listeners, "southbound": _southbound_connections(options, listeners["southbound"])}
+    listeners = _each(lambda database: _listeners(options, database, timers[database]))
     settings = {
         "northbound": {**_northd_probe(timers.values()), **options.northbound_options},
         "southbound": options.southbound_options,
@@ -188,7 +184,7 @@ def desired_state(
                 "sandbox": sandbox,
                 "timers": timers[database]._asdict(),
                 # Where clients find the database, on the member or its relay
-                "listeners": listeners[database],
+                "listeners": listeners[database].rows(),
                 # Options of ovn_raft_member and of ovn_database
                 "observation": {
                     "database": database,
@@ -203,7 +199,7 @@ def desired_state(
                     "control_socket": f"{options.run_directory}/{STEMS[database]}.ctl",
                     "socket": f"unix:{options.run_directory}/{STEMS[database]}.sock",
                     "election_timer": timers[database].election_timer,
-                    "connections": connections[database],
+                    "connections": listeners[database].connections(),
                     "serve_connections": True,
                     "options": settings[database],
                 },
@@ -351,41 +347,21 @@ def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mappi
     )
 
 
-def _listener(options: CentralMachineOptions, port: int, timers: Timers) -> dict[str, t.Any]:
-    """Return one row of the Connection table. Rows are replicated, so the target is a wildcard: each member listens on its own addresses."""
-    scheme = "pssl" if options.tls else "ptcp"
-    return {"target": f"{scheme}:{port}:{options.listen_address}", "inactivity_probe": timers.inactivity_probe}
-
-
-def _northbound_listeners(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
-    return [
-        _listener(options, PORTS["northbound"].client, timers),
-        *(options.extra_connections.get("northbound") or ()),
-    ]
-
-
-def _southbound_listeners(options: CentralMachineOptions, timers: Timers) -> list[dict[str, t.Any]]:
-    """The first one is that of chassis."""
-    ports = PORTS["southbound"]
-    return [
-        {**_listener(options, ports.client, timers), "role": ROLE if options.has_relay else ""},
-        _listener(options, ports.unrestricted, timers),
-        *(options.extra_connections.get("southbound") or ()),
-    ]
-
-
-def _southbound_connections(
-    options: CentralMachineOptions, listeners: t.Sequence[dict[str, t.Any]]
-) -> list[dict[str, t.Any]]:
-    """Return the rows of the table, which all members read; a port that the relay serves is none of theirs."""
-    chassis, *others = listeners
-    return [{"target": chassis["target"], "state": "absent"}, *others] if options.has_relay else [chassis, *others]
+def _listeners(options: CentralMachineOptions, database: Database, timers: Timers) -> CentralListeners:
+    return CentralListeners(
+        database=database,
+        tls=options.tls,
+        address=options.listen_address,
+        inactivity_probe=timers.inactivity_probe,
+        has_relay=options.has_relay,
+        extra=options.extra_connections.get(database) or (),
+    )
 
 
 def _relay(
-    options: CentralMachineOptions, sources: t.Mapping[str, str], listeners: t.Sequence[t.Mapping[str, t.Any]]
+    options: CentralMachineOptions, sources: t.Mapping[str, str], listeners: CentralListeners
 ) -> dict[str, t.Any]:
-    chassis = listeners[0]
+    chassis = listeners.rows()[0]
     settings = RelaySettings(
         run_directory=options.run_directory,
         listeners_file=f"{_STATE}/southbound-relay/listeners.db",
@@ -409,6 +385,8 @@ def _relay(
         "control_socket": relay_control_socket(options.run_directory),
         "socket": relay_database_socket(options.run_directory),
         "target": settings.target,
+        # Rows by which members serve chassis themselves
+        "former_rows": listeners.released(),
         "ca_certificate": options.relay_trusts,
     }
 

@@ -19,6 +19,7 @@ from .._inventory import address_of, encapsulation_ip_of
 from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 
 Mode = t.Literal["managed", "print", "none"]
+Role = t.Literal["ovn_central", "ovn_hypervisor"]
 # Where a party is in the inventory, and the option with those that are not in it
 _GROUPS: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisors"}
 _NETWORKS: dict[Party, str] = {
@@ -27,7 +28,7 @@ _NETWORKS: dict[Party, str] = {
     "chassis": "ovn_central_chassis_networks",
 }
 _TUNNEL_NETWORKS = "ovn_hypervisor_tunnel_networks"
-_ROLES: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
+_ROLES: dict[Party, Role] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
 PACKAGES = ["nftables"]
 
 
@@ -49,11 +50,16 @@ class FilteredMachine:
         return t.cast("Mode", given)
 
 
-def desired_firewall(hostvars: Hostvars, groups: Groups, host: str, given: Variables | None = None) -> dict[str, t.Any]:
+def desired_firewall(
+    hostvars: Hostvars, groups: Groups, host: str, given: Variables | None = None, *, role: Role = "ovn_central"
+) -> dict[str, t.Any]:
     """Return what the firewall of one machine has to be, in both of its roles: the table is one for all of them.
 
     `given` are values of roles that the inventory does not have; empty ones count as absent there, too. `options` are those of `ovn_firewall`, `unit_files`
     and `units` those of `ovn_units`; `printed` are ports whose rules are only shown, `packages` what the machine needs.
+
+    Members that leave are shut out when they have left, which the role of central hosts knows: there the other role only lets in, and the table and its unit
+    come and go with the former. What a host that was a central host has left goes with either role.
     """
     this = _machine(hostvars, groups, host, given or {})
     ports: dict[Mode, list[dict[str, t.Any]]] = {"managed": [], "print": [], "none": []}
@@ -63,13 +69,12 @@ def desired_firewall(hostvars: Hostvars, groups: Groups, host: str, given: Varia
             sources = _sources(this, flow, hostvars, groups)
             ports[mode].append({"protocol": flow.protocol, "port": flow.port, "sources": sources})
     managed = bool(ports["managed"])
-    # Members that leave are shut out when they have left, which the role of central hosts knows.
-    purge = "central" not in this.parties
+    owns = role == "ovn_central" or "central" not in this.parties
+    state = "present" if managed or not owns else "absent"
     return {
-        "options": {"state": "present" if managed else "absent", "ports": ports["managed"]},
-        "purge": purge,
-        "unit_files": unit_files(managed=managed),
-        "units": units(managed=managed),
+        "options": {"state": state, "ports": ports["managed"], "purge": owns},
+        "unit_files": unit_files(managed=managed) if owns else [],
+        "units": units(managed=managed) if owns else [],
         "printed": ports["print"],
         "packages": PACKAGES if managed else [],
     }

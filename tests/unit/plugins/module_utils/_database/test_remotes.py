@@ -41,6 +41,10 @@ def test_the_port_of_a_listener(target: str, port: int | None) -> None:
         pytest.param([SOCKET, OTHERS], [OTHERS], RemotesPlan((TABLE,), (OTHERS,)), id="after the port was given up"),
         pytest.param([SOCKET, OTHERS, TABLE], [OTHERS], RemotesPlan((), (OTHERS,)), id="killed in between"),
         pytest.param([SOCKET, "ptcp:7000"], [OTHERS], RemotesPlan((TABLE,)), id="a port that is in no row stays"),
+        pytest.param(
+            [SOCKET, OTHERS], ["pssl:16642:0.0.0.0"], RemotesPlan((TABLE,), (OTHERS,)), id="its row has another address"
+        ),
+        pytest.param([SOCKET, TABLE, "punix:/x"], ["punix:/x2", "ssl:192.0.2.1:1"], RemotesPlan(), id="no ports"),
     ],
 )
 def test_listening_as_the_table_says(remotes: list[str], rows: list[str], plan: RemotesPlan) -> None:

@@ -11,6 +11,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
 
 LABELS = {
@@ -36,7 +37,8 @@ class World:
         self.deleted: list[str] = []
         self.cluster = FakeCluster(POD)
         self.cluster.always("list", self._look, kind="Pod")
-        monkeypatch.setattr(removal, "time", types.SimpleNamespace(sleep=lambda _seconds: None))
+        for module in (removal, pod_watch):
+            monkeypatch.setattr(module, "time", types.SimpleNamespace(sleep=lambda _seconds: None))
         monkeypatch.setattr(removal, "delete_chassis", self._delete)
         monkeypatch.setattr(removal, "read_registry", lambda *_: self.registry())
 

@@ -192,7 +192,11 @@ class TestListeners:
     def test_the_port_with_a_role_is_none_of_the_members(self) -> None:
         southbound = machine()["databases"]["southbound"]
         _chassis, others = southbound["listeners"]
-        assert southbound["settings"]["connections"] == [{"target": "pssl:6642:[::]", "state": "absent"}, others]
+        absent = ("pssl:6642:[::]", "pssl:6642:0.0.0.0", "pssl:16642:0.0.0.0")
+        assert southbound["settings"]["connections"] == [
+            others,
+            *({"target": target, "state": "absent"} for target in absent),
+        ]
         assert southbound["settings"]["serve_connections"] is True
 
     @pytest.mark.parametrize("given", [{"southbound_rbac": False}, {"tls": False}])
@@ -200,18 +204,39 @@ class TestListeners:
         desired = machine(given)
         assert desired["relay"] == {}
         southbound = desired["databases"]["southbound"]
-        assert southbound["settings"]["connections"] == southbound["listeners"]
+        scheme = "ptcp" if given == {"tls": False} else "pssl"
+        former = [{"target": f"{scheme}:{port}:0.0.0.0", "state": "absent"} for port in (6642, 16642)]
+        assert southbound["settings"]["connections"] == [*southbound["listeners"], *former]
 
-    def test_address(self) -> None:
-        (row,) = machine({"listen_address": "0.0.0.0"})["databases"]["northbound"]["settings"]["connections"]
+    def test_the_rows_of_a_former_address_go(self) -> None:
+        desired = machine({"listen_address": "0.0.0.0"})
+        row, former = desired["databases"]["northbound"]["settings"]["connections"]
         assert row["target"] == "pssl:6641:0.0.0.0"
+        assert former == {"target": "pssl:6641:[::]", "state": "absent"}
+        assert desired["relay"]["former_rows"] == ["pssl:6642:0.0.0.0", "pssl:6642:[::]"]
+
+    def test_a_row_that_is_declared_stays(self) -> None:
+        extra = {"target": "pssl:6641:0.0.0.0"}
+        desired = machine({"extra_connections": {"northbound": [extra, {"target": "ptcp:7000:192.0.2.1"}]}})
+        rows = desired["databases"]["northbound"]["settings"]["connections"]
+        assert [(row["target"], row.get("state")) for row in rows] == [
+            ("pssl:6641:[::]", None),
+            ("pssl:6641:0.0.0.0", None),
+            ("ptcp:7000:192.0.2.1", None),
+        ]
 
     def test_further_ones_come_last(self) -> None:
         extra = {"target": "pssl:16650:[::]", "read_only": True}
         desired = machine({"extra_connections": {"southbound": [extra], "northbound": None}})
         assert desired["databases"]["southbound"]["listeners"][2:] == [extra]
-        assert desired["databases"]["southbound"]["settings"]["connections"][2:] == [extra]
-        assert len(desired["databases"]["northbound"]["settings"]["connections"]) == 1
+        targets = [row["target"] for row in desired["databases"]["southbound"]["settings"]["connections"]]
+        assert targets == [
+            "pssl:16642:[::]",
+            extra["target"],
+            "pssl:6642:[::]",
+            "pssl:6642:0.0.0.0",
+            "pssl:16642:0.0.0.0",
+        ]
 
 
 class TestRelay:

@@ -198,5 +198,30 @@ def test_a_unit_loads_what_is_managed() -> None:
     assert [file["path"] for file in managed["unit_files"]] == ["/etc/systemd/system/c5c3-ovn-firewall.service"]
     none = desired_firewall(machines(), GROUPS, "central1")
     assert none["units"] == [{"name": "c5c3-ovn-firewall.service", "enabled": False, "state": "stopped"}]
-    assert none["unit_files"] == []
-    assert (managed["purge"], desired_firewall(machines(), GROUPS, "compute1")["purge"]) == (False, True)
+    assert none["unit_files"] == [
+        {"path": "/etc/systemd/system/c5c3-ovn-firewall.service", "state": "absent"},
+    ]
+
+
+BOTH = {**GROUPS, "ovn_hypervisors": ["central1", "compute1", "compute2"]}
+
+
+@pytest.mark.parametrize(
+    ("variables", "host", "state", "owns"),
+    [
+        # The unit starts with a table that ovn_central writes, and goes with it.
+        (MANAGED, "central1", "present", False),
+        ({}, "central1", "present", False),
+        ({**MANAGED, "ovn_central_backend": "kubernetes"}, "central1", "absent", True),
+        (MANAGED, "compute1", "absent", True),
+        ({**MANAGED, "ovn_hypervisor_tunnel_networks": ["192.0.2.0/24"]}, "compute1", "present", True),
+    ],
+)
+def test_the_role_of_hypervisors_only_lets_in_on_a_central_host(
+    variables: Vars, host: str, state: str, owns: bool
+) -> None:
+    hosts = {name: {**own, **variables} for name, own in machines().items()}
+    found = desired_firewall(hosts, BOTH, host, role="ovn_hypervisor")
+    assert (found["options"]["state"], found["options"]["purge"]) == (state, owns)
+    assert (bool(found["unit_files"]), bool(found["units"])) == (owns, owns)
+    assert desired_firewall(all_managed(machines()), BOTH, host)["options"]["purge"]

@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Watches pods until the last one on some nodes is gone.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._errors import OvnError, Refused, TimedOut, Unreachable
+
+if t.TYPE_CHECKING:
+    from .._deadline import Deadline
+    from .client import Cluster
+
+Object = dict[str, t.Any]
+
+_PAUSE = 1.0  # seconds before the pods are listed again, if a watch ends early
+_GONE = 410  # HTTP status: the API server has forgotten the version from which a watch was to go on
+
+
+def await_no_pods(
+    cluster: Cluster, namespace: str, nodes: t.Collection[str], *, labels: str, deadline: Deadline
+) -> list[Object]:
+    """Return the pods on these nodes that are still there at the deadline; none as soon as all are gone.
+
+    All pods with these labels are listed once, and then each change costs one event, however many nodes there are. Of a single node only its own pods are listed.
+    """
+    fields = f"spec.nodeName={next(iter(nodes))}" if len(nodes) == 1 else ""
+    while True:
+        pods, version = cluster.list_with_version("v1", "Pod", namespace, labels=labels, fields=fields)
+        left = {pod["metadata"]["uid"]: pod for pod in pods if _is_on(pod, nodes)}
+        if left and not deadline.expired:
+            try:
+                for event, pod in cluster.watch(
+                    *("v1", "Pod", namespace), labels=labels, fields=fields, since=version, timeout=deadline.left()
+                ):
+                    if event == "DELETED":
+                        left.pop(pod["metadata"]["uid"], None)
+                    elif _is_on(pod, nodes):
+                        left[pod["metadata"]["uid"]] = pod
+                    if not left:
+                        break
+            except OvnError as e:
+                if not _is_worth_a_list(e):
+                    raise
+        if not left or deadline.expired:
+            return list(left.values())
+        time.sleep(min(_PAUSE, deadline.left()))
+
+
+def _is_on(pod: Object, nodes: t.Container[str]) -> bool:
+    return pod["spec"].get("nodeName") in nodes
+
+
+def _is_worth_a_list(error: OvnError) -> bool:
+    """Return whether the watch ended for a reason that a list survives: it has retries of its own, and says what is wrong."""
+    if isinstance(error, Refused):
+        return error.details.get("http_status") == _GONE
+    return isinstance(error, (TimedOut, Unreachable))

@@ -1,0 +1,72 @@
+"""Pods are watched until the last one of some nodes is gone. tests/integration/test_k8s_api.py does it on a real API server."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from fake_cluster import FakeCluster
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods
+
+Object = dict[str, t.Any]
+
+
+def pod(name: str, node: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "x", "labels": {"app": "ovn"}},
+        "spec": {"nodeName": node} if node else {},
+    }
+
+
+def await_pods_of(cluster: FakeCluster, *nodes: str, seconds: float = 0) -> list[str]:
+    left = await_no_pods(cluster, "x", nodes, labels="app=ovn", deadline=Deadline(seconds))
+    return [one["metadata"]["name"] for one in left]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [(("n1",), ["a"]), (("n1", "n2"), ["a", "b"]), (("n9",), []), (("n9", "n8"), [])],
+    ids=["one node", "two nodes", "a node without pods", "nodes without pods"],
+)
+def test_pods_of_these_nodes_alone_count(nodes: tuple[str, ...], left: list[str]) -> None:
+    cluster = FakeCluster(pod("a", "n1"), pod("b", "n2"), pod("c", "n3"), pod("pending", ""))
+    assert await_pods_of(cluster, *nodes) == left
+    assert [call.verb for call in cluster.calls] == ["list"]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (Refused("too old", http_status=410), False),
+        (Unreachable("restarts"), False),
+        (TimedOut("hangs"), False),
+        (Refused("forbidden", http_status=403), True),
+    ],
+    ids=["a forgotten version", "the server restarts", "the server hangs", "the right is missing"],
+)
+def test_a_watch_that_breaks(monkeypatch: pytest.MonkeyPatch, error: OvnError, raised: bool) -> None:
+    cluster = FakeCluster(pod("a", "n1"))
+    cluster.before("watch", error)
+    pauses: list[float] = []
+
+    class Time:
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            cluster.remove("Pod", "a")
+
+    monkeypatch.setattr(pod_watch, "time", Time)
+    if raised:
+        with pytest.raises(Refused, match="forbidden"):
+            await_pods_of(cluster, "n1", seconds=60)
+        return
+    assert await_pods_of(cluster, "n1", seconds=60) == []
+    assert [call.verb for call in cluster.calls] == ["list", "watch", "list"]
+    assert cluster.calls[1].body == {"resourceVersion": "1"}
+    assert pauses == [1.0]
