@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import subprocess
 import typing as t
 
 import pytest
@@ -37,6 +38,8 @@ CLIENTS, ALL = {6641, 6642}, {6641, 6642, 6643, 6644}
 # Not ours: the resolver, something else that listens in a pod, and the API server.
 DNS, METRICS, API = 53, 9153, 6443
 OTHERS = {DNS, METRICS, API}
+# northd and the observer listen nowhere; the tests start something that does.
+STARTED = 9999
 # Prints those of its arguments, each ADDRESS/PORT, at which a connection is accepted. A policy refuses it or drops its packets.
 PROBE = """
 for target; do (timeout 5 bash -c ': >/dev/tcp/$0' "$target" && echo "$target") 2>/dev/null & done
@@ -78,8 +81,8 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
     "a node of this cluster": (lambda: node(CENTRAL, -1), CLIENTS | OTHERS),
     "a node of hypervisors": (lambda: node(HYPERVISORS, -1), CLIENTS | OTHERS),
     "a pod on hypervisors": (lambda: pod("guest", GUESTS), CLIENTS | OTHERS),
-    "northd": (lambda: pod(CENTRAL.ready("northd")[0]), CLIENTS | OTHERS),
-    "observer": (lambda: pod(CENTRAL.ready("observer")[0]), CLIENTS | OTHERS),
+    "northd": (lambda: pod(idle("northd")[0]), CLIENTS | OTHERS),
+    "observer": (lambda: pod(idle("observer")[0]), CLIENTS | OTHERS),
     "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
     "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 6644, DNS}),
 }
@@ -95,9 +98,19 @@ def targets(origin: Origin) -> dict[str, Port]:
             name, where = member["metadata"]["name"], member["status"]["podIP"]
             if origin.name not in (name, member["spec"]["nodeName"]):
                 found |= {f"{where}/{port}": (name, port) for port in ports}
+    for component in ("northd", "observer"):
+        name, where = idle(component)
+        if origin.name not in (name, where["spec"]["nodeName"]):
+            found[f"{where['status']['podIP']}/{STARTED}"] = (name, STARTED)
     resolver = Cluster(CENTRAL.name, "kube-system").list("pods", "k8s-app=kube-dns")[0]["status"]["podIP"]
     found |= {f"{resolver}/{port}": ("resolver", port) for port in (DNS, METRICS)}
     return found | {f"{node_address(nodes(CENTRAL)[0])}/{API}": ("API server", API)}
+
+
+def idle(component: str) -> tuple[str, Object]:
+    """The pod in which a port is opened."""
+    name = min(CENTRAL.ready(component))
+    return name, CENTRAL.get("pod", name) or {}
 
 
 def node_address(found: Object) -> str:
@@ -161,11 +174,28 @@ def routes() -> t.Iterator[None]:
             run("docker", "exec", at, "ip", "route", "delete", network, check=False)
 
 
+@contextlib.contextmanager
+def listeners() -> t.Iterator[None]:
+    """A port that is open in a pod of northd and in that of the observer, but for the policies."""
+    server = ("timeout", "1800", "python3", "-m", "http.server", "--directory", "/tmp", str(STARTED))
+    names = [idle(component)[0] for component in ("northd", "observer")]
+    started = [
+        subprocess.Popen(CENTRAL.command("exec", name, "--", *server), stderr=subprocess.DEVNULL) for name in names
+    ]
+    try:
+        yield
+    finally:
+        for name, process in zip(names, started):
+            CENTRAL.exec(name, "pkill", "-f", "http.server", check=False)
+            process.kill()
+            process.wait()
+
+
 @pytest.fixture(scope="module")
 def attackers() -> t.Iterator[None]:
     member = (CENTRAL.get("pod", pod_of("southbound", 0)) or {})["metadata"]["labels"]
     ours = {key: value for key, value in member.items() if key.startswith("app.kubernetes.io/")}
-    with routes():
+    with routes(), listeners():
         try:
             for cluster in (ELSEWHERE, GUESTS):
                 cluster.kubectl("create", "namespace", cluster.namespace)
@@ -214,7 +244,7 @@ def test_without_the_policies_all_ports_are_open_to_all() -> None:
     CENTRAL.kubectl("delete", "networkpolicies", f"--selector=app.kubernetes.io/instance={NAME}")
     try:
         for source, _ports in TABLE.values():
-            wait_open(source(), ALL | OTHERS)
+            wait_open(source(), ALL | OTHERS | {STARTED})
         assert shakes_hands(member)
     finally:
         ran = playbook("site")

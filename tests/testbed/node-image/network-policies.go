@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/cloudnativelabs/kube-router/v2/pkg/controllers/netpol"
 	"github.com/cloudnativelabs/kube-router/v2/pkg/healthcheck"
@@ -83,6 +84,10 @@ func run(stop <-chan struct{}) error {
 func settingsOfNode(client kubernetes.Interface) (*options.KubeRouterConfig, error) {
 	settings := options.NewKubeRouterConfig()
 	node, err := utils.GetNodeObject(client, "")
+	for tries := 0; err != nil && tries < 100; tries++ { // the Service of the API server comes a moment later than this pod
+		time.Sleep(time.Second)
+		node, err = utils.GetNodeObject(client, "")
+	}
 	if err != nil {
 		return nil, err
 	}
