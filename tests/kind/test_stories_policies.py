@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import ipaddress
 import json
 import subprocess
 import typing as t
@@ -22,6 +23,7 @@ from clusters import (
     endpoints,
     extra,
     hypervisor_nodes,
+    place,
     playbook,
     pod_of,
     pod_on,
@@ -46,7 +48,7 @@ for target; do (timeout 5 bash -c ': >/dev/tcp/$0' "$target" && echo "$target") 
 wait
 """
 
-Port = tuple[str, int]  # of which pod, or of what else
+Port = tuple[str, int]  # of which pod or other thing, at which address
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,12 +67,16 @@ def pod(name: str, cluster: Cluster = CENTRAL) -> Origin:
 
 
 def node(cluster: Cluster, index: int) -> Origin:
-    name = nodes(cluster)[index]["metadata"]["name"]
+    name = named(nodes(cluster)[index])
     return Origin(("docker", "exec", name), name)
 
 
+def named(found: Object) -> str:
+    return str(found["metadata"]["name"])
+
+
 def nodes(cluster: Cluster) -> list[Object]:
-    return sorted(cluster.list("nodes"), key=lambda found: str(found["metadata"]["name"]))
+    return sorted(cluster.list("nodes"), key=named)
 
 
 # Each origin, with the ports of members and of others that it reaches.
@@ -81,8 +87,8 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
     "a node of this cluster": (lambda: node(CENTRAL, -1), CLIENTS | OTHERS),
     "a node of hypervisors": (lambda: node(HYPERVISORS, -1), CLIENTS | OTHERS),
     "a pod on hypervisors": (lambda: pod("guest", GUESTS), CLIENTS | OTHERS),
-    "northd": (lambda: pod(idle("northd")[0]), CLIENTS | OTHERS),
-    "observer": (lambda: pod(idle("observer")[0]), CLIENTS | OTHERS),
+    "northd": (lambda: pod(named(idle("northd"))), CLIENTS | OTHERS),
+    "observer": (lambda: pod(named(idle("observer"))), CLIENTS | OTHERS),
     "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
     "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 6644, DNS}),
 }
@@ -92,44 +98,42 @@ INSIDE = {"northd", "observer", "northbound"}
 
 def targets(origin: Origin) -> dict[str, Port]:
     """Every port, but those of the pod itself, and those of members on the same node: each network lets the kubelet in."""
-    found: dict[str, Port] = {}
-    for database, ports in PORTS.items():
-        for member in CENTRAL.pods(database):
-            name, where = member["metadata"]["name"], member["status"]["podIP"]
-            if origin.name not in (name, member["spec"]["nodeName"]):
-                found |= {f"{where}/{port}": (name, port) for port in ports}
-    for component in ("northd", "observer"):
-        name, where = idle(component)
-        if origin.name not in (name, where["spec"]["nodeName"]):
-            found[f"{where['status']['podIP']}/{STARTED}"] = (name, STARTED)
-    resolver = Cluster(CENTRAL.name, "kube-system").list("pods", "k8s-app=kube-dns")[0]["status"]["podIP"]
-    found |= {f"{resolver}/{port}": ("resolver", port) for port in (DNS, METRICS)}
-    return found | {f"{node_address(nodes(CENTRAL)[0])}/{API}": ("API server", API)}
+    resolver = Cluster(CENTRAL.name, "kube-system").list("pods", "k8s-app=kube-dns")[0]
+    open_ports = [(member, PORTS[database]) for database in SCHEMAS for member in CENTRAL.pods(database)]
+    open_ports += [(idle(component), (STARTED,)) for component in ("northd", "observer")]
+    others = [
+        (named(owner), address["ip"], port)
+        for owner, ports in open_ports
+        if origin.name not in (named(owner), owner["spec"]["nodeName"])
+        for address in owner["status"]["podIPs"]
+        for port in ports
+    ]
+    others += [("resolver", address["ip"], port) for address in resolver["status"]["podIPs"] for port in (DNS, METRICS)]
+    others += [("API server", addresses(nodes(CENTRAL)[0])[0], API)]
+    return {f"{address}/{port}": (f"{name} at {address}", port) for name, address, port in others}
 
 
-def idle(component: str) -> tuple[str, Object]:
+def idle(component: str) -> Object:
     """The pod in which a port is opened."""
-    name = min(CENTRAL.ready(component))
-    return name, CENTRAL.get("pod", name) or {}
+    return CENTRAL.get("pod", min(CENTRAL.ready(component))) or {}
 
 
-def node_address(found: Object) -> str:
-    return next(str(one["address"]) for one in found["status"]["addresses"] if one["type"] == "InternalIP")
+def addresses(of: Object) -> list[str]:
+    """Those of a node, the primary one first."""
+    return [str(one["address"]) for one in of["status"]["addresses"] if one["type"] == "InternalIP"]
 
 
 def wait_open(origin: Origin, ports: set[int]) -> None:
     """These ports are open to it at each target, and all others at none. A network takes a moment for a new pod or policy."""
     there = targets(origin)
     expected = {target for target in there.values() if target[1] in ports}
-    differs: list[set[Port]] = []
 
     def as_expected() -> bool:
-        differs[:] = [origin.reached(there) ^ expected]
-        return not differs[0]
+        reached = origin.reached(there)
+        assert reached == expected, f"Not open: {sorted(expected - reached)}. Open: {sorted(reached - expected)}."
+        return True
 
-    with contextlib.suppress(AssertionError):
-        wait_for("", as_expected, 30)
-    assert differs == [set()], f"{origin.name}: open and should not be, or the reverse: {sorted(differs[0])}"
+    wait_for(f"{origin.name} reaches the ports {sorted(ports)} and no other", as_expected, 30)
 
 
 # --- those who attack ---------------------------------------------------------------------------------------------------
@@ -160,10 +164,13 @@ def routes() -> t.Iterator[None]:
     """The networks of the pods of both clusters reach each other: what keeps a hypervisor away has to be the policy."""
     pairs = [(CENTRAL, HYPERVISORS), (HYPERVISORS, CENTRAL)]
     ways = [
-        (at["metadata"]["name"], to["spec"]["podCIDR"], node_address(to))
+        (named(at), network, address)
         for here, there in pairs
         for at in nodes(here)
         for to in nodes(there)
+        for network in to["spec"]["podCIDRs"]
+        for address in addresses(to)
+        if (":" in network) == (":" in address)
     ]
     try:
         for at, network, via in ways:
@@ -178,7 +185,7 @@ def routes() -> t.Iterator[None]:
 def listeners() -> t.Iterator[None]:
     """A port that is open in a pod of northd and in that of the observer, but for the policies."""
     server = ("timeout", "1800", "python3", "-m", "http.server", "--directory", "/tmp", str(STARTED))
-    names = [idle(component)[0] for component in ("northd", "observer")]
+    names = [named(idle(component)) for component in ("northd", "observer")]
     started = [
         subprocess.Popen(CENTRAL.command("exec", name, "--", *server), stderr=subprocess.DEVNULL) for name in names
     ]
@@ -220,8 +227,9 @@ def attackers() -> t.Iterator[None]:
 def shakes_hands(server: str) -> bool:
     """Whether the Raft port of the Southbound takes the key of a node of hypervisors, at this address."""
     files = "-cert /tls/tls.crt -key /tls/tls.key -CAfile /tls/ca.crt -verify_return_error"
-    client = f"(sleep 3) | timeout 10 openssl s_client -connect {server}:6644 {files} -brief 2>&1; true"
-    controller = pod_on("controller", nodes(HYPERVISORS)[-1]["metadata"]["name"])
+    where = f"[{server}]" if ":" in server else server
+    client = f"sleep 3 | timeout 10 openssl s_client -connect {where}:6644 {files} -brief 2>&1; true"
+    controller = pod_on("controller", named(nodes(HYPERVISORS)[-1]))
     said = HYPERVISORS.exec(controller, "sh", "-c", client, container="ovn-controller")
     return "CONNECTION ESTABLISHED" in said and "alert" not in said
 
@@ -260,9 +268,10 @@ def test_a_database_is_open_to_the_named_networks_alone() -> None:
     spec = {key: value for key, value in (CENTRAL.get("ovncluster", NAME) or {})["spec"].items() if key != "tls"}
     named, other = node(HYPERVISORS, -1), node(HYPERVISORS, -2)
     service = {"type": "NodePort", "externalTrafficPolicy": "Local"}
-    service["allowedCidrs"] = [f"{node_address(nodes(HYPERVISORS)[-1])}/32"]
-    places = [endpoint.partition(":")[2].replace(":", "/") for endpoint in endpoints("northbound")]
-    exposed: dict[str, Port] = {place: (place, 6641) for place in places}
+    service["allowedCidrs"] = [str(ipaddress.ip_network(one)) for one in addresses(nodes(HYPERVISORS)[-1])]
+    exposed: dict[str, Port] = {
+        f"{host}/{port}": (endpoint, port) for endpoint in endpoints("northbound") for host, port in [place(endpoint)]
+    }
     everything = set(exposed.values())
     assert len(exposed) == 3
     assert other.reached(exposed) == everything
