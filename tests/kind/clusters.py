@@ -176,13 +176,18 @@ def endpoints(database: str, cluster: Cluster = CENTRAL) -> list[str]:
     return list((cluster.get("ovncluster", NAME) or {})["status"]["endpoints"][database].split(","))
 
 
+def place(endpoint: str) -> tuple[str, int]:
+    """Host and port of ssl:HOST:PORT; an address of IPv6 stands in brackets there."""
+    host, _colon, port = endpoint.partition(":")[2].rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 def silent_addresses(database: str, cluster: Cluster = CENTRAL) -> list[str]:
     """Advertised endpoints at which nobody accepts a connection."""
     silent = []
     for endpoint in endpoints(database, cluster):
-        _scheme, host, port = endpoint.split(":")
         try:
-            socket.create_connection((host, int(port)), timeout=5).close()
+            socket.create_connection(place(endpoint), timeout=5).close()
         except OSError:
             silent.append(endpoint)
     return silent

@@ -1,0 +1,291 @@
+"""Who reaches which port of the control plane: real connections, in clusters whose pod network enforces NetworkPolicies.
+
+The expected answers are written down here, not taken from our table of flows, and each is seen to change when the policies are away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import ipaddress
+import json
+import subprocess
+import typing as t
+
+import pytest
+from clusters import (
+    CENTRAL,
+    HYPERVISORS,
+    NAME,
+    SCHEMAS,
+    Cluster,
+    Object,
+    endpoints,
+    extra,
+    hypervisor_nodes,
+    place,
+    playbook,
+    pod_of,
+    pod_on,
+    run,
+    wait_for,
+    wait_whole,
+)
+
+ELSEWHERE = Cluster(CENTRAL.name, "kindtest-elsewhere")
+GUESTS = Cluster(HYPERVISORS.name, "kindtest-elsewhere")
+# Of each database: the port for clients, and that of Raft.
+PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
+CLIENTS, ALL = {6641, 6642}, {6641, 6642, 6643, 6644}
+# Not ours: the resolver, something else that listens in a pod, and the API server.
+DNS, METRICS, API = 53, 9153, 6443
+OTHERS = {DNS, METRICS, API}
+# northd and the observer listen nowhere; the tests start something that does.
+STARTED = 9999
+# Prints those of its arguments, each ADDRESS/PORT, at which a connection is accepted. A policy refuses it or drops its packets.
+PROBE = """
+for target; do (timeout 5 bash -c ': >/dev/tcp/$0' "$target" && echo "$target") 2>/dev/null & done
+wait
+"""
+
+Port = tuple[str, int]  # of which pod or other thing, at which address
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where connections come from. `within` runs there what follows; `name` is that of the pod, or of the node if it has its network."""
+
+    within: tuple[str, ...]
+    name: str
+
+    def reached(self, targets: dict[str, Port]) -> set[Port]:
+        return {targets[where] for where in run(*self.within, "bash", "-c", PROBE, "probe", *targets).split()}
+
+
+def pod(name: str, cluster: Cluster = CENTRAL) -> Origin:
+    return Origin((*cluster.command("exec", name), "--"), name)
+
+
+def node(cluster: Cluster, index: int) -> Origin:
+    name = named(nodes(cluster)[index])
+    return Origin(("docker", "exec", name), name)
+
+
+def named(found: Object) -> str:
+    return str(found["metadata"]["name"])
+
+
+def nodes(cluster: Cluster) -> list[Object]:
+    return sorted(cluster.list("nodes"), key=named)
+
+
+# Each origin, with the ports of members and of others that it reaches.
+TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
+    "a pod elsewhere": (lambda: pod("stranger", ELSEWHERE), CLIENTS | OTHERS),
+    "a pod elsewhere with the labels of a member": (lambda: pod("disguised", ELSEWHERE), CLIENTS | OTHERS),
+    "a pod beside ours": (lambda: pod("neighbour"), CLIENTS | OTHERS),
+    "a node of this cluster": (lambda: node(CENTRAL, -1), CLIENTS | OTHERS),
+    "a node of hypervisors": (lambda: node(HYPERVISORS, -1), CLIENTS | OTHERS),
+    "a pod on hypervisors": (lambda: pod("guest", GUESTS), CLIENTS | OTHERS),
+    "northd": (lambda: pod(named(idle("northd"))), CLIENTS | OTHERS),
+    "observer": (lambda: pod(named(idle("observer"))), CLIENTS | OTHERS),
+    "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
+    "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 6644, DNS}),
+}
+# Who reaches a Northbound that is open to one network, that of another node of hypervisors.
+INSIDE = {"northd", "observer", "northbound"}
+
+
+def targets(origin: Origin) -> dict[str, Port]:
+    """Every port, but those of the pod itself, and those of members on the same node: each network lets the kubelet in."""
+    resolver = Cluster(CENTRAL.name, "kube-system").list("pods", "k8s-app=kube-dns")[0]
+    open_ports = [(member, PORTS[database]) for database in SCHEMAS for member in CENTRAL.pods(database)]
+    open_ports += [(idle(component), (STARTED,)) for component in ("northd", "observer")]
+    others = [
+        (named(owner), address["ip"], port)
+        for owner, ports in open_ports
+        if origin.name not in (named(owner), owner["spec"]["nodeName"])
+        for address in owner["status"]["podIPs"]
+        for port in ports
+    ]
+    others += [("resolver", address["ip"], port) for address in resolver["status"]["podIPs"] for port in (DNS, METRICS)]
+    others += [("API server", addresses(nodes(CENTRAL)[0])[0], API)]
+    return {f"{address}/{port}": (f"{name} at {address}", port) for name, address, port in others}
+
+
+def idle(component: str) -> Object:
+    """The pod in which a port is opened."""
+    return CENTRAL.get("pod", min(CENTRAL.ready(component))) or {}
+
+
+def addresses(of: Object) -> list[str]:
+    """Those of a node, the primary one first."""
+    return [str(one["address"]) for one in of["status"]["addresses"] if one["type"] == "InternalIP"]
+
+
+def wait_open(origin: Origin, ports: set[int]) -> None:
+    """These ports are open to it at each target, and all others at none. A network takes a moment for a new pod or policy."""
+    there = targets(origin)
+    expected = {target for target in there.values() if target[1] in ports}
+
+    def as_expected() -> bool:
+        reached = origin.reached(there)
+        assert reached == expected, f"Not open: {sorted(expected - reached)}. Open: {sorted(reached - expected)}."
+        return True
+
+    wait_for(f"{origin.name} reaches the ports {sorted(ports)} and no other", as_expected, 30)
+
+
+# --- those who attack ---------------------------------------------------------------------------------------------------
+
+
+def start(cluster: Cluster, name: str, labels: dict[str, str] | None = None, on: str | None = None) -> None:
+    """A pod that does nothing. It may run beside the control plane, whose namespace admits restricted pods alone."""
+    container: Object = {
+        "name": "idle",
+        "image": CENTRAL.pods("northd")[0]["spec"]["containers"][0]["image"],
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sleep", "infinity"],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    spec: Object = {
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 0,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+        **({"nodeName": on} if on else {}),
+    }
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}}, "spec": spec}
+    cluster.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
+
+
+@contextlib.contextmanager
+def routes() -> t.Iterator[None]:
+    """The networks of the pods of both clusters reach each other: what keeps a hypervisor away has to be the policy."""
+    pairs = [(CENTRAL, HYPERVISORS), (HYPERVISORS, CENTRAL)]
+    ways = [
+        (named(at), network, address)
+        for here, there in pairs
+        for at in nodes(here)
+        for to in nodes(there)
+        for network in to["spec"]["podCIDRs"]
+        for address in addresses(to)
+        if (":" in network) == (":" in address)
+    ]
+    try:
+        for at, network, via in ways:
+            run("docker", "exec", at, "ip", "route", "replace", network, "via", via)
+        yield
+    finally:
+        for at, network, _via in ways:
+            run("docker", "exec", at, "ip", "route", "delete", network, check=False)
+
+
+@contextlib.contextmanager
+def listeners() -> t.Iterator[None]:
+    """A port that is open in a pod of northd and in that of the observer, but for the policies."""
+    server = ("timeout", "1800", "python3", "-m", "http.server", "--directory", "/tmp", str(STARTED))
+    names = [named(idle(component)) for component in ("northd", "observer")]
+    started = [
+        subprocess.Popen(CENTRAL.command("exec", name, "--", *server), stderr=subprocess.DEVNULL) for name in names
+    ]
+    try:
+        yield
+    finally:
+        for name, process in zip(names, started):
+            CENTRAL.exec(name, "pkill", "-f", "http.server", check=False)
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def attackers() -> t.Iterator[None]:
+    member = (CENTRAL.get("pod", pod_of("southbound", 0)) or {})["metadata"]["labels"]
+    ours = {key: value for key, value in member.items() if key.startswith("app.kubernetes.io/")}
+    with routes(), listeners():
+        try:
+            for cluster in (ELSEWHERE, GUESTS):
+                cluster.kubectl("create", "namespace", cluster.namespace)
+            start(ELSEWHERE, "stranger")
+            start(ELSEWHERE, "disguised", ours)
+            start(CENTRAL, "neighbour")
+            start(GUESTS, "guest", on=min(hypervisor_nodes()))
+            for cluster, names in (
+                (ELSEWHERE, ("stranger", "disguised")),
+                (CENTRAL, ("neighbour",)),
+                (GUESTS, ("guest",)),
+            ):
+                cluster.kubectl("wait", "pod", *names, "--for=condition=Ready", "--timeout=60s", timeout=90)
+            yield
+        finally:
+            CENTRAL.kubectl("delete", "pod", "neighbour", "--ignore-not-found")
+            for cluster in (ELSEWHERE, GUESTS):
+                delete = ("delete", "namespace", cluster.namespace, "--ignore-not-found", "--timeout=60s")
+                cluster.kubectl(*delete, timeout=90)
+
+
+def shakes_hands(server: str) -> bool:
+    """Whether the Raft port of the Southbound takes the key of a node of hypervisors, at this address."""
+    files = "-cert /tls/tls.crt -key /tls/tls.key -CAfile /tls/ca.crt -verify_return_error"
+    where = f"[{server}]" if ":" in server else server
+    client = f"sleep 3 | timeout 10 openssl s_client -connect {where}:6644 {files} -brief 2>&1; true"
+    controller = pod_on("controller", named(nodes(HYPERVISORS)[-1]))
+    said = HYPERVISORS.exec(controller, "sh", "-c", client, container="ovn-controller")
+    return "CONNECTION ESTABLISHED" in said and "alert" not in said
+
+
+# --- the stories --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("origin", TABLE)
+@pytest.mark.usefixtures("attackers")
+def test_the_ports_that_are_open_to(origin: str) -> None:
+    source, ports = TABLE[origin]
+    wait_open(source(), ports)
+
+
+@pytest.mark.usefixtures("attackers", "healthy_after")
+def test_without_the_policies_all_ports_are_open_to_all() -> None:
+    """So it was the policies. The next run brings them back."""
+    member = str((CENTRAL.get("pod", pod_of("southbound", 1)) or {})["status"]["podIP"])
+    assert not shakes_hands(member)
+    CENTRAL.kubectl("delete", "networkpolicies", f"--selector=app.kubernetes.io/instance={NAME}")
+    try:
+        for source, _ports in TABLE.values():
+            wait_open(source(), ALL | OTHERS | {STARTED})
+        assert shakes_hands(member)
+    finally:
+        ran = playbook("site")
+    assert ran.changed
+    for source, ports in TABLE.values():
+        wait_open(source(), ports)
+    assert not shakes_hands(member)
+
+
+@pytest.mark.usefixtures("attackers", "healthy_after")
+def test_a_database_is_open_to_the_named_networks_alone() -> None:
+    """With `allowedCidrs`, at the address of the pod and at the port of its node; to the control plane itself in any case."""
+    spec = {key: value for key, value in (CENTRAL.get("ovncluster", NAME) or {})["spec"].items() if key != "tls"}
+    named, other = node(HYPERVISORS, -1), node(HYPERVISORS, -2)
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local"}
+    service["allowedCidrs"] = [str(ipaddress.ip_network(one)) for one in addresses(nodes(HYPERVISORS)[-1])]
+    exposed: dict[str, Port] = {
+        f"{host}/{port}": (endpoint, port) for endpoint in endpoints("northbound") for host, port in [place(endpoint)]
+    }
+    everything = set(exposed.values())
+    assert len(exposed) == 3
+    assert other.reached(exposed) == everything
+    try:
+        playbook(
+            "central", *extra({"ovn_central_spec": {**spec, "northbound": {**spec["northbound"], "service": service}}})
+        )
+        for what, (source, ports) in TABLE.items():
+            wait_open(source(), ports if what in {*INSIDE, "a node of hypervisors"} else ports - {6641})
+        assert named.reached(exposed) == everything
+        assert other.reached(exposed) == set()
+        for database in SCHEMAS:
+            wait_whole(database)
+    finally:
+        playbook("site")
+    wait_open(other, CLIENTS | OTHERS)
+    assert other.reached(exposed) == everything
