@@ -13,7 +13,7 @@ description:
   - Of the list of a machine the run knows what the role P(c5c3.ovn.ovn_central#role) has read before. A machine whose list was not read is named as well.
 options:
   _input:
-    description: The hosts that take part in the run, usually C(ansible_play_hosts).
+    description: The hosts that take part in the run, usually C(ansible_play_batch).
     type: list
     elements: str
     required: true
@@ -40,7 +40,7 @@ author:
 EXAMPLES = r"""
 - name: Show what is not recorded yet
   ansible.builtin.debug:
-    msg: "{{ ansible_play_hosts | c5c3.ovn.issued_change(hostvars, groups) }}"
+    msg: "{{ ansible_play_batch | c5c3.ovn.issued_change(hostvars, groups) }}"
 """
 
 RETURN = r"""

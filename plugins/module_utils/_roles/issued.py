@@ -15,7 +15,7 @@ from .._errors import InvalidInput
 from .._pki import certificates
 from .._pki.files import read
 from .._pki.issued import CHASSIS, CLIENT, FILE_NAME, IssuedCertificate, IssuedChange, merge_list, parse_list
-from .pki import hosts_with_own_secret
+from .pki import makes_secret
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, hosts_by_backend, members_of
 
 
@@ -89,7 +89,9 @@ def _result(host: str, variables: Variables, hostvars: Hostvars, groups: Groups)
     if issued:
         return t.cast("Variables", issued)
     if backend_of(variables) == "kubernetes":
-        return variables.get("ovn_pki_state") or {} if hosts_with_own_secret([host], hostvars, groups) else {}
+        # Members serve that of the control plane, so observers know it; another owner renews a given one without a run.
+        own = makes_secret(host, CHASSIS, hostvars, groups)
+        return t.cast("Variables", variables.get("ovn_pki_state") or {}) if own else {}
     compared = (variables.get("ovn_hypervisor_found") or {}).get("certificates") or [{}]
     return t.cast("Variables", compared[0])
 
