@@ -268,6 +268,11 @@ signed_by_trusted:
   returned: success
   type: bool
   sample: true
+issuer_name:
+  description: Common name of the CA that signed the installed certificate (after this task), empty without one.
+  returned: success
+  type: str
+  sample: OVN chassis CA 2026-11-21 16:00:00
 serial_number:
   description: Serial number of the installed certificate (after this task), hexadecimal; empty without one.
   returned: success

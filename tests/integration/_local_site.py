@@ -52,7 +52,13 @@ class LocalSite:
             (folder / name).write_text(content)
             (folder / name).chmod(0o755)
 
-    def inventory(self, central: t.Sequence[str], hypervisors: t.Sequence[str], **variables: t.Any) -> str:
+    def inventory(
+        self,
+        central: t.Sequence[str],
+        hypervisors: t.Sequence[str],
+        host_variables: t.Mapping[str, t.Mapping[str, t.Any]],
+        **variables: t.Any,
+    ) -> str:
         host = f"{self.folder}/{{{{ inventory_hostname }}}}"
         common = {
             "ansible_connection": "local",
@@ -72,9 +78,12 @@ class LocalSite:
         # 127.0.0.1 may be one host's address only
         groups = {
             "ovn_central": {
-                "hosts": {name: {"ovn_address": f"127.0.0.{11 + number}"} for number, name in enumerate(central)}
+                "hosts": {
+                    name: {"ovn_address": f"127.0.0.{11 + number}", **host_variables.get(name, {})}
+                    for number, name in enumerate(central)
+                }
             },
-            "ovn_hypervisors": {"hosts": {name: {} for name in hypervisors}},
+            "ovn_hypervisors": {"hosts": {name: host_variables.get(name, {}) for name in hypervisors}},
         }
         file = self.folder / "hosts.yml"
         file.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
@@ -86,9 +95,10 @@ class LocalSite:
         *arguments: str,
         central: t.Sequence[str] = ("c1",),
         hypervisors: t.Sequence[str] = (),
+        host_variables: t.Mapping[str, t.Mapping[str, t.Any]] | None = None,
         **variables: t.Any,
     ) -> Outcome:
-        inventory = self.inventory(central, hypervisors, **variables)
+        inventory = self.inventory(central, hypervisors, host_variables or {}, **variables)
         program = str(pathlib.Path(sys.executable).with_name("ansible-playbook"))
         done = subprocess.run(
             [*NAMESPACES, "sh", "-c", SCRIPT, "sh", program, "-i", inventory, *arguments, playbook],

@@ -192,6 +192,46 @@ def test_authorities_are_read_again_when_a_rotation_replaces_them(observed: Obse
     assert observed.condition("central1", "CertificateValid")["status"] == "True"
 
 
+def test_certificates_of_chassis_and_clients_as_runs_record_them(observed: Observed, run_module: RunModule) -> None:
+    """A real run of the module writes, the observer reads, before the first list, after a renewal and when the list is spoilt."""
+    file = observed.folder / "etc" / "issued-certificates.json"
+    observed.start("central1", OVN_ISSUED_CERTIFICATES=str(file), OVN_CERTIFICATE_SECONDS="1")
+
+    def record(holder: str, days: float, kind: str = "chassis", **more: t.Any) -> float:
+        end = float(int(time.time() + days * 86400))
+        not_after = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(end))
+        certificate = {"kind": kind, "holder": holder, "issuer": "CA", "serial_number": "1f", "not_after": not_after}
+        run_module("ovn_issued_certificates", {"path": str(file), "certificates": [certificate], **more})
+        return end
+
+    def found() -> dict[tuple[str, ...], float]:
+        return observed.metric("central1", "issued_certificate_not_after_timestamp_seconds")
+
+    def expect(status: str, reason: str, *words: str) -> None:
+        def reached() -> bool:
+            condition = observed.condition("central1", "CertificateValid")
+            same = (condition.get("status"), condition.get("reason")) == (status, reason)
+            return same and all(word in condition["message"] for word in words)
+
+        until(reached, f"{reason} {words}", timeout=30)
+
+    expect("True", "Valid")
+    assert found() == {}
+    ends = {("chassis", "one", "CA"): record("one", 20), ("client", "neutron", "CA"): record("neutron", 300, "client")}
+    expect("True", "ChassisCertificateExpiresSoon", "Certificates of chassis end soon: one (")
+    until(lambda: found() == ends, "both", timeout=30)
+    ends["chassis", "one", "CA"] = record("one", 300)
+    expect("True", "Valid")
+    until(lambda: found() == ends, "the renewed one", timeout=30)
+    record("two", -1)
+    expect("False", "ChassisCertificateExpired", "have expired: two (")
+    record("neutron", 20, "client", removed_chassis=["two"])
+    expect("True", "ClientCertificateExpiresSoon", "neutron (")
+    file.write_text("half of i")
+    expect("True", "Valid")
+    until(lambda: found() == {}, "no sample of a list that cannot be read", timeout=30)
+
+
 def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: Observed) -> None:
     observed.start("central1", OVN_METRICS_FILE=str(observed.folder / "absent" / "ovn.prom"))
     log = observed.folder / "central1.log"

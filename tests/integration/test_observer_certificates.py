@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import json
 import pathlib
 import typing as t
 
 import pytest
 from _pki import Pki
 from conftest import RaftCluster, until
-from test_observer import World
+from test_observer import NAME, World
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import parse_timestamp
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
-    from conftest import MakeCluster
+    from conftest import MakeCluster, RunModule
 
 
 @pytest.fixture
@@ -99,3 +100,26 @@ def test_authorities_that_end(world: World, pki: Pki, short_dir: pathlib.Path) -
     member.tls = dataclasses.replace(ended.issue("old", days=300), ca_certificate=pki.ca_certificate)
     member.start(wait=False)
     expect("False", "CAExpired", f"signed the certificate at {southbound.endpoints[0]}. Clients refuse it.")
+
+
+def test_certificates_of_chassis_that_end(world: World, pki: Pki, run_module: RunModule) -> None:
+    """What a run writes beside the OVNCluster, as the pod mounts it."""
+    for database in DATABASES:
+        serve(world.clusters[database], pki, 300)
+    mounted = world.folder / "issued-certificates.json"
+    world.observe(OVN_ISSUED_CERTIFICATES=str(mounted), OVN_CERTIFICATE_SECONDS="1")
+    until(lambda: world.condition("CertificateValid").get("reason") == "Valid", "no list yet", timeout=40)
+    soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=20)
+    certificate = {"kind": "chassis", "issuer": "CA", "serial_number": "1f", "not_after": f"{soon:%Y-%m-%dT%H:%M:%SZ}"}
+    certificates = [{**certificate, "holder": f"rack{number:02}"} for number in range(17)]
+    place = {"kubeconfig": world.api.kubeconfig, "namespace": world.namespace, "cluster": NAME}
+    assert run_module("ovn_issued_certificates", {**place, "certificates": certificates})["changed"]
+    stored = json.loads(world.api.request("GET", f"{world.core}/configmaps/{NAME}-issued-certificates"))
+    assert [owner["name"] for owner in stored["metadata"]["ownerReferences"]] == [NAME]
+    for name, text in stored["data"].items():
+        (world.folder / name).write_text(text)
+    reason = "ChassisCertificateExpiresSoon"
+    until(lambda: world.condition("CertificateValid").get("reason") == reason, reason, timeout=40)
+    condition = world.condition("CertificateValid")
+    assert condition["status"] == "True"
+    assert f"rack04 ({certificate['not_after']}) and 12 more." in condition["message"]

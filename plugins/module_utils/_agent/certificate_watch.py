@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-When the certificates end that the members serve, and the CAs that are trusted. The servers are asked, not the mounted files: a server reads a renewed file
-late, or never if it is broken. CAs show nowhere else, so their files are read.
+When the certificates end that the members serve, the CAs that are trusted, and the certificates of chassis and clients. The servers are asked, not the
+mounted files: a server reads a renewed file late, or never if it is broken. The others show nowhere else, so files are read.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import ssl
 import typing as t
 
 from .._api.certificate_status import ObservedCertificates
+from .._api.observer_settings import CertificateFiles
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls import new_context
 from .._ovsdb.tls_files import TlsFiles
+from .._pki.issued import IssuedCertificate, parse_list
 from .authority_bundles import read_authorities
 from .stoppable_thread import StoppableThread
 
@@ -57,24 +59,35 @@ def _served_until(endpoint: Endpoint, context: ssl.SSLContext) -> float | None:
     return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
 
 
-class CertificateWatch(StoppableThread):
-    """Keeps `found` up to date: the certificate of each member, as long as it answers, and the CAs of both bundles. It is empty without TLS.
+def read_issued(path: str | None) -> list[IssuedCertificate]:
+    """Return what the list has; nothing if there is none yet, or if it cannot be read: the next run makes it again."""
+    if not path:
+        return []
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_list(file.read()) or []
+    except (OSError, ValueError):  # ValueError: not UTF-8
+        return []
 
-    `client_ca` is the file with the CAs of whom the Southbound lets in, if these are others than everybody trusts; `every` in seconds.
+
+class CertificateWatch(StoppableThread):
+    """Keeps `found` up to date: the certificate of each member, as long as it answers, the CAs of both bundles, and the certificates of chassis and clients.
+
+    It is empty without TLS. `every` in seconds.
     """
 
     def __init__(
         self,
         endpoints: t.Sequence[Endpoint],
         tls: TlsFiles,
-        client_ca: str | None,
+        files: CertificateFiles,
         every: float,
         changed: t.Callable[[], None],
     ) -> None:
         super().__init__("watch of the certificates")
         self.found = ObservedCertificates({})
         self._endpoints = [endpoint for endpoint in endpoints if endpoint.scheme == "ssl"]
-        self._tls, self._client_ca, self._every, self._changed = tls, client_ca, every, changed
+        self._tls, self._files, self._every, self._changed = tls, files, every, changed
         self._served: dict[str, ServedCertificate] = {}
 
     def run(self) -> None:
@@ -96,5 +109,6 @@ class CertificateWatch(StoppableThread):
         return ObservedCertificates(
             {endpoint: served.end for endpoint, served in self._served.items()},
             sorted(endpoint for endpoint, served in self._served.items() if served.refused),
-            read_authorities(self._tls.ca_certificate, self._client_ca),
+            read_authorities(self._tls.ca_certificate, self._files.client_ca),
+            read_issued(self._files.issued),
         )

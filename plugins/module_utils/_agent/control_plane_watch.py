@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from .._api.certificate_status import ObservedCertificates
-from .._api.observer_settings import Intervals
+from .._api.observer_settings import CertificateFiles, Intervals
 from .._api.status_conditions import ChassisCount
 from .._database.schema_update import Schemas, image_schema_version
 from .._databases import DATABASE_NAMES, DATABASES, Database
@@ -49,7 +49,7 @@ class ControlPlaneWatch:
         self,
         endpoints: t.Mapping[str, t.Sequence[Endpoint]],
         tls: TlsFiles,
-        client_ca: str | None,
+        certificate_files: CertificateFiles,
         intervals: Intervals,
         schemas: str,
         changed: t.Callable[[], None],
@@ -67,7 +67,11 @@ class ControlPlaneWatch:
             functools.partial(self._member_of, "northbound"), tls, intervals.heartbeats, report_error
         )
         self._certificates = CertificateWatch(
-            [one for name in DATABASES for one in endpoints[name]], tls, client_ca, intervals.certificates, changed
+            [one for name in DATABASES for one in endpoints[name]],
+            tls,
+            certificate_files,
+            intervals.certificates,
+            changed,
         )
         self._counter = ChassisCounter(grace(intervals.heartbeats))
         self._counted: ChassisCount | None = None

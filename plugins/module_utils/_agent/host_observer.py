@@ -15,7 +15,7 @@ import os
 import time
 import typing as t
 
-from .._api.observer_settings import Intervals, client_ca_of, endpoints_of, needed
+from .._api.observer_settings import CertificateFiles, Intervals, endpoints_of, needed
 from .._api.status import machines_status
 from .._database.schema_update import FOLDER
 from .._databases import DATABASES, OVSDB_ELECTION_TIMER
@@ -33,12 +33,12 @@ _RECORD_EVERY = 15.0
 
 
 class HostObserverSettings(t.NamedTuple):
-    """From the environment: `records` are the directories of the state records, `election_timer` is in milliseconds, `client_ca`: see `client_ca_of`."""
+    """From the environment: `records` are the directories of the state records, `election_timer` is in milliseconds."""
 
     endpoints: t.Mapping[str, t.Sequence[Endpoint]]
     records: t.Mapping[str, str]
     tls: TlsFiles
-    client_ca: str | None
+    certificate_files: CertificateFiles
     status_file: str
     metrics_file: str
     election_timer: int
@@ -50,7 +50,7 @@ class HostObserverSettings(t.NamedTuple):
             endpoints=endpoints_of(environment),
             records={name: needed(environment, f"OVN_{name.upper()}_RECORD") for name in DATABASES},
             tls=TlsFiles.of_environment(environment),
-            client_ca=client_ca_of(environment),
+            certificate_files=CertificateFiles.of(environment),
             status_file=needed(environment, "OVN_STATUS_FILE"),
             metrics_file=needed(environment, "OVN_METRICS_FILE"),
             election_timer=int(environment.get("OVN_ELECTION_TIMER", OVSDB_ELECTION_TIMER)),
@@ -62,7 +62,9 @@ class HostObserver(ObserverLoop):
     """Writes files, and reads the records beside them."""
 
     def __init__(self, settings: HostObserverSettings, log: Log, archive: RunningArchive) -> None:
-        super().__init__(settings.endpoints, settings.tls, settings.client_ca, settings.intervals, FOLDER, log, archive)
+        super().__init__(
+            settings.endpoints, settings.tls, settings.certificate_files, settings.intervals, FOLDER, log, archive
+        )
         self.settings = settings
         self._status: dict[str, t.Any] = {}
         self._cluster_ids: dict[str, str | None] = dict.fromkeys(DATABASES)

@@ -78,6 +78,11 @@ def metrics(
             [({"endpoint": endpoint}, end) for endpoint, end in sorted(certificates.ends.items())],
         ),
         *_metric(
+            "issued_certificate_not_after_timestamp_seconds",
+            "When the certificate ends that was issued to a chassis or a client.",
+            [({"kind": one.kind, "holder": one.holder, "issuer": one.issuer}, one.end) for one in certificates.issued],
+        ),
+        *_metric(
             "ca_not_after_timestamp_seconds",
             "When a CA ends that everybody trusts (central), or that the Southbound lets in beside them (chassis).",
             [

@@ -45,7 +45,13 @@ class Observer(ObserverLoop):
 
     def __init__(self, settings: ObserverSettings, api: Api, log: Log, archive: RunningArchive) -> None:
         super().__init__(
-            settings.endpoints, settings.tls, settings.client_ca, settings.intervals, settings.schemas, log, archive
+            settings.endpoints,
+            settings.tls,
+            settings.certificate_files,
+            settings.intervals,
+            settings.schemas,
+            log,
+            archive,
         )
         self.settings, self.api = settings, api
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"

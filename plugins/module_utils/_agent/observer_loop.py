@@ -12,7 +12,7 @@ import signal
 import threading
 import typing as t
 
-from .._api.observer_settings import Intervals
+from .._api.observer_settings import CertificateFiles, Intervals
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
@@ -32,7 +32,7 @@ class ObserverLoop:
         self,
         endpoints: t.Mapping[str, t.Sequence[Endpoint]],
         tls: TlsFiles,
-        client_ca: str | None,
+        certificate_files: CertificateFiles,
         intervals: Intervals,
         schemas: str,
         log: Log,
@@ -42,7 +42,9 @@ class ObserverLoop:
         self._archive = archive
         self._pause = round_pause(intervals.heartbeats)
         self._wake, self._stop = threading.Event(), threading.Event()
-        self.watch = ControlPlaneWatch(endpoints, tls, client_ca, intervals, schemas, self._wake.set, log.report_error)
+        self.watch = ControlPlaneWatch(
+            endpoints, tls, certificate_files, intervals, schemas, self._wake.set, log.report_error
+        )
 
     @property
     def stopped(self) -> bool:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The condition of the certificates that the members serve, and of the CAs that are trusted. Pure.
+The condition of the certificates that the members serve, of the CAs that are trusted, and of the certificates of chassis and clients. Pure.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import datetime
 import typing as t
 
 from .._kubernetes.timestamps import format_timestamp, parse_timestamp
+from .._pki.issued import CHASSIS, CLIENT, IssuedCertificate
 from .conditions import StatusCondition, repeat_condition
 from .status_conditions import LONGEST
 
@@ -20,6 +21,11 @@ SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
 
 _VALID = "Valid"
 _ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki); the owner of a given Secret or ConfigMap, there."
+_RENEW = {
+    CHASSIS: "Renew them with a run of c5c3.ovn.hypervisors; remove a chassis that is gone with ovn_hypervisor_state.",
+    CLIENT: "Renew them with a run of c5c3.ovn.central, and bring the files to the clients.",
+}
+_NAMES = 5  # of holders in a message
 _REFUSED = {"central": "Clients and members refuse each other.", "chassis": "The Southbound refuses chassis."}
 
 
@@ -33,11 +39,14 @@ class TrustedAuthority(t.NamedTuple):
 
 
 class ObservedCertificates(t.NamedTuple):
-    """When the certificate of each endpoint ends, in seconds since 1970, the endpoints whose CA has ended, and the CAs that are trusted."""
+    """When the certificate of each endpoint ends, in seconds since 1970, the endpoints whose CA has ended, the CAs that are trusted, and the certificates of
+    chassis and clients as runs have issued them.
+    """
 
     ends: t.Mapping[str, float]
     refused: t.Collection[str] = ()
     authorities: t.Sequence[TrustedAuthority] = ()
+    issued: t.Sequence[IssuedCertificate] = ()
 
 
 def first_end(ends: t.Mapping[str, float]) -> str | None:
@@ -59,6 +68,8 @@ def certificate_condition(
         *_refused(certificates, present),
         *_trusted("central", certificates.authorities, present),
         *_trusted("chassis", certificates.authorities, present),
+        *_issued(CHASSIS, certificates.issued, present),
+        *_issued(CLIENT, certificates.issued, present),
     ]
     findings.sort(key=lambda one: (one.status != "False", one.reason == _VALID))
     return findings[0]._replace(message=" ".join(one.message for one in findings)[:LONGEST])
@@ -111,6 +122,27 @@ def _trusted(
                 f"{what} ends on {format_timestamp(end)}. Replace it: c5c3.ovn.rotate, or the owner of the bundle."
             )
             yield StatusCondition(CERTIFICATE, "True", "CAExpiresSoon", message)
+
+
+def _issued(
+    kind: str, certificates: t.Sequence[IssuedCertificate], present: datetime.datetime
+) -> t.Iterator[StatusCondition]:
+    """Yield findings about the certificates of all chassis, or of all clients."""
+    ordered = sorted((one for one in certificates if one.kind == kind), key=lambda one: (one.end, one.holder))
+    ended = [one for one in ordered if _time(one.end) <= present]
+    soon = [one for one in ordered[len(ended) :] if _time(one.end) - present < SOON]
+    who = "chassis" if kind == CHASSIS else "clients"
+    if ended:
+        message = f"Certificates of {who} have expired: {_holders(ended)}. Members refuse them. {_RENEW[kind]}"
+        yield StatusCondition(CERTIFICATE, "False", f"{kind.capitalize()}CertificateExpired", message)
+    if soon:
+        message = f"Certificates of {who} end soon: {_holders(soon)}. {_RENEW[kind]}"
+        yield StatusCondition(CERTIFICATE, "True", f"{kind.capitalize()}CertificateExpiresSoon", message)
+
+
+def _holders(certificates: t.Sequence[IssuedCertificate]) -> str:
+    more = f" and {len(certificates) - _NAMES} more" if len(certificates) > _NAMES else ""
+    return f"{', '.join(f'{one.holder} ({one.not_after})' for one in certificates[:_NAMES])}{more}"
 
 
 def _name(authority: TrustedAuthority) -> str:

@@ -84,6 +84,11 @@ def witness_name(name: str, database: Database) -> str:
     return f"{name}-{database}-witness"
 
 
+def issued_certificates_name(name: str) -> str:
+    """Return the name of the ConfigMap from which the observer knows the certificates of chassis and clients."""
+    return f"{name}-issued-certificates"
+
+
 def claim_name(name: str, database: Database, index: int) -> str:
     return f"data-{member_name(name, database, index)}"
 

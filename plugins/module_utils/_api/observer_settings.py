@@ -24,6 +24,8 @@ CERTIFICATE_SECONDS = 60.0  # between two looks at the certificates that are ser
 CLAIMS_SECONDS = 300.0  # between two looks at what chassis claim: each reads all ports
 HEARTBEAT_SECONDS = 60  # between two heartbeats
 
+ISSUED_VARIABLE = "OVN_ISSUED_CERTIFICATES"  # the list of issued certificates
+
 
 class Intervals(t.NamedTuple):
     """In seconds: between two heartbeats (0: none are sent), two looks at what chassis claim, two comparisons of the contents of members, two looks at
@@ -45,8 +47,21 @@ class Intervals(t.NamedTuple):
         )
 
 
+class CertificateFiles(t.NamedTuple):
+    """Where certificates stand that no server shows: `client_ca` has the CAs of whom the Southbound lets in, None if these are the ones that everybody
+    trusts, `issued` the list of certificates of chassis and clients, None without one.
+    """
+
+    client_ca: str | None = None
+    issued: str | None = None
+
+    @classmethod
+    def of(cls, environment: t.Mapping[str, str]) -> CertificateFiles:
+        return cls(environment.get(CLIENT_CA_VARIABLE) or None, environment.get(ISSUED_VARIABLE) or None)
+
+
 class ObserverSettings(t.NamedTuple):
-    """From the environment. `metrics_port` 0: no metrics are served. `client_ca`: see `client_ca_of`."""
+    """From the environment. `metrics_port` 0: no metrics are served."""
 
     name: str
     namespace: str
@@ -56,7 +71,7 @@ class ObserverSettings(t.NamedTuple):
     schemas: str = FOLDER
     intervals: Intervals = Intervals()
     metrics_port: int = 0
-    client_ca: str | None = None
+    certificate_files: CertificateFiles = CertificateFiles()
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
@@ -69,18 +84,13 @@ class ObserverSettings(t.NamedTuple):
             schemas=environment.get("OVN_SCHEMAS", FOLDER),
             intervals=Intervals.of(environment),
             metrics_port=int(environment.get("OVN_METRICS_PORT", 0)),
-            client_ca=client_ca_of(environment),
+            certificate_files=CertificateFiles.of(environment),
         )
 
 
 def endpoints_of(environment: t.Mapping[str, str]) -> dict[str, list[Endpoint]]:
     """Return the ports of the members without a role, by database; `InvalidInput` if a variable is not set."""
     return {name: parse_endpoints([needed(environment, f"OVN_{name.upper()}")]) for name in DATABASES}
-
-
-def client_ca_of(environment: t.Mapping[str, str]) -> str | None:
-    """Return the file with the CAs of whom the Southbound lets in, None if these are the ones that everybody trusts."""
-    return environment.get(CLIENT_CA_VARIABLE) or None
 
 
 def needed(environment: t.Mapping[str, str], variable: str) -> str:

@@ -113,7 +113,7 @@ def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bo
         # The first call has shown the reasons; the diff does not repeat them.
         result["changed"] = check_mode or install.install(request, params["signed"], now)
         after = install.facts(request, now)
-        result.update({key: after[key] for key in ("serial_number", "not_after", "days_left")})
+        result.update({key: after[key] for key in ("issuer_name", "serial_number", "not_after", "days_left")})
         return result
     result["diff"] = {
         "before": "".join(f"{reason.message}\n" for reason in todo.reasons),

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import Object, labels, observer_name, scripts_name, selector
+from .._api.names import Object, issued_certificates_name, labels, observer_name, scripts_name, selector
+from .._api.observer_settings import ISSUED_VARIABLE
 from .._api.pod_fields import Resources
+from .._pki.issued import FILE_NAME
 from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
 from .context import ManifestContext
+
+_ISSUED = "/issued"
 
 # Only the observer labels the leaders, so it leaves an unreachable node soon (default: after 300 s).
 _TOLERATIONS: list[Object] = [
@@ -35,6 +39,7 @@ def observer_deployment(context: ManifestContext) -> Object:
         pods.empty("tmp", pods.TEMPORARY),
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
         *pods.certificates(context.spec, "southbound"),
+        *_issued(context),
     ]
     return context.manifest(
         "apps/v1",
@@ -63,6 +68,13 @@ def observer_deployment(context: ManifestContext) -> Object:
     )
 
 
+def _issued(context: ManifestContext) -> list[tuple[Object, Object]]:
+    """Return volume and mount of the list of issued certificates, which a run writes, maybe later than this."""
+    if not context.spec.tls.enabled:
+        return []
+    return [pods.from_optional_config_map("issued", issued_certificates_name(context.name), _ISSUED)]
+
+
 def _tolerations(declared: t.Sequence[t.Mapping[str, t.Any]]) -> list[t.Mapping[str, t.Any]]:
     """Return ours, without those that a declared one replaces, and the declared ones."""
     # Ours come first: Kubernetes takes the first one for a taint, and `operator: Exists` alone would keep the pod on a node that is away.
@@ -83,6 +95,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         **({"OVN_METRICS_PORT": str(port)} if port else {}),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),
         **({CLIENT_CA_VARIABLE: client_ca} if client_ca else {}),
+        **({ISSUED_VARIABLE: f"{_ISSUED}/{FILE_NAME}"} if context.spec.tls.enabled else {}),
     }
     return pods.container(
         "observer",

@@ -109,6 +109,13 @@ def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Obje
     )
 
 
+def from_optional_config_map(name: str, config_map: str, path: str) -> tuple[Object, Object]:
+    """Return the same for a ConfigMap that may come later: the directory is empty until then."""
+    volume, mount = from_config_map(name, config_map, path)
+    volume["configMap"]["optional"] = True
+    return volume, mount
+
+
 def from_config_maps(name: str, config_map: str, optional: str, path: str) -> tuple[Object, Object]:
     """Return volume and mount of the keys of two ConfigMaps in one directory; pods start without the second one."""
     sources = [{"configMap": {"name": config_map}}, {"configMap": {"name": optional, "optional": True}}]

@@ -114,6 +114,7 @@ def facts(contents: InstalledFiles, issuer_pem: str, now: datetime.datetime) -> 
         "signed_by_issuer": leaf is not None and leaf.signed_by_issuer,
         "signed_by_trusted": any(map(installed.is_signed_by, trusted)),
         "installed_common_name": "" if leaf is None else leaf.common_name,
+        "issuer_name": "" if installed.certificate is None else certificates.common_name(installed.certificate.issuer),
         "serial_number": "" if installed.certificate is None else f"{installed.certificate.serial_number:x}",
         "not_after": "" if leaf is None else f"{leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
         "days_left": None if leaf is None else decision.days_left(leaf.not_after, now),

@@ -27,6 +27,7 @@ from .._launchers.raft import SCRIPT as LAUNCHER
 from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
+from .._pki.issued import FILE_NAME as ISSUED_FILE_NAME
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
 from .._relay.command_line import (
@@ -97,6 +98,11 @@ class CentralMachineOptions:
     @property
     def tls_files(self) -> TlsFiles:
         return TlsFiles(self.private_key, self.certificate, self.ca_certificate) if self.tls else NO_TLS
+
+    @property
+    def issued_certificates(self) -> str:
+        """The list of issued certificates, which runs write and the observer reads."""
+        return f"{self.config_directory}/{ISSUED_FILE_NAME}"
 
     @property
     def relay_trusts(self) -> str:
@@ -405,6 +411,7 @@ def _observer(
         metrics_file=options.metrics_file,
         tls=options.tls_files,
         client_ca=options.relay_trusts if options.has_relay else "",
+        issued=options.issued_certificates if options.tls else "",
         program_digest=_program_digest(),
     )
 

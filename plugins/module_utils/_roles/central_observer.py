@@ -12,6 +12,7 @@ import json
 import posixpath
 import typing as t
 
+from .._api.observer_settings import ISSUED_VARIABLE
 from .._databases import DATABASES, Database
 from .._ovsdb.tls_files import TlsFiles
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
@@ -30,24 +31,26 @@ def observer_state(
     metrics_file: str,
     tls: TlsFiles,
     client_ca: str,
+    issued: str,
     program_digest: str,
 ) -> dict[str, t.Any]:
     """Return the environment of the unit, what it may do, and the digest of both.
 
     `clients` has the endpoints without a role by database and member, `records` the directories of the state records, `program_digest` is that of the program,
-    `client_ca` the file with the CAs that the relay lets in, empty without a relay.
+    `client_ca` the file with the CAs that the relay lets in, empty without a relay, `issued` the list of issued certificates, empty without TLS.
     """
     environment = {
         **{f"OVN_{name.upper()}": ",".join(clients[name].values()) for name in DATABASES},
         **{f"OVN_{name.upper()}_RECORD": records[name] for name in DATABASES},
         **tls.as_environment(),
         **({CLIENT_CA_VARIABLE: client_ca} if client_ca else {}),
+        **({ISSUED_VARIABLE: issued} if issued else {}),
         "OVN_ELECTION_TIMER": str(election_timer),
         "OVN_HEARTBEAT_SECONDS": str(heartbeat_interval),
         "OVN_METRICS_FILE": metrics_file,
         "OVN_STATUS_FILE": STATUS_FILE,
     }
-    sandbox = sandbox_settings(Sandbox(writable=[posixpath.dirname(metrics_file)], files=[*tls, client_ca]))
+    sandbox = sandbox_settings(Sandbox(writable=[posixpath.dirname(metrics_file)], files=[*tls, client_ca, issued]))
     text = json.dumps(environment, sort_keys=True)
     return {
         "program": PROGRAM,

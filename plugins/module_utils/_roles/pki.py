@@ -112,11 +112,11 @@ def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_p
 def hosts_with_own_secret(hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the Kubernetes clusters among these hosts whose Secret this role makes. One that is that of the control plane as well is made there."""
     clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
-    return [host for host in clusters if _makes_secret(host, hostvars, groups)]
+    return [host for host in clusters if makes_secret(host, certificate_of(host, groups), hostvars, groups)]
 
 
-def _makes_secret(host: str, hostvars: Hostvars, groups: Groups) -> bool:
-    certificate = certificate_of(host, groups)
+def makes_secret(host: str, certificate: Certificate, hostvars: Hostvars, groups: Groups) -> bool:
+    """Return whether this role makes the Secret with this certificate for a Kubernetes cluster, and not as that of the control plane."""
     secret = secret_of(hostvars[host], certificate)
     return not secret.given and not _central_twins(secret, certificate, hostvars, groups)
 

@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status i
     ObservedCertificates,
     TrustedAuthority,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate
 
 STATUS: dict[str, t.Any] = {
     "conditions": [
@@ -48,6 +49,10 @@ def rendered(status: t.Mapping[str, t.Any] | None = None, **changes: t.Any) -> d
                 TrustedAuthority("central", 'CN=the "CA"', "20", 1827139496.0),
                 TrustedAuthority("chassis", "CN=other", "1F", 1827139497.0),
             ],
+            issued=[
+                IssuedCertificate("chassis", "compute1", 'the "CA"', "1f", "2027-11-25T16:58:18Z"),
+                IssuedCertificate("client", "compute1", "other", "20", "2027-11-25T16:58:19Z"),
+            ],
         ),
         "conflicts": ["one", "two"],
         "heartbeats": {"hypervisor1": 1795604688.246},
@@ -67,6 +72,10 @@ def test_all_that_is_known() -> None:
         "chassis_last_heartbeat_timestamp_seconds": {("hypervisor1",): 1795604688.246},
         "chassis_late": {("hypervisor2",): 1},
         "certificate_not_after_timestamp_seconds": {("ssl:[2001:db8::1]:6641",): 1827139494},
+        "issued_certificate_not_after_timestamp_seconds": {
+            ("chassis", "compute1", 'the "CA"'): 1827161898,
+            ("client", "compute1", "other"): 1827161899,
+        },
         "ca_not_after_timestamp_seconds": {
             ("central", 'CN=the "CA"', "1F"): 1827139495,
             ("central", 'CN=the "CA"', "20"): 1827139496,

@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status i
     certificate_condition,
     first_end,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate
 
 NOW = "2026-01-01T00:00:00Z"
 BEFORE = {"type": "CertificateValid", "status": "True", "reason": "Valid", "message": "x"}
@@ -96,3 +97,38 @@ def test_a_certificate_that_has_ended_itself_is_not_blamed_on_its_authority() ->
     assert condition is not None
     assert condition.reason == "Expired"
     assert "The CA" not in condition.message
+
+
+def issued(kind: str, holder: str, days: float) -> IssuedCertificate:
+    end = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(days=days)
+    return IssuedCertificate(kind, holder, "CA", "1f", f"{end:%Y-%m-%dT%H:%M:%SZ}")
+
+
+@pytest.mark.parametrize(
+    ("days", "status", "reason", "parts"),
+    [
+        ({"chassis a": 31, "client b": 31}, "True", "Valid", []),
+        ({"chassis a": 300, "chassis b": 29}, "True", "ChassisCertificateExpiresSoon", ["Certificates of chassis end soon: b (2026-01-30T00:00:00Z). Renew them"]),
+        ({"client neutron": 29, "chassis a": 31}, "True", "ClientCertificateExpiresSoon", ["Certificates of clients end soon: neutron (2026-01-30T00:00:00Z). Renew", "bring the files"]),
+        ({"chassis a": 0, "chassis b": 1}, "False", "ChassisCertificateExpired", ["Certificates of chassis have expired: a (2026-01-01T00:00:00Z). Members refuse them.", "end soon: b (2026-01-02T00:00:00Z)"]),
+        ({"client a": -1, "chassis b": 1}, "False", "ClientCertificateExpired", ["Certificates of clients have expired: a (", "Certificates of chassis end soon: b ("]),
+        ({f"chassis host{number:02}": number for number in range(1, 18)}, "True", "ChassisCertificateExpiresSoon", ["soon: host01 (2026-01-02T00:00:00Z), host02 (", "host05 (2026-01-06T00:00:00Z) and 12 more. "]),
+    ],
+)  # fmt: skip
+def test_certificates_of_chassis_and_clients_that_end(
+    days: dict[str, float], status: str, reason: str, parts: list[str]
+) -> None:
+    known = [issued(*name.split(), end) for name, end in days.items()]
+    condition = certificate_condition(ObservedCertificates({"ssl:a:1": after(300)}, issued=known), BEFORE, NOW)
+    assert condition is not None
+    assert (condition.status, condition.reason) == (status, reason)
+    assert [part for part in parts if part not in condition.message] == []
+    assert condition.message.endswith("The certificate at ssl:a:1 ends first, on 2026-10-28T00:00:00Z.")
+
+
+def test_what_is_served_comes_before_what_chassis_have() -> None:
+    observed = ObservedCertificates({"ssl:a:1": after(1)}, issued=[issued("chassis", "a", 1)])
+    condition = certificate_condition(observed, BEFORE, NOW)
+    assert condition is not None
+    assert condition.reason == "ExpiresSoon"
+    assert "Certificates of chassis end soon: a (" in condition.message

@@ -371,6 +371,20 @@ def test_observer_knows_whom_the_southbound_lets_in(
     assert environment(container).get("OVN_CLIENT_CA_CERTIFICATE") == expected
 
 
+def test_observer_knows_the_certificates_of_chassis_and_clients(central: Central) -> None:
+    """The list comes with the first run that has issued certificates, after the pod."""
+    pod = central().pod("Deployment", "prod-observer")
+    (container,) = pod["containers"]
+    folder, _slash, file = environment(container)["OVN_ISSUED_CERTIFICATES"].rpartition("/")
+    mount = next(mount for mount in container["volumeMounts"] if mount["mountPath"] == folder)
+    volume = next(volume for volume in pod["volumes"] if volume["name"] == mount["name"])
+    assert volume["configMap"] == {"name": "prod-issued-certificates", "optional": True}
+    assert (file, "subPath" in mount) == ("issued-certificates.json", False)
+    without = central({"tls": {"enabled": False}}).pod("Deployment", "prod-observer")
+    assert "OVN_ISSUED_CERTIFICATES" not in environment(without["containers"][0])
+    assert "prod-issued-certificates" not in str(without)
+
+
 def test_no_pod_may_change_pods_but_their_labels_through_the_status(central: Central) -> None:
     roles = {role["metadata"]["name"]: role["rules"] for role in central().of("Role")}
     writes = {

@@ -18,6 +18,7 @@ GIVEN: dict[str, t.Any] = {
     "metrics_file": "/var/lib/prometheus/node-exporter/ovn.prom",
     "tls": TlsFiles("key", "certificate", "ca"),
     "client_ca": "relay-ca",
+    "issued": "/home/issued.json",
     "program_digest": "1",
 }
 
@@ -33,6 +34,7 @@ def test_the_environment() -> None:
         "OVN_CERTIFICATE": "certificate",
         "OVN_CA_CERTIFICATE": "ca",
         "OVN_CLIENT_CA_CERTIFICATE": "relay-ca",
+        "OVN_ISSUED_CERTIFICATES": "/home/issued.json",
         "OVN_ELECTION_TIMER": "5000",
         "OVN_HEARTBEAT_SECONDS": "60",
         "OVN_METRICS_FILE": "/var/lib/prometheus/node-exporter/ovn.prom",
@@ -40,6 +42,7 @@ def test_the_environment() -> None:
     }
     assert "ReadWritePaths=-/var/lib/prometheus/node-exporter" in state["sandbox"]
     assert "ProtectSystem=strict" in state["sandbox"]
+    assert "ProtectHome=read-only" in state["sandbox"]  # for the list
 
 
 def test_another_program_needs_no_restart_but_other_settings_do() -> None:
@@ -48,4 +51,5 @@ def test_another_program_needs_no_restart_but_other_settings_do() -> None:
     assert (other_program["revision"], other_program["program_digest"]) == (before["revision"], "2")
     assert observer_state(**{**GIVEN, "tls": NO_TLS})["revision"] != before["revision"]
     assert observer_state(**{**GIVEN, "client_ca": ""})["revision"] != before["revision"]
+    assert observer_state(**{**GIVEN, "issued": ""})["revision"] != before["revision"]
     assert observer_state(**{**GIVEN, "heartbeat_interval": 0})["revision"] != before["revision"]
