@@ -179,7 +179,10 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            has_relays=chassis_service(hostvars, {"ovn_central": central})["relay"] is True,
+            has_relays=chassis_service(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()})[
+                "relay"
+            ]
+            is True,
         )
     )
 
