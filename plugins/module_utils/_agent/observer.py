@@ -18,8 +18,8 @@ import os
 import time
 import typing as t
 
-from .._api.endpoints import UNRESTRICTED_STATUS
 from .._api.leader_labels import LABELS, active_northd, label_patches
+from .._api.names import UNRESTRICTED_STATUS
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out

@@ -19,7 +19,6 @@ if t.TYPE_CHECKING:
     from .spec import ClusterSpec
 
 
-UNRESTRICTED_STATUS = "southboundUnrestricted"  # in the status of the OVNCluster
 # `client` is the port of chassis, where they may have a role; the Northbound database has one port for all.
 ClientListener = t.Literal["client", "unrestricted"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.endpoints import UNRESTRICTED_STATUS, ClientListener, inside_endpoints, outside_endpoints
-from .._api.names import Object
+from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints
+from .._api.names import UNRESTRICTED_STATUS, Object
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused

@@ -179,11 +179,13 @@ class TestDesired:
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
-        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes"),
+        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
+        pytest.param({"c1": CLUSTER, "rack1": {"ovn_hypervisor_state": "absent", **CLUSTER}}, True, id="in Kubernetes"),
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
-    service = pki.chassis_service({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)})
+    groups = {**GROUPS, "ovn_central": [host for host in central if host != "rack1"]}
+    service = pki.chassis_service({**hostvars(), **central}, groups)
     assert service["relay"] is expected
 
 
