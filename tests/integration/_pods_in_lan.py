@@ -53,6 +53,7 @@ class KubeletInLan(Kubelet):
         for name, text in self.files.items():
             (self.tls / name).write_text(text)
         self.relays: dict[str, Daemon] = {}
+        self.is_deaf = False  # relays that start now never become ready
         self.on_end: t.Callable[[str], None] = lambda pod: None  # a pod is about to end
         super().__init__(server, namespace, sizes)
         (self.root / "ovn-relay-launcher").write_text(SCRIPT)
@@ -95,8 +96,13 @@ class KubeletInLan(Kubelet):
         member = self.members[pod]
         member.env.update({name: given[name] for name in ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")})
         super().run(pod)
-        if pod in self.relays:
-            threading.Thread(target=self._report_ready, args=(pod, template["initContainers"][0]), daemon=True).start()
+        if pod in self.relays and not self.is_deaf:
+            self.report_ready(pod)
+
+    def report_ready(self, pod: str) -> None:
+        """Write into the status of the pod that its relay is ready, as soon as it is."""
+        template = self.sets[pod.rpartition("-")[0]]["spec"]["template"]["spec"]
+        threading.Thread(target=self._report_ready, args=(pod, template["initContainers"][0]), daemon=True).start()
 
     def start_sidecar(self, pod: str, container: Object) -> Object:
         (self.root / f"relay-{pod}").mkdir(exist_ok=True)

@@ -42,7 +42,7 @@ class Site:
             "relay": {"rbac": rbac},
             "tls": {"southboundClientCaKey": "client-ca.crt"},
         }
-        return self.plane(spec=spec, wait=False, wait_timeout=300, **options)
+        return self.plane(**{"spec": spec, "wait": False, "wait_timeout": 300, **options})
 
     def as_chassis(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a client of the port of chassis with the key of chassis c1; ENDPOINTS stands for those ports."""
@@ -178,6 +178,27 @@ def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
     again = site.run(rbac=False)
     assert again["steps"] == []
     assert not again["changed"]
+
+
+def test_a_relay_that_serves_nobody_stops_the_rollout(site: Site) -> None:
+    """Chassis still have the other pods; the next run goes on."""
+    site.run()
+    kubelet = site.kubelet
+    ended: list[str] = []
+    kubelet.on_end, kubelet.is_deaf = ended.append, True
+    ran = site.run(rbac=False, wait_timeout=45, may_fail=True)
+    assert ran.failed
+    assert len(ended) == 1
+    assert f"The relay in pod {ended[0]} serves no chassis after" in ran["msg"]
+    assert f"logs {ended[0]} -c relay, then run again." in ran["msg"]
+    # The template has not changed since, so the next run does not restart this pod again, and waits for it before it goes on.
+    ran = site.run(rbac=False, wait_timeout=45, may_fail=True)
+    assert f"The relay in pod {ended[0]} serves no chassis after" in ran["msg"]
+    assert len(ended) == 1
+    kubelet.is_deaf = False
+    kubelet.report_ready(ended[0])
+    site.run(rbac=False)
+    assert len(ended) == 3
 
 
 class Writer(threading.Thread):

@@ -47,6 +47,12 @@ def is_database_container_running(pod: Object) -> bool:
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
 
 
+def is_database_container_ready(pod: Object) -> bool:
+    """Return whether the member in the pod takes part in its cluster, as its probe says."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(c["name"] == CONTAINER and c.get("ready") for c in containers)
+
+
 def has_relay(pod: Object) -> bool:
     """Return whether the pod has a relay: one of an older template serves chassis by its member."""
     return any(one["name"] == RELAY for one in pod["spec"].get("initContainers") or ())

@@ -20,6 +20,7 @@ from .._kubernetes.rollout_progress import (
     CONTAINER,
     RELAY,
     has_relay,
+    is_database_container_ready,
     is_database_container_running,
     is_outdated,
     is_ready,
@@ -228,6 +229,10 @@ class PodMembers:
         for member in members:
             if member not in pods:
                 raise Changed(f"Pod {member} is gone: another client deleted it.")
+        # One that its next restart may mend is not waited for, nor one whose member serves nobody.
+        outdated = self.outdated(pods)
+        serving = [m for m in pods if m not in members and m not in outdated and is_database_container_ready(pods[m])]
+        self._await_relays(serving, deadline)
         for member in members:
             self._evict(pods[member])
         for member in members:

@@ -39,7 +39,7 @@ def test_the_table_has_every_container_and_its_first_program(kind: Kind) -> None
             table[one.image, one.container] |= {*one.programs}
     for manifest in MANIFESTS[kind]:
         template = (manifest.get("spec") or {}).get("template") or {"spec": {"containers": []}}
-        for container in template["spec"]["containers"]:
+        for container in (*template["spec"].get("initContainers", ()), *template["spec"]["containers"]):
             name = "status" if container["name"] == "observer" else container["name"]
             programs = table[images[container["image"]], name] | table.get(
                 (images[container["image"]], "northd"), set()
