@@ -88,8 +88,8 @@ def converge_settings(
             observed.context.lease,
         )
         # A run would have given each pod a relay by then.
-        pods = () if check_mode else observed.pods.values()
-        settings = desired_settings(desired, database, observed.observations.values(), pods=pods)
+        present = [] if check_mode else list(observed.pods.values())
+        settings = desired_settings(desired, database, observed.observations.values(), pods=present)
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []
