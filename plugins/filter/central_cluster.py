@@ -47,7 +47,7 @@ _value:
 import typing as t
 
 from ..module_utils._roles.central import CentralClusterOptions, cluster_problem, cluster_spec
-from ..module_utils._roles.pki import makes_client_bundle, pod_security_of
+from ..module_utils._roles.pki import makes_client_bundle, pod_security_of, share_certificates
 from ..module_utils._roles.variables import Groups, Hostvars
 from ..plugin_utils._filters import as_filter
 
@@ -56,7 +56,11 @@ from ..plugin_utils._filters import as_filter
 def central_cluster(given: t.Mapping[str, t.Any], host: str, hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     options = CentralClusterOptions.from_options(given)
     return {
-        "spec": cluster_spec(options, has_client_bundle=makes_client_bundle(hostvars[host])),
+        "spec": cluster_spec(
+            options,
+            has_client_bundle=makes_client_bundle(hostvars[host]),
+            shared_certificates=share_certificates(hostvars, groups),
+        ),
         "problem": cluster_problem(options, host),
         "pod_security": pod_security_of("central", hostvars, groups, host),
     }

@@ -9,8 +9,8 @@ name: pki_authorities
 short_description: Which CA signs which certificates, and which ones are trusted
 version_added: "0.1.0"
 description:
-  - There are two CAs. The central one signs for members, northd and clients, and everybody trusts it. Only who serves chassis lets in what the chassis CA
-    signed (relays on machines, in Kubernetes the members of the Southbound), so a certificate of a chassis opens nothing else.
+  - There are two CAs. The central one signs for members, northd and clients, and everybody trusts it. Only the relays of the Southbound let in
+    what the chassis CA signed, so a certificate of a chassis opens nothing else.
 positional: files, desired
 options:
   _input:

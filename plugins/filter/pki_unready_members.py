@@ -9,8 +9,8 @@ name: pki_unready_members
 short_description: Southbound members in Kubernetes that refuse certificates of the chassis CA
 version_added: "0.1.0"
 description:
-  - A member lets in the CAs of a file of its Secret (C(client-ca.crt)) only if it was started with that file. The role P(c5c3.ovn.ovn_pki#role) replaces no
-    working certificate by one of the chassis CA before all members are.
+  - A member's relay lets in the CAs of a file of its Secret (C(client-ca.crt)) only if it was started with that file. The role
+    P(c5c3.ovn.ovn_pki#role) replaces no working certificate by one of the chassis CA before all members are.
   - Pods and StatefulSets count. Pods that have ended, those that are terminating, and those with another Secret are left out.
 options:
   issuer:

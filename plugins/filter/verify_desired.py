@@ -33,8 +33,8 @@ RETURN = r"""
 _value:
   description:
     - C(files) (C(private_key), C(certificate), C(ca_certificate); none without TLS), C(own_endpoints) (listeners of this machine) and C(tls_secret).
-    - C(asked_from) (the central host on which heartbeat and addresses begin), C(sockets) (of its members), C(northbound_endpoints) and
-      C(southbound_endpoints). C(run_directory) has the sockets of this machine.
+    - C(asked_from) (the central host on which heartbeat and addresses begin), C(sockets) (of its members), C(northbound_endpoints),
+      C(southbound_endpoints) and C(neutron_southbound_endpoints) (without a role). C(run_directory) has the sockets of this machine.
     - Of a control plane in Kubernetes C(cluster) (its host), C(exposed) (its ports can be reached from outside) and C(ports).
     - C(questions) (files of tasks that send the heartbeat on machines), and C(heartbeat_problem) (why none can be sent).
     - C(limits), seconds for the C(first) call on a central host and for another one (C(again)), each with C(northd), C(contents) and C(host).

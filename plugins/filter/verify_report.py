@@ -94,7 +94,7 @@ from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_service
-from ..module_utils._roles.variables import Variables, as_list, backend_of
+from ..module_utils._roles.variables import Variables, as_list, backend_of, is_true
 from ..plugin_utils._filters import as_filter
 
 
@@ -122,6 +122,10 @@ def _chassis_certificate(variables: Variables) -> Variables | None:
     if read is None and not variables.get("ovn_hypervisor_certificate_due", True):
         read = next(iter((variables.get("ovn_hypervisor_found") or {}).get("certificates") or ()), None)
     return read
+
+
+def _has_tls(variables: Variables) -> bool:
+    return is_true(variables, "ovn_hypervisor_tls", "ovn_tls", default=True)
 
 
 def _host(variables: Variables) -> Host:
@@ -179,7 +183,11 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            has_relays=chassis_service(hostvars, {"ovn_central": central})["relay"] is True,
+            sharing_clusters=[name for name, variables in present if name in clusters and _has_tls(variables)],
+            has_relays=chassis_service(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()})[
+                "relay"
+            ]
+            is True,
         )
     )
 

@@ -29,11 +29,17 @@ DEFAULT_INACTIVITY_PROBE = 30000
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
-    """Where one database listens: for its clients, for its other members, and on machines for clients that do not have the role of a chassis."""
+    """Where one database listens: for its clients, for its other members, and for clients that do not have the role of a chassis."""
 
     client: int
     raft: int
     unrestricted: int
+
+    @property
+    def for_clients(self) -> dict[str, int]:
+        """Return the ports that are not those of Raft, by the names that Services give them."""
+        more = {} if self.unrestricted == self.client else {"unrestricted": self.unrestricted}
+        return {"client": self.client, **more}
 
 
 PORTS: dict[Database, Ports] = {"northbound": Ports(6641, 6643, 6641), "southbound": Ports(6642, 6644, 16642)}

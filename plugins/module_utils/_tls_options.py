@@ -17,7 +17,8 @@ VARIABLES = ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")  # envi
 CLIENT_CA_VARIABLE = (
     "OVN_CLIENT_CA_CERTIFICATE"  # of observers: the CAs of whom the Southbound lets in, if these are others
 )
-_OPTIONS = ("-p", "-c", "-C")
+CA_OPTION = "-C"
+_OPTIONS = ("-p", "-c", CA_OPTION)
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 CIPHERS_PATTERN = (

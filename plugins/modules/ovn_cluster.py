@@ -203,14 +203,24 @@ endpoints:
       description: The same for the Southbound database.
       type: str
       sample: ssl:192.0.2.11:31643,ssl:192.0.2.12:30644,ssl:192.0.2.13:32103
+    southbound_unrestricted:
+      description:
+        - Its ports without a role, for clients like Neutron. They are those for clients inside unless C(neutronIntegration.sbConnection.allowedCidrs) names
+          networks outside.
+      type: str
+      sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:16642
     northbound_inside:
       description: Every Northbound member for clients in the same Kubernetes cluster.
       type: str
       sample: ssl:ovn-northbound-0.ovn-northbound.ovn-system.svc.cluster.local:6641
     southbound_inside:
-      description: The same for the Southbound database.
+      description: The same for the Southbound database, where chassis connect.
       type: str
       sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:6642
+    southbound_unrestricted_inside:
+      description: The same for its ports without a role.
+      type: str
+      sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:16642
 objects:
   description: Every object that was compared, with what was done.
   returned: always

@@ -226,7 +226,7 @@ def running_pods(plane: ControlPlane, sizes: t.Mapping[str, int] | None = None) 
     plane.monkeypatch.setattr(client, "Cluster", kubelet.cluster)
     plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
-    plane.monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0, 0) for database, port in ports.items()})
+    plane.monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0, port) for database, port in ports.items()})
     try:
         yield kubelet
     finally:

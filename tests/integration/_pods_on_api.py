@@ -178,6 +178,7 @@ class Kubelet(Controllers):
             self.members[pod].kill()
         elif self.members[pod].process is not None:
             self.members[pod].terminate()
+        self.stop_sidecars(pod)
         # Its emptyDir goes with it: what the launcher remembers, and its mounts.
         self.members[pod].record.with_name("record.witness").unlink(missing_ok=True)
         for file in self.members[pod].record.iterdir():
@@ -193,6 +194,10 @@ class Kubelet(Controllers):
             },
             "spec": {"containers": [{"name": "database", "image": "ovn"}]},
         }
+        sidecars = stateful_set["spec"]["template"]["spec"].get("initContainers") or []
+        if sidecars:
+            started = [{"name": one["name"], "image": "ovn", "restartPolicy": "Always"} for one in sidecars]
+            manifest["spec"]["initContainers"] = started
         self.claim(pod)
         self.server.request("POST", self._path("pods"), manifest)
         claim = json.loads(self.server.request("GET", self._path("persistentvolumeclaims", f"data-{pod}")))
@@ -203,7 +208,9 @@ class Kubelet(Controllers):
             self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [no_node]}})
             return
         state: Object = {"waiting": {"reason": "ImagePullBackOff", "message": "the registry is away"}}
+        before: list[Object] = []
         if self.has_image:
+            before = [self.start_sidecar(pod, one) for one in sidecars]
             self.mount(pod)
             self.members[pod].start(OVN_WAIT="1")
             state = {"running": {}}
@@ -215,8 +222,17 @@ class Kubelet(Controllers):
             "imageID": "",
             "state": state,
         }
-        status = {"phase": "Running" if self.has_image else "Pending", "containerStatuses": [told]}
+        status: Object = {"phase": "Running" if self.has_image else "Pending", "containerStatuses": [told]}
+        if before:
+            status["initContainerStatuses"] = before
         self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": status})
+
+    def start_sidecar(self, pod: str, container: Object) -> Object:
+        """Start it before the member, and return its status."""
+        raise NotImplementedError(f"{pod} has the sidecar {container['name']}, which nobody runs here")
+
+    def stop_sidecars(self, pod: str) -> None:
+        """They end after the member."""
 
     def mount(self, pod: str) -> None:
         """The record, and the witness if there is one."""

@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, TLS_FILES, member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, TLS_FILES, relay_tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
@@ -183,7 +183,7 @@ def show(volume: Object, objects: dict[str, dict[str, str]], folder: pathlib.Pat
 def test_what_the_key_of_a_node_opens(
     plane: ControlPlane, make_pki: t.Callable[[str], Pki], short_dir: pathlib.Path
 ) -> None:
-    """Each Secret has the CA of its own issuer, as cert-manager writes it. The Northbound refuses the node, the Southbound lets it in."""
+    """Each Secret has the CA of its own issuer, as cert-manager writes it. Members refuse the node, relays let it in."""
     plane.begin(spec=BOTH)
     authorities = {name: make_pki(name) for name in ("central", "chassis")}
     texts = {name: pathlib.Path(one.ca_certificate).read_text() for name, one in authorities.items()}
@@ -203,21 +203,22 @@ def test_what_the_key_of_a_node_opens(
     show(volume, objects, short_dir / "rack1")
     assert TLS_FILES.ca_certificate == f"{TLS}/ca.crt"
     address, servers = next_address(), []
+    listening = [
+        *((database, TLS_FILES, PORTS[database].unrestricted) for database in DATABASES),
+        ("southbound", relay_tls_files(spec), PORTS["southbound"].client),
+    ]
     try:
-        for database in DATABASES:
-            files = [
-                str(short_dir / database / str(path).removeprefix(f"{TLS}/"))
-                for path in member_tls_files(spec, database)
-            ]
+        for folder, paths, port in listening:
+            files = [str(short_dir / folder / str(path).removeprefix(f"{TLS}/")) for path in paths]
             tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-            file, control = str(short_dir / f"{database}.db"), short_dir / f"{database}.ctl"
-            output_of("ovsdb-tool", "create", file, SCHEMAS[database[0] + "b"])
+            file, control = str(short_dir / f"{port}.db"), short_dir / f"{port}.ctl"
+            output_of("ovsdb-tool", "create", file, SCHEMAS[folder[0] + "b"])
             command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
-            remote = f"--remote=pssl:{PORTS[database].client}:{address}"
-            servers.append(Daemon([*command, remote, file], short_dir / f"{database}.log"))
-            until(control.exists, f"the server {database}")
-            assert refusal(short_dir / "northbound", "node", address, PORTS[database].client) == ""
-        assert "UNKNOWN_CA" in refusal(short_dir / "rack1", "node", address, PORTS["northbound"].client)
+            servers.append(Daemon([*command, f"--remote=pssl:{port}:{address}", file], short_dir / f"{port}.log"))
+            until(control.exists, f"the server at port {port}")
+            assert refusal(short_dir / "northbound", "node", address, port) == ""
+        for database in DATABASES:
+            assert "UNKNOWN_CA" in refusal(short_dir / "rack1", "node", address, PORTS[database].unrestricted)
         assert refusal(short_dir / "rack1", "node", address, PORTS["southbound"].client) == ""
     finally:
         for server in servers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import shutil
@@ -14,10 +15,20 @@ from _vswitch import require_vswitch
 from conftest import run
 from test_ovs_launcher import Node
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT as RELAY_SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.images import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, LAUNCHER
+from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import SCHEMA as RELAY_SCHEMA
+from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
+    RelaySettings,
+    listeners_transaction,
+    relay_command,
+    relay_control_socket,
+    relay_database_socket,
+)
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -44,6 +55,48 @@ class SearchPath:
     @property
     def unused(self) -> set[str]:
         return self.programs - set(self.log.read_text().split())
+
+
+def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
+    """It creates the database of its listeners, is asked by its probes, and ends when its pod does."""
+    path = SearchPath(short_dir, "cluster", "relay")
+    settings = RelaySettings(
+        run_directory=str(short_dir),
+        listeners_file=str(short_dir / "listeners.db"),
+        sources=["tcp:127.0.0.1:1"],
+        target="ptcp:0:127.0.0.1",
+        inactivity_probe=5000,
+        tls=NO_TLS,
+    )
+    launcher = short_dir / "ovn-relay-launcher"
+    launcher.write_text(RELAY_SCRIPT)
+    environment = {
+        "PATH": str(path.directory),
+        "OVN_RELAY_LISTENERS_FILE": settings.listeners_file,
+        "OVN_RELAY_SCHEMA": json.dumps(RELAY_SCHEMA),
+        "OVN_RELAY_LISTENERS": listeners_transaction(settings),
+        "OVN_RELAY_CONTROL_SOCKET": relay_control_socket(str(short_dir)),
+        "OVN_RELAY_SOCKET": relay_database_socket(str(short_dir)),
+    }
+
+    def call(verb: str) -> subprocess.CompletedProcess[str]:
+        words = [str(path.directory / "sh"), str(launcher), verb]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=20)
+
+    words = [str(path.directory / "sh"), str(launcher), "run", *relay_command(settings)]
+    assert call("alive").returncode != 0
+    with (short_dir / "output").open("w") as output:
+        process = subprocess.Popen(words, env=environment, stdout=output, stderr=output)
+    try:
+        until(lambda: call("alive").returncode == 0, "the relay")
+        answer = call("ready")
+        assert answer.returncode == 1
+        assert "connected to no member" in answer.stderr
+    finally:
+        process.terminate()
+    assert process.wait(timeout=20) == 0
+    assert "not found" not in (short_dir / "output").read_text()
+    assert path.unused == set()
 
 
 def test_a_member_of_a_database(cluster: Cluster) -> None:

@@ -31,7 +31,7 @@ from test_pki_authorities import SCHEMAS, refusal
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels, member_name
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS, Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, relay_tls_files, tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import CentralClusterOptions, cluster_spec
 
 # How the machine h1 runs Python, and how it becomes root: each notes that it was used.
@@ -190,7 +190,7 @@ def site(api_server: ApiServer, tmp_path: pathlib.Path) -> Site:
 
 
 def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> None:
-    """With servers that have the files of the members: the Northbound refuses it, and nobody takes it for a server."""
+    """With servers that have the files of members and relays: members refuse it, and nobody takes it for a server."""
     declared = cluster_spec(CentralClusterOptions(members=["plane"]), has_client_bundle=True)
     spec = parse_spec(declared, name="ovn", namespace=site.namespaces["plane"])
     for host in PLACES:
@@ -199,8 +199,9 @@ def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> N
             (short_dir / host / name).symlink_to(key)
     address, servers = next_address(), []
 
-    def serve(database: Database, name: str, host: str, port: int) -> None:
-        files = [str(short_dir / host / str(path).removeprefix(f"{TLS}/")) for path in member_tls_files(spec, database)]
+    def serve(database: Database, name: str, host: str, port: int, *, relay: bool = False) -> None:
+        paths = relay_tls_files(spec) if relay else tls_files(enabled=True)
+        files = [str(short_dir / host / str(path).removeprefix(f"{TLS}/")) for path in paths]
         tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
         file, control = str(short_dir / f"{name}.db"), short_dir / f"{name}.ctl"
         output_of("ovsdb-tool", "create", file, SCHEMAS[database[0] + "b"])
@@ -210,13 +211,15 @@ def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> N
 
     try:
         for database in DATABASES:
-            serve(database, database, "plane", PORTS[database].client)
-            assert refusal(short_dir / "plane", "node", address, PORTS[database].client) == ""
+            serve(database, database, "plane", PORTS[database].unrestricted)
+            assert refusal(short_dir / "plane", "node", address, PORTS[database].unrestricted) == ""
+        serve("southbound", "relay", "plane", PORTS["southbound"].client, relay=True)
         for tls, pair in ((short_dir / "rack1", "node"), (site.root / "h1", "chassis")):
-            assert "UNKNOWN_CA" in refusal(tls, pair, address, PORTS["northbound"].client)
+            for database in DATABASES:
+                assert "UNKNOWN_CA" in refusal(tls, pair, address, PORTS[database].unrestricted)
             assert refusal(tls, pair, address, PORTS["southbound"].client) == ""
         shutil.copy(short_dir / "plane" / "client-ca.crt", short_dir / "rack1")
-        serve("southbound", "false", "rack1", 6700)
+        serve("southbound", "false", "rack1", 6700, relay=True)
         for bundle in ("ca.crt", "client-ca.crt"):
             words = ["-p", "tls.key", "-c", "tls.crt", "-C", bundle, "list-dbs", f"ssl:{address}:6700"]
             command = ["ovsdb-client", "-t", "5", *words]

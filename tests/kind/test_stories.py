@@ -68,6 +68,8 @@ def test_status_and_verify() -> None:
 @pytest.mark.parametrize("database", SCHEMAS)
 def test_databases_speak_tls_only(database: str) -> None:
     client_port, raft_port = {"northbound": (6641, 6643), "southbound": (6642, 6644)}[database]
+    # In a Southbound pod the relay has the port of clients, and the member the one without a role.
+    of_member = {"northbound": client_port, "southbound": 16642}[database]
     for seen in wait_whole(database):
         assert all(re.fullmatch(rf"ssl:\S+:{raft_port}", address) for address in seen.addresses), seen
     targets = client(database, "--bare", "--columns=target", "list", "Connection").split()
@@ -77,7 +79,7 @@ def test_databases_speak_tls_only(database: str) -> None:
         pod = pod_of(database, index)
         listening = CENTRAL.exec(pod, "ss", "--no-header", "--listening", "--tcp", "--numeric").splitlines()
         ports = {int(line.split()[3].rpartition(":")[2]) for line in listening}
-        assert ports == {client_port, raft_port}
+        assert ports == {client_port, of_member, raft_port}
         # Neither plain text nor a client without a certificate gets an answer; the same question at the socket of the server does.
         stem = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}[database]
         asked = f"ovsdb-client --timeout=5 list-dbs unix:$OVN_RUN_DIR/{stem}.sock"

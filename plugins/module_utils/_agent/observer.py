@@ -19,10 +19,11 @@ import time
 import typing as t
 
 from .._api.leader_labels import LABELS, active_northd, label_patches
+from .._api.names import UNRESTRICTED_STATUS
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
-from .._databases import DATABASES, OVSDB_ELECTION_TIMER
+from .._databases import DATABASES, OVSDB_ELECTION_TIMER, PORTS
 from .._errors import OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._raft.record import parse_record
@@ -183,15 +184,23 @@ class Observer(ObserverLoop):
         """Return the endpoints for clients outside, which only a run can compute. Addresses of nodes follow members that have moved."""
         known = {name: endpoints for name, endpoints in previous.get("endpoints", {}).items() if endpoints}
         for name in known:
-            if spec.get(name, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
-                members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[name]]
+            database = "northbound" if name == "northbound" else "southbound"
+            if spec.get(database, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
+                members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[database]]
                 known[name] = follow(known[name], members, self.pods.objects)
         return known
+
+    def _inside_endpoints(self) -> dict[str, str]:
+        """Return the endpoints for clients in this Kubernetes cluster. The observer itself uses the ports without a role."""
+        northbound, unrestricted = (self.settings.endpoints[name] for name in DATABASES)
+        ports = PORTS["southbound"]
+        chassis = [one._replace(port=ports.client) if one.port == ports.unrestricted else one for one in unrestricted]
+        named = {"northbound": northbound, "southbound": chassis, UNRESTRICTED_STATUS: unrestricted}
+        return {name: ",".join(map(str, endpoints)) for name, endpoints in named.items()}
 
     def _write(self, resource: t.Any, verdicts: t.Mapping[str, Verdict], northd: t.Sequence[str] | None) -> None:
         """Write the status if it differs from that on the API server."""
         previous = resource.get("status") or {}
-        inside: dict[str, str] = {name: ",".join(map(str, self.settings.endpoints[name])) for name in DATABASES}
         status = cluster_status(
             # Runs apply the specification, so only they change the generation; pods may follow later.
             generation=rolled_out(previous),
@@ -200,7 +209,7 @@ class Observer(ObserverLoop):
             schemas=self.watch.schemas,
             previous=previous,
             verdicts=verdicts,
-            endpoints={**inside, **self._outside_endpoints(resource.get("spec", {}), previous)},
+            endpoints={**self._inside_endpoints(), **self._outside_endpoints(resource.get("spec", {}), previous)},
             chassis=self.watch.count_chassis(),
             certificates=self.watch.certificates,
             claims=self.watch.conflicts,

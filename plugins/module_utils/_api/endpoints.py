@@ -19,15 +19,27 @@ if t.TYPE_CHECKING:
     from .spec import ClusterSpec
 
 
+# `client` is the port of chassis, where they may have a role; the Northbound database has one port for all.
+ClientListener = t.Literal["client", "unrestricted"]
+
+
 def inside_endpoints(
-    database: Database, members: int, *, name: str, namespace: str, cluster_domain: str, tls: bool
+    database: Database,
+    members: int,
+    *,
+    name: str,
+    namespace: str,
+    cluster_domain: str,
+    tls: bool,
+    listener: ClientListener = "client",
 ) -> list[str]:
     """Return the endpoints of the first `members` members for clients in the same Kubernetes cluster."""
     hosts = (
         member_host(name, database, index, namespace=namespace, cluster_domain=cluster_domain)
         for index in range(members)
     )
-    return [f"{'ssl' if tls else 'tcp'}:{host}:{PORTS[database].client}" for host in hosts]
+    port = PORTS[database].client if listener == "client" else PORTS[database].unrestricted
+    return [f"{'ssl' if tls else 'tcp'}:{host}:{port}" for host in hosts]
 
 
 def outside_endpoints(
@@ -36,11 +48,12 @@ def outside_endpoints(
     nodes: t.Iterable[Object],
     pods: t.Mapping[str, Object] | None = None,
     before: t.Mapping[str, str] | None = None,
+    listener: ClientListener = "client",
 ) -> dict[Database, list[str]]:
     """Return the endpoints of each member for clients outside the Kubernetes cluster, from Services and Nodes; none for a database that is not exposed.
 
     Each member is reached through the node that carries its pod, so that a dead node costs one address where it costs one member. Between two
-    pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no port or address yet is left
+    pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no such port or no address yet is left
     out, so a list that is shorter than the number of members is not complete.
     """
     by_name = {service["metadata"]["name"]: service for service in services}
@@ -48,15 +61,16 @@ def outside_endpoints(
     nodes = _by_usefulness(nodes)
     for database in DATABASES:
         settings = spec.database(database)
+        port_name = listener if listener in PORTS[database].for_clients else "client"
         result[database] = []
         ports = _NodePorts(nodes, pods or {}, (before or {}).get(database, ""))
         ports.reserve(member_name(spec.name, database, index) for index in range(settings.replicas))
         for index in range(settings.replicas):
             service = by_name.get(member_name(spec.name, database, index), {})
             if settings.service.type == "LoadBalancer":
-                place = _of_load_balancer(service)
+                place = _of_load_balancer(service, port_name)
             elif settings.service.type == "NodePort":
-                place = ports.place(service, member_name(spec.name, database, index), index)
+                place = ports.place(service, port_name, member_name(spec.name, database, index), index)
             else:
                 place = None
             if place:
@@ -75,11 +89,16 @@ def _by_usefulness(nodes: t.Iterable[Object]) -> list[Object]:
     return sorted(nodes, key=key)
 
 
-def _of_load_balancer(service: Object) -> tuple[str, int] | None:
+def _of_load_balancer(service: Object, port_name: str) -> tuple[str, int] | None:
     ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
-    if not ingress:
+    port = _port_named(service, port_name)
+    if not ingress or port is None:
         return None
-    return ingress[0].get("ip") or ingress[0]["hostname"], service["spec"]["ports"][0]["port"]
+    return ingress[0].get("ip") or ingress[0]["hostname"], port["port"]
+
+
+def _port_named(service: Object, name: str) -> Object | None:
+    return next((one for one in (service.get("spec") or {}).get("ports") or () if one.get("name") == name), None)
 
 
 class _NodePorts:
@@ -98,9 +117,9 @@ class _NodePorts:
     def reserve(self, members: t.Iterable[str]) -> None:
         self.taken = {self.homes[member] for member in members if self.homes.get(member)}
 
-    def place(self, service: Object, member: str, index: int) -> tuple[str, int] | None:
+    def place(self, service: Object, port_name: str, member: str, index: int) -> tuple[str, int] | None:
         spec = service.get("spec") or {}
-        port = next((p["nodePort"] for p in spec.get("ports") or [] if p.get("nodePort")), None)
+        port = (_port_named(service, port_name) or {}).get("nodePort")
         family = 6 if (spec.get("ipFamilies") or ["IPv4"])[0] == "IPv6" else 4
         addresses = {node["metadata"]["name"]: _internal_address(node, family) for node in self.nodes}
         host = host_of_pod(self.pods.get(member), ipv6=family == 6) or addresses.get(self.homes.get(member, ""))

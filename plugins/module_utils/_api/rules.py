@@ -54,6 +54,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_underlay(spec["ovs"])
     _check_bridges(spec.get("bridgeMappings", []))
     _check_services(name, spec["neutronIntegration"])
+    _check_southbound_clients(spec["neutronIntegration"]["sbConnection"], spec["southbound"]["service"])
     _check_networks(spec.get("network", {}))
     if {"southboundClientCaKey", "southboundClientCaConfigMapRef"} <= spec["tls"].keys():
         raise InvalidInput(f"spec.tls: {ONE_CLIENT_BUNDLE}. Remove one of them.")
@@ -134,6 +135,16 @@ def _check_services(name: str, neutron: _Spec) -> None:
                 f"spec.neutronIntegration.{key}Connection.service.name is {format_value(service)}, which is the name of another Service "
                 "of this cluster. Choose another one."
             )
+
+
+def _check_southbound_clients(connection: _Spec, service: _Spec) -> None:
+    path, networks = "spec.neutronIntegration.sbConnection.allowedCidrs", connection.get("allowedCidrs") or []
+    if networks and service["type"] != "ClusterIP" and service["externalTrafficPolicy"] != "Local":
+        raise InvalidInput(
+            f"{path} is set: {CIDRS_NEED_LOCAL}. Set spec.southbound.service.externalTrafficPolicy to Local."
+        )
+    for index, network in enumerate(networks):
+        _check_network(f"{path}[{index}]", network)
 
 
 def _check_networks(value: _Spec) -> None:

@@ -15,13 +15,15 @@ from .._databases import DATABASES, PORTS, TITLES, Database
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
-from .fields import NAME, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
+from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES
 from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image
+from .relay_spec import RelaySpec
 from .rules import (
+    CIDRS_NEED_LOCAL,
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
     ONE_CLIENT_BUNDLE,
@@ -84,7 +86,28 @@ class NorthboundConnection:
 
 @dataclass(frozen=True)
 class SouthboundConnection:
-    service: SouthboundService = field(metadata=part(SouthboundService, _SERVICE, given=True))
+    service: SouthboundService = field(
+        metadata=part(SouthboundService, f"{_SERVICE} It leads to their port without a role (16642).", given=True)
+    )
+    allowed_cidrs: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "Networks whose clients may connect to the port without a role (16642), beside the pods of the control plane; none if not given. Name that of "
+                "Neutron. If members are exposed, this port is then exposed, too.",
+                {"type": "string", "pattern": NETWORK, "maxLength": 49},
+                **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
+    allowed_namespaces: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "Namespaces of this Kubernetes cluster whose pods may connect to that port, too.",
+                {"type": "string", "pattern": NAME, "maxLength": 63},
+                **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -147,6 +170,13 @@ class ClusterSpec:
     ovs_image: OvsImage = field(metadata=part(OvsImage, "Image with Open vSwitch.", given=True))
     northbound: DatabaseSpec = field(metadata=database_part("northbound"))
     southbound: DatabaseSpec = field(metadata=database_part("southbound"))
+    relay: RelaySpec = field(
+        metadata=part(
+            RelaySpec,
+            "The relay in each Southbound pod, where chassis connect (port 6642). Without TLS there is none, and members serve chassis themselves.",
+            given=True,
+        )
+    )
     northd: NorthdSpec = field(
         metadata=part(
             NorthdSpec,
@@ -244,6 +274,11 @@ class ClusterSpec:
         return self.northbound if database == "northbound" else self.southbound
 
     @property
+    def exposes_unrestricted(self) -> bool:
+        """Return whether clients outside this Kubernetes cluster reach the port of the Southbound without a role."""
+        return self.southbound.service.exposed and bool(self.neutron_integration.sb_connection.allowed_cidrs)
+
+    @property
     def tls_secret(self) -> str:
         """Return the name of the Secret with the certificate."""
         return self.tls.cert_secret_ref.name or f"{self.name}-tls"
@@ -257,6 +292,12 @@ CLUSTER_SPEC = schema_of(
         "self.northbound.service.nodePorts.all(p, !(p in self.southbound.service.nodePorts))",
         DIFFERENT_PORTS,
         ".southbound.service.nodePorts",
+    ),
+    rule(
+        "!has(self.neutronIntegration.sbConnection.allowedCidrs) || size(self.neutronIntegration.sbConnection.allowedCidrs) == 0 || "
+        "self.southbound.service.type == 'ClusterIP' || self.southbound.service.externalTrafficPolicy == 'Local'",
+        CIDRS_NEED_LOCAL,
+        ".neutronIntegration.sbConnection.allowedCidrs",
     ),
     *(
         rule(

@@ -90,7 +90,7 @@ def cluster_status(
         "conditions": [
             {**condition, "observedGeneration": generation} for condition in _with_history(conditions, known, now)
         ],
-        "endpoints": {name: endpoints[name] for name in DATABASES},
+        "endpoints": dict(endpoints),
         **_observed(previous, verdicts, chassis, certificates),
     }
     observed = previous.get("observedGeneration") if left is None or left else generation

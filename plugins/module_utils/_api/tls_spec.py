@@ -67,8 +67,8 @@ class Tls:
     southbound_client_ca_key: str | None = field(
         metadata=declare(
             text(
-                "Key of the Secret with the CAs of whom the Southbound database lets in, if these are others than those in ca.crt. "
-                "With a CA of their own there, chassis cannot open the Northbound database.",
+                "Key of the Secret with the CAs of whom the relays of the Southbound database let in, if these are others than those in ca.crt. "
+                "With a CA of their own there, chassis open nothing but the relays.",
                 pattern=_KEY,
                 maxLength=253,
             )
@@ -83,7 +83,7 @@ class Tls:
     southbound_client_ca_config_map_ref: ConfigMapReference | None = field(
         metadata=optional_part(
             ConfigMapReference,
-            "ConfigMap with the CAs of whom the Southbound database lets in, if these are others than those that all daemons trust. "
+            "ConfigMap with the CAs of whom the relays of the Southbound database let in, if these are others than those that all daemons trust. "
             "Excludes southboundClientCaKey.",
         )
     )

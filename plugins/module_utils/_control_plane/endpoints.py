@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.endpoints import inside_endpoints, outside_endpoints
-from .._api.names import Object
+from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints
+from .._api.names import UNRESTRICTED_STATUS, Object
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused
@@ -21,18 +21,28 @@ from .._kubernetes.client import Cluster
 
 @dataclasses.dataclass(frozen=True)
 class Endpoints:
-    """Comma-separated endpoints of all members, `ssl:HOST:PORT`. Where no Service is exposed, those for clients outside are those inside."""
+    """Comma-separated endpoints of all members, `ssl:HOST:PORT`. Where no Service is exposed, those for clients outside are those inside.
+
+    Chassis connect to `southbound`, where they may have a role; `southbound_unrestricted` is for clients like Neutron.
+    """
 
     northbound: str = ""
     southbound: str = ""
+    southbound_unrestricted: str = ""
     northbound_inside: str = ""
     southbound_inside: str = ""
+    southbound_unrestricted_inside: str = ""
 
     def as_dict(self) -> dict[str, str]:
         return dataclasses.asdict(self)
 
-    def of(self, database: Database) -> str:
-        return self.northbound if database == "northbound" else self.southbound
+    def as_status(self) -> dict[str, str]:
+        """Return them by their names in the status of the OVNCluster."""
+        return {
+            "northbound": self.northbound,
+            "southbound": self.southbound,
+            UNRESTRICTED_STATUS: self.southbound_unrestricted,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +54,7 @@ class ControlPlaneAddress:
     cluster_domain: str
     spec: ClusterSpec
 
-    def inside(self, database: Database) -> list[str]:
+    def inside(self, database: Database, listener: ClientListener = "client") -> list[str]:
         return inside_endpoints(
             database,
             self.spec.database(database).replicas,
@@ -52,6 +62,7 @@ class ControlPlaneAddress:
             namespace=self.namespace,
             cluster_domain=self.cluster_domain,
             tls=self.spec.tls.enabled,
+            listener=listener,
         )
 
 
@@ -79,6 +90,10 @@ def find_endpoints(
         except Refused as e:
             warn(f"The addresses of the nodes are not known, so there is no endpoint for clients outside: {e}")
     outside = outside_endpoints(spec, services or [], nodes, pods, before)
+    unrestricted = unrestricted_inside = place.inside("southbound", "unrestricted")
+    if spec.exposes_unrestricted:
+        known = {"southbound": before.get(UNRESTRICTED_STATUS, "")}
+        unrestricted = outside_endpoints(spec, services or [], nodes, pods, known, "unrestricted")["southbound"]
     for d in DATABASES:
         expected, found = spec.database(d).replicas, len(outside.get(d) or ())
         if spec.database(d).service.exposed and found < expected:
@@ -90,4 +105,6 @@ def find_endpoints(
         # Names of this cluster do not resolve outside: no endpoint for a moment is better than one that cuts off every chassis.
         **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
         **{f"{d}_inside": ",".join(place.inside(d)) for d in DATABASES},
+        southbound_unrestricted=",".join(unrestricted),
+        southbound_unrestricted_inside=",".join(unrestricted_inside),
     )

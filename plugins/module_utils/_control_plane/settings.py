@@ -17,6 +17,7 @@ from .._database.settings import LAYOUTS, DesiredSettings, ObservedSettings, pla
 from .._databases import DATABASES, PORTS, Database
 from .._deadline import Deadline
 from .._kubernetes.client import Cluster
+from .._kubernetes.rollout_progress import has_relay
 from .._raft.answer import Answer
 from .._raft.observation import Observation
 from .._raft.sizing import size_of, timers_for
@@ -26,17 +27,30 @@ from .pod_database import PodDatabase
 
 
 def desired_settings(
-    desired: DesiredCluster, database: Database, observations: t.Iterable[Observation] = ()
+    desired: DesiredCluster,
+    database: Database,
+    observations: t.Iterable[Observation] = (),
+    *,
+    pods: t.Iterable[t.Mapping[str, t.Any]] = (),
 ) -> DesiredSettings:
-    """Return what the specification names; rows and keys of others stay as they are. Large database files raise the declared timers."""
+    """Return what the specification names; rows and keys of others stay as they are. Large database files raise the declared timers.
+
+    All members read the same rows, so the port of chassis is given up when no member of the `pods` serves it any more: each has a relay that does.
+    """
     spec = desired.spec.database(database)
     scheme = "pssl" if desired.spec.tls.enabled else "ptcp"
     timers = timers_for(size_of(observations), spec.election_timer, spec.inactivity_probe)
     row: dict[str, t.Any] = {"inactivity_probe": timers.inactivity_probe}
     if database == "southbound":
         row["role"] = ""
+    targets = {name: f"{scheme}:{port}:[::]" for name, port in PORTS[database].for_clients.items()}
+    removed = frozenset[str]()
+    if database == "southbound" and desired.spec.tls.enabled and all(map(has_relay, pods)):
+        removed = frozenset({targets.pop("client")})
     return DesiredSettings(
-        election_timer=timers.election_timer, connections={f"{scheme}:{PORTS[database].client}:[::]": row}
+        election_timer=timers.election_timer,
+        connections=dict.fromkeys(targets.values(), row),
+        removed_connections=removed,
     )
 
 
@@ -73,7 +87,9 @@ def converge_settings(
             status,
             observed.context.lease,
         )
-        settings = desired_settings(desired, database, observed.observations.values())
+        # A run would have given each pod a relay by then.
+        present = [] if check_mode else list(observed.pods.values())
+        settings = desired_settings(desired, database, observed.observations.values(), pods=present)
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
     steps: list[str] = []

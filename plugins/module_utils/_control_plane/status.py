@@ -93,7 +93,7 @@ def _status(
         declared=resource["metadata"]["generation"],
         previous=previous,
         verdicts={d: facts.databases[d].verdict() for d in DATABASES},
-        endpoints={d: facts.endpoints.of(d) for d in DATABASES},
+        endpoints=facts.endpoints.as_status(),
         chassis=None,
         now=now,
         northd=northd,

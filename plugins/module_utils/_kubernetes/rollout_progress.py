@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 CONTAINER = "database"
+RELAY = "relay"  # beside it in Southbound pods, with TLS
 
 Object = t.Mapping[str, t.Any]
 
@@ -44,6 +45,23 @@ def is_database_container_running(pod: Object) -> bool:
         return False
     containers = (pod.get("status") or {}).get("containerStatuses") or []
     return any(c["name"] == CONTAINER and "running" in (c.get("state") or {}) for c in containers)
+
+
+def is_database_container_ready(pod: Object) -> bool:
+    """Return whether the member in the pod takes part in its cluster, as its probe says."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(c["name"] == CONTAINER and c.get("ready") for c in containers)
+
+
+def has_relay(pod: Object) -> bool:
+    """Return whether the pod has a relay: one of an older template serves chassis by its member."""
+    return any(one["name"] == RELAY for one in pod["spec"].get("initContainers") or ())
+
+
+def is_relay_ready(pod: Object) -> bool:
+    """Return whether the relay of the pod serves chassis."""
+    statuses = (pod.get("status") or {}).get("initContainerStatuses") or ()
+    return any(one["name"] == RELAY and one.get("ready") for one in statuses)
 
 
 def is_ready(pod: Object) -> bool:

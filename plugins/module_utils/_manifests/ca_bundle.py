@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Where the CAs are that a member of a database lets in: as it is declared, and as its pod shows it. Pure.
+Where the CAs are that a database lets in, the Southbound by its relays: as it is declared, and as a pod shows it. Pure.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import typing as t
 
 from .._api.names import CA_KEY, Object
 from .._databases import Database
+from .._kubernetes.rollout_progress import RELAY
 from .._kubernetes.volumes import Kind, volume_sources
-from .._tls_options import VARIABLES
+from .._tls_options import CA_OPTION, VARIABLES
 from .pods import TLS, TLS_VOLUME
 
 if t.TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Bundle(t.NamedTuple):
 
 
 def declared_bundle(spec: ClusterSpec, database: Database) -> tuple[Bundle, str]:
-    """Return the bundle of the members of a database, and the field of `tls` that names it, empty if it is ca.crt of the Secret."""
+    """Return the bundle of a database, and the field of `tls` that names it, empty if it is ca.crt of the Secret."""
     tls = spec.tls
     if database == "southbound" and tls.southbound_client_ca_config_map_ref:
         reference, field = tls.southbound_client_ca_config_map_ref, "southboundClientCaConfigMapRef"
@@ -42,9 +43,8 @@ def declared_bundle(spec: ClusterSpec, database: Database) -> tuple[Bundle, str]
 
 
 def bundle_in_use(pod: t.Mapping[str, t.Any]) -> Bundle | None:
-    """Return the bundle that a member was started with, from the specification of its pod; None without TLS."""
-    variables = [variable for container in pod["containers"] for variable in container.get("env") or ()]
-    file = next((str(one.get("value") or "") for one in variables if one["name"] == VARIABLES[-1]), "")
+    """Return the bundle that a member was started with, or its relay, from the specification of its pod; None without TLS."""
+    file = next(filter(None, map(_ca_file, [*(pod.get("initContainers") or ()), *pod["containers"]])), "")
     if not file.startswith(f"{TLS}/"):
         return None
     path = file[len(TLS) + 1 :]
@@ -55,6 +55,15 @@ def bundle_in_use(pod: t.Mapping[str, t.Any]) -> Bundle | None:
         for source in volume_sources(volume)
     ]
     return next((Bundle(source.kind, source.name, key) for source in sources if (key := source.key_of(path))), None)
+
+
+def _ca_file(container: t.Mapping[str, t.Any]) -> str:
+    """Return the file with the CAs that this container is given, empty without one: a launcher by a variable, a relay by an argument."""
+    words = list(container.get("command") or ())
+    if container["name"] == RELAY and CA_OPTION in words:
+        return str(words[words.index(CA_OPTION) + 1])
+    variables = {one["name"]: str(one.get("value") or "") for one in container.get("env") or ()}
+    return variables.get(VARIABLES[-1], "")
 
 
 def pod_of(workload: Object) -> Object:

@@ -12,6 +12,7 @@ import base64
 import typing as t
 
 from .._api.names import CONFIG_NAME, Object, scripts_name
+from .._launchers.relay import SCRIPT
 from . import pods
 from .context import ManifestContext
 
@@ -20,11 +21,12 @@ if t.TYPE_CHECKING:
 
 
 def scripts(context: ManifestContext, launcher: str, archive: bytes) -> Object:
+    """Return what pods run; `launcher` is that of members."""
     return context.manifest(
         "v1",
         "ConfigMap",
         scripts_name(context.name),
-        data={pods.LAUNCHER: launcher},
+        data={pods.LAUNCHER: launcher, pods.RELAY_LAUNCHER: SCRIPT},
         binaryData={pods.ARCHIVE: base64.b64encode(archive).decode()},
     )
 
@@ -41,8 +43,8 @@ def config(context: ManifestContext) -> Object:
         CONFIG_NAME,
         data=config_data(
             context.spec,
-            northbound=context.endpoints("northbound"),
-            southbound=context.endpoints("southbound"),
+            northbound=context.endpoints("northbound", "client"),
+            southbound=context.endpoints("southbound", "client"),
             api_server=f"https://kubernetes.default.svc.{context.cluster_domain}",
         ),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.endpoints import inside_endpoints
+from .._api.endpoints import ClientListener, inside_endpoints
 from .._api.names import Component, Object, labels, owner_reference
 from .._api.spec import ClusterSpec
 from .._databases import Database
@@ -32,10 +32,10 @@ class ManifestContext:
         """Return the number of members that clients have to know: those to come, and those not removed yet. One that does not exist costs nothing."""
         return max(self.spec.database(database).replicas, self.replicas[database])
 
-    def endpoints(self, database: Database) -> list[str]:
-        return self.first_endpoints(database, self.members(database))
+    def endpoints(self, database: Database, listener: ClientListener) -> list[str]:
+        return self.first_endpoints(database, self.members(database), listener)
 
-    def first_endpoints(self, database: Database, members: int) -> list[str]:
+    def first_endpoints(self, database: Database, members: int, listener: ClientListener) -> list[str]:
         return inside_endpoints(
             database,
             members,
@@ -43,6 +43,7 @@ class ManifestContext:
             namespace=self.namespace,
             cluster_domain=self.cluster_domain,
             tls=self.spec.tls.enabled,
+            listener=listener,
         )
 
     def manifest(

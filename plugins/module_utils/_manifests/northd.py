@@ -65,8 +65,8 @@ def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
     settings = NorthdSettings(
         program="ovn-northd",
         run_directory=pods.RUN,
-        northbound=context.endpoints("northbound"),
-        southbound=context.endpoints("southbound"),
+        northbound=context.endpoints("northbound", "unrestricted"),
+        southbound=context.endpoints("southbound", "unrestricted"),
         threads=spec.threads,
         tls=pods.tls_files(context.spec.tls.enabled),
     )

@@ -89,8 +89,8 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
     settings = {
         "OVN_CLUSTER_NAME": context.name,
         "OVN_NAMESPACE": context.namespace,
-        "OVN_NORTHBOUND": ",".join(context.endpoints("northbound")),
-        "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound")),
+        "OVN_NORTHBOUND": ",".join(context.endpoints("northbound", "unrestricted")),
+        "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound", "unrestricted")),
         "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
         **({"OVN_METRICS_PORT": str(port)} if port else {}),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),

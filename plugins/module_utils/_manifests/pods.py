@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 TLS_VOLUME = "tls"
 SCRIPTS, RUN, TLS, TEMPORARY = "/scripts", "/run/ovn", "/tls", "/tmp"
-LAUNCHER, ARCHIVE = "ovn-raft-launcher", "c5c3-ovn.pyz"
+LAUNCHER, RELAY_LAUNCHER, ARCHIVE = "ovn-raft-launcher", "ovn-relay-launcher", "c5c3-ovn.pyz"
 # The keys of a Secret as cert-manager writes it, mounted as a whole.
 TLS_FILES = TlsFiles(f"{TLS}/tls.key", f"{TLS}/tls.crt", f"{TLS}/{CA_KEY}")
 
@@ -162,18 +162,18 @@ def tls_files(enabled: bool) -> TlsFiles:
     return TLS_FILES if enabled else NO_TLS
 
 
-def member_tls_files(spec: ClusterSpec, database: Database) -> TlsFiles:
-    """Return the files of a member: ovsdb-server has one list of CAs for all that connect to it, so that of the Southbound has those of chassis in it.
+def relay_tls_files(spec: ClusterSpec) -> TlsFiles:
+    """Return the files of the relay: ovsdb-server has one list of CAs for all that connect to it, so that of the relay alone has those of chassis in it.
 
     As a client it would believe servers of these CAs, too, so they must sign certificates of clients alone, as ovn_pki does.
     """
-    own = client_ca_certificate(spec) if database == "southbound" else None
+    own = client_ca_certificate(spec)
     files = tls_files(spec.tls.enabled)
     return files._replace(ca_certificate=own) if own else files
 
 
 def client_ca_certificate(spec: ClusterSpec) -> str | None:
-    """Return the file with the CAs of whom the Southbound lets in, None if these are everybody's, or without TLS."""
+    """Return the file with the CAs of whom the relays let in, None if these are everybody's, or without TLS."""
     tls = spec.tls
     key = tls.southbound_client_ca_key
     # Beside a ConfigMap the volume is made of single files, which have names of ours.

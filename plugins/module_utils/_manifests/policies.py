@@ -15,6 +15,7 @@ from .._api.names import Component, Object, selector
 from .._databases import DATABASES, PORTS
 from .context import ManifestContext
 
+_NAMESPACE = "kubernetes.io/metadata.name"  # label that the API server gives each namespace
 Peer = t.Union[Component, t.Literal["anywhere"]]
 
 _TCP: tuple[str, ...] = ("TCP",)
@@ -32,6 +33,7 @@ class Flow:
     ports: tuple[int, ...]  # none: all
     protocols: tuple[str, ...] = _TCP
     networks: tuple[str, ...] = ()  # where "anywhere" is; none: everywhere
+    namespaces: tuple[str, ...] = ()  # besides
 
 
 def flows(context: ManifestContext) -> list[Flow]:
@@ -40,13 +42,17 @@ def flows(context: ManifestContext) -> list[Flow]:
     for database in DATABASES:
         ports = PORTS[database]
         # Both directions: one is enough for Raft, so a rule for half of it would be noticed only when the leader changes.
-        # The client port: before a member creates a cluster, it asks all others whether there is one.
-        table.append(Flow(database, database, (ports.client, ports.raft)))
-        table += [Flow(component, database, (ports.client,)) for component in ("northd", "observer")]
+        # The port of clients: relays have theirs from there, and before a member creates a cluster, it asks all others whether there is one.
+        table.append(Flow(database, database, (ports.unrestricted, ports.raft)))
+        table += [Flow(component, database, (ports.unrestricted,)) for component in ("northd", "observer")]
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
         # through a port of a node looks as if it came from there. Certificates decide which clients may connect, and networks if any are named.
         networks = context.spec.database(database).service.allowed_cidrs
         table.append(Flow("anywhere", database, (ports.client,), networks=networks))
+        connection = context.spec.neutron_integration.sb_connection
+        named = (connection.allowed_cidrs, connection.allowed_namespaces)
+        if ports.unrestricted != ports.client and any(named):
+            table.append(Flow("anywhere", database, (ports.unrestricted,), _TCP, *named))
     if context.spec.metrics_port:
         table.append(Flow("anywhere", "observer", (context.spec.metrics_port,)))
     for component in _PODS:
@@ -81,6 +87,7 @@ def _rule(context: ManifestContext, direction: str, peer: Peer, flow: Flow) -> O
     ports: list[Object] = [{"port": port, "protocol": name} for port in flow.ports for name in flow.protocols]
     ports = ports or [{"protocol": name} for name in flow.protocols]
     if peer == "anywhere":
-        blocks = [{"ipBlock": {"cidr": network}} for network in flow.networks]
+        blocks: list[Object] = [{"ipBlock": {"cidr": network}} for network in flow.networks]
+        blocks += [{"namespaceSelector": {"matchLabels": {_NAMESPACE: name}}} for name in flow.namespaces]
         return {direction: blocks, "ports": ports} if blocks else {"ports": ports}
     return {direction: [{"podSelector": {"matchLabels": selector(context.name, peer)}}], "ports": ports}

@@ -32,7 +32,7 @@ def _headless(context: ManifestContext, database: Database) -> Object:
             # Without quorum no member is ready; without names they would never find each other again.
             "publishNotReadyAddresses": True,
             "selector": selector(context.name, database),
-            "ports": [_port("client", ports.client), _port("raft", ports.raft)],
+            "ports": [*(_port(*one) for one in ports.for_clients.items()), _port("raft", ports.raft)],
         },
     )
 
@@ -40,12 +40,16 @@ def _headless(context: ManifestContext, database: Database) -> Object:
 def _member(context: ManifestContext, database: Database, index: int) -> Object:
     """Return the Service of a member, never with the Raft port: a Raft address has to be local to its member."""
     service, name = context.spec.database(database).service, member_name(context.name, database, index)
-    port = _port("client", PORTS[database].client)
+    ports = [_port(*one) for one in PORTS[database].for_clients.items()]
+    if service.exposed and not context.spec.exposes_unrestricted:
+        ports = ports[:1]
     if index < len(service.node_ports):
-        port["nodePort"] = service.node_ports[index]
+        ports[0]["nodePort"] = service.node_ports[index]
     outside: Object = {"externalTrafficPolicy": service.external_traffic_policy} if service.exposed else {}
+    more = context.spec.neutron_integration.sb_connection.allowed_cidrs if database == "southbound" else ()
+    networks = [*service.allowed_cidrs, *more]  # of both ports: policies tell them apart
     if service.type == "LoadBalancer" and service.allowed_cidrs:
-        outside["loadBalancerSourceRanges"] = list(service.allowed_cidrs)
+        outside["loadBalancerSourceRanges"] = list(dict.fromkeys(networks))
     return context.manifest(
         "v1",
         "Service",
@@ -58,13 +62,13 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
             **outside,
             "publishNotReadyAddresses": True,
             "selector": {**selector(context.name, database), "statefulset.kubernetes.io/pod-name": name},
-            "ports": [port],
+            "ports": ports,
         },
     )
 
 
 def _in_front(context: ManifestContext, database: Database) -> Object:
-    """Return the Service for clients in this Kubernetes cluster that are configured with one name. It leads to ready members."""
+    """Return the Service for clients in this Kubernetes cluster that are configured with one name. It leads to ready members, without a role."""
     service = context.spec.neutron_integration.service(database)
     return context.manifest(
         "v1",
@@ -75,7 +79,7 @@ def _in_front(context: ManifestContext, database: Database) -> Object:
             "type": "ClusterIP",
             **_families(context),
             "selector": selector(context.name, database),
-            "ports": [{**_port("client", service.port), "targetPort": PORTS[database].client}],
+            "ports": [{**_port("client", service.port), "targetPort": PORTS[database].unrestricted}],
         },
     )
 

@@ -18,6 +18,7 @@ from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._stop_budget import STOP_SECONDS
 from . import pods
 from .context import ManifestContext
+from .relay import has_relay, relay_container, relay_directories
 
 _DATA, _RECORD = "/data", "/record"
 
@@ -26,6 +27,11 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
     spec = context.spec.database(database)
     name = database_name(context.name, database)
     mine = selector(context.name, database)
+    relay = database == "southbound" and has_relay(context)
+    shared = [
+        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.certificates(context.spec, database),
+    ]
     directories = [
         pods.empty("run", pods.RUN),
         pods.empty("tmp", pods.TEMPORARY),
@@ -33,9 +39,9 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         pods.from_config_maps(
             "record", record_name(context.name, database), witness_name(context.name, database), _RECORD
         ),
-        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
-        *pods.certificates(context.spec, database),
+        *shared,
     ]
+    beside = [*relay_directories(), *shared] if relay else []
     pod: Object = {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
@@ -47,8 +53,10 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         "topologySpreadConstraints": pods.spread(mine),
         **pods.tolerations(spec.tolerations),
         "containers": [_member(context, database, [mount for _volume, mount in directories])],
-        "volumes": [volume for volume, _mount in directories],
+        "volumes": [volume for volume, _mount in [*directories, *(relay_directories() if relay else [])]],
     }
+    if relay:
+        pod["initContainers"] = [relay_container(context, [mount for _volume, mount in beside])]
     if spec.node_selector:
         pod["nodeSelector"] = dict(spec.node_selector)
     return context.manifest(
@@ -92,6 +100,9 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
     name = database_name(context.name, database)
     launcher = f"{pods.SCRIPTS}/{pods.LAUNCHER}"
     scheme = "ssl" if context.spec.tls.enabled else "tcp"
+    own = ports.for_clients
+    if database == "southbound" and has_relay(context):
+        del own["client"]
     settings = LauncherSettings(
         database=database,
         member="",  # a field of the pod, below
@@ -101,12 +112,12 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         run_directory=pods.RUN,
         state_directory=f"{pods.RUN}/launcher",
         # All members that can ever exist, so that a change of the size restarts none. A name that does not exist gives no answer.
-        client_endpoints=context.first_endpoints(database, MOST_MEMBERS),
+        client_endpoints=context.first_endpoints(database, MOST_MEMBERS, "unrestricted"),
         # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
         witness_file=f"{pods.RUN}/witness-{database}",
         # The log goes where the node rotates it; a file in the pod would grow for ever.
         console=True,
-        tls=pods.member_tls_files(context.spec, database),
+        tls=pods.tls_files(context.spec.tls.enabled),
         ciphers=context.spec.tls.ciphers,
     )
     alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
@@ -116,10 +127,7 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         ["sh", launcher, "run"],
         spec.resources,
         env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(launcher_environment(settings))],
-        ports=[
-            {"name": "client", "containerPort": ports.client, "protocol": "TCP"},
-            {"name": "raft", "containerPort": ports.raft, "protocol": "TCP"},
-        ],
+        ports=[_port(*one) for one in {**own, "raft": ports.raft}.items()],
         volumeMounts=[{"name": "data", "mountPath": _DATA}, *mounts],
         # Ten minutes: reading or receiving a big database takes its time; a joiner that is killed meanwhile leaves a file that never starts.
         # Asked often, because no other probe begins before this one has passed.
@@ -130,3 +138,7 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         # Transfers the leadership. A hook that fails would only cause a misleading event.
         lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"sh {launcher} stop || true"]}}},
     )
+
+
+def _port(name: str, number: int) -> Object:
+    return {"name": name, "containerPort": number, "protocol": "TCP"}

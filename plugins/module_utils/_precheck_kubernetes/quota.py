@@ -40,7 +40,7 @@ def demand_of(pods: t.Iterable[NewPods], claims: t.Iterable[Object], objects: t.
     for new in pods:
         total["pods"] += new.number
         total["count/pods"] += new.number
-        for container in new.pod["containers"]:
+        for container in long_running(new.pod):
             for kind in ("requests", "limits"):
                 for resource, quantity in ((container.get("resources") or {}).get(kind) or {}).items():
                     total[f"{kind}.{resource}"] += new.number * parse_quantity(quantity)
@@ -51,6 +51,12 @@ def demand_of(pods: t.Iterable[NewPods], claims: t.Iterable[Object], objects: t.
     for one in objects:
         _add_object(total, one)
     return {resource: amount for resource, amount in total.items() if amount}
+
+
+def long_running(pod: Object) -> list[Object]:
+    """Return the containers whose resources add up: those of the pod, and its sidecars."""
+    sidecars = [one for one in pod.get("initContainers") or () if one.get("restartPolicy") == "Always"]
+    return [*sidecars, *pod["containers"]]
 
 
 def _add_claim(total: Amounts, claim: Object) -> None:
@@ -153,7 +159,7 @@ def _undeclared(hard: t.Iterable[str], pods: t.Iterable[NewPods], limit_ranges: 
         if name not in ("cpu", "memory") or kind not in defaults or name in defaults[kind]:
             continue
         if any(
-            not _declares(container, kind, name) for new in pods if new.number for container in new.pod["containers"]
+            not _declares(container, kind, name) for new in pods if new.number for container in long_running(new.pod)
         ):
             found.append(resource)
     return found

@@ -86,7 +86,8 @@ SCHEMA: dict[str, t.Any] = {
 class RelaySettings:
     """What one relay is started with. `sources` are the ports of the members without a role, `target` is where chassis connect; the probe in milliseconds.
 
-    `tls` has the pair of the host, and the CAs of the members and of the chassis.
+    `tls` has the pair of the host or pod, and the CAs of the members and of the chassis. Without a log file the log goes to standard error. An empty `role` is
+    none: for chassis that share one certificate.
     """
 
     run_directory: str
@@ -95,8 +96,9 @@ class RelaySettings:
     target: str
     inactivity_probe: int
     tls: TlsFiles
-    log_file: str
+    log_file: str = ""
     log_level: str = "info"
+    role: str = ROLE
     ciphers: str = ""  # empty: the default
 
 
@@ -115,10 +117,7 @@ def relay_command(settings: RelaySettings) -> list[str]:
     return [
         "ovsdb-server",
         "--no-chdir",
-        "-vconsole:off",
-        "-vsyslog:warn",
-        f"-vfile:{settings.log_level}",
-        f"--log-file={settings.log_file}",
+        *_log_arguments(settings),
         f"--pidfile={settings.run_directory}/{STEM}.pid",
         f"--unixctl={relay_control_socket(settings.run_directory)}",
         f"--remote=punix:{relay_database_socket(settings.run_directory)}",
@@ -129,9 +128,15 @@ def relay_command(settings: RelaySettings) -> list[str]:
     ]
 
 
+def _log_arguments(settings: RelaySettings) -> list[str]:
+    if settings.log_file:
+        return ["-vconsole:off", "-vsyslog:warn", f"-vfile:{settings.log_level}", f"--log-file={settings.log_file}"]
+    return [f"-vconsole:{settings.log_level}", "-vsyslog:off", "-vfile:off"]
+
+
 def listeners_transaction(settings: RelaySettings) -> str:
     """Return the transaction, in JSON for ovsdb-tool(1), that fills the file of the listeners."""
-    row = {"target": settings.target, "role": ROLE, "inactivity_probe": settings.inactivity_probe}
+    row = {"target": settings.target, "role": settings.role, "inactivity_probe": settings.inactivity_probe}
     return json.dumps(
         [
             LISTENERS,

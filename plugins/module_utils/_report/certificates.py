@@ -44,6 +44,7 @@ def report_certificates(
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
     _report_common_names(installation, section)
     _report_rights(installation, section)
+    _report_shared(installation, section)
     findings.add(section)
     held = [(days_left, name, "") for name, days_left in chassis.items()]
     days, name, endpoint = min([*served, *held], default=(None, "", ""))
@@ -123,4 +124,15 @@ def _report_rights(installation: Installation, section: ReportFindings) -> None:
         section.warning(
             "chassis_certificates_open_northbound",
             f"The central CA signed the certificates of {some}, so whoever owns one of these hypervisors can write both databases. Run c5c3.ovn.rotate.",
+        )
+
+
+def _report_shared(installation: Installation, section: ReportFindings) -> None:
+    """Add the clusters whose nodes share one certificate: relays cannot tell them apart, so they give no chassis a role."""
+    if installation.sharing_clusters:
+        opened = "all of the Southbound" if installation.in_pods else "both databases"
+        section.warning(
+            "chassis_certificate_shared",
+            f"The nodes of {', '.join(installation.sharing_clusters)} share one certificate, so whoever owns one of them can write {opened}. "
+            "Keep its Secret to administrators, and its ports from others.",
         )

@@ -92,6 +92,7 @@ WARNINGS = frozenset(
         "chassis_certificate_expires",
         "chassis_certificate_name",
         "chassis_certificates_open_northbound",
+        "chassis_certificate_shared",
         "chassis_certificate_unreadable",
     }
 )

@@ -68,7 +68,8 @@ class Installation:
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
     `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; empty: not asked.
-    `has_relays`: chassis on machines connect to relays, for which they can have certificates that open nothing else.
+    `has_relays`: chassis connect to relays that know them by name, for which they can have certificates that open nothing else.
+    `sharing_clusters` are hypervisor clusters whose nodes share one certificate.
     `acknowledge` has the codes of warnings that the user knows of.
     `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
@@ -87,6 +88,7 @@ class Installation:
     asked_from: str = ""
     acknowledge: frozenset[str] = frozenset()
     has_relays: bool = False
+    sharing_clusters: t.Sequence[str] = ()
 
     @property
     def in_pods(self) -> bool:

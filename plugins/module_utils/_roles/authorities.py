@@ -5,8 +5,8 @@
 
 The two CAs: which one signs which pair, whom a host trusts, and whom the server of chassis lets in. Pure.
 
-The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis: relays on
-machines, in Kubernetes the Southbound members. These let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each
+The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis, the relays. These
+let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each
 CA beside the inventory, each empty if there is none.
 """
 

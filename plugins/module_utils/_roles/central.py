@@ -123,6 +123,7 @@ class CentralClusterOptions:
     members: list[str]
     tls: bool = True
     tls_ciphers: str = DEFAULT_CIPHERS
+    southbound_rbac: bool = True
     election_timer: int = DEFAULT_ELECTION_TIMER
     inactivity_probe: int = DEFAULT_INACTIVITY_PROBE
     northd_threads: int = DEFAULT_THREADS
@@ -227,10 +228,13 @@ def desired_state(
     }
 
 
-def cluster_spec(options: CentralClusterOptions, *, has_client_bundle: bool = False) -> dict[str, t.Any]:
+def cluster_spec(
+    options: CentralClusterOptions, *, has_client_bundle: bool = False, shared_certificates: bool = False
+) -> dict[str, t.Any]:
     """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that.
 
-    `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound.
+    `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound. `shared_certificates`: there are chassis whose certificate
+    does not have their name, so that they could write nothing with a role.
     """
     storage = _given(size=options.storage_size, storageClass=options.storage_class)
     database = {
@@ -248,6 +252,7 @@ def cluster_spec(options: CentralClusterOptions, *, has_client_bundle: bool = Fa
     spec = {
         "northbound": database,
         "southbound": database,
+        **({"relay": {"rbac": True}} if options.southbound_rbac and options.tls and not shared_certificates else {}),
         "northd": {"threads": options.northd_threads},
         "tls": {
             "enabled": options.tls,

@@ -183,17 +183,22 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
 def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
 
-    `relay`: chassis on machines connect to relays. `chassis_ca`: chassis have a CA of their own, which who serves them tells from the central one.
-    `central_backend`: where the control plane runs.
+    `relay`: chassis connect to relays that know them by the names in their certificates, and give them a role. `chassis_ca`: chassis have a CA of their
+    own, which who serves them tells from the central one. `central_backend`: where the control plane runs.
     """
     # Each look into hostvars costs, and this is asked for every hypervisor.
     central = [hostvars[host] for host in members_of(groups, "ovn_central")]
     if not central:
         return {"relay": None, "chassis_ca": None, "central_backend": None}
-    relays = [_has_relay(one) for one in central]
+    relays = [
+        _has_relay(one) and (backend_of(one) == "host" or not share_certificates(hostvars, groups)) for one in central
+    ]
     return {
         "relay": all(relays),
-        "chassis_ca": all(relay or makes_client_bundle(one) for relay, one in zip(relays, central)),
+        "chassis_ca": all(
+            makes_client_bundle(one) if backend_of(one) == "kubernetes" else relay
+            for relay, one in zip(relays, central)
+        ),
         "central_backend": backend_of(central[0]),
     }
 
@@ -207,11 +212,16 @@ def makes_client_bundle(central: Variables) -> bool:
     )
 
 
+def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
+    """Return whether there are chassis whose certificate does not have their name: the nodes of a hypervisor cluster share one."""
+    clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
+    return any(first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent" for host in clusters)
+
+
 def _has_relay(central: Variables) -> bool:
-    return (
-        backend_of(central) == "host"
-        and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
-        and is_true(central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True)
+    """RBAC knows a chassis by the name in its certificate, so there is no role without TLS."""
+    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and is_true(
+        central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True
     )
 
 

@@ -68,8 +68,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
     `run_directory` has the sockets of this host. `asked_from` is the central host on which heartbeat and addresses begin, `sockets` has the endpoints of
     its own members. `cluster` is the central host that stands for a control plane in Kubernetes,
-    empty on machines. `northbound_endpoints` and `southbound_endpoints` are those of Neutron, `ports` those of
-    a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
+    empty on machines. `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports`
+    those of a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
     `heartbeat_problem` tells why it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
     """
     options = VerifyOptions.of(variables)
@@ -82,10 +82,11 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     northbound, southbound = options.northbound_endpoints, options.southbound_endpoints
     if cluster:
         northbound = northbound or as_list(answer.get("northbound") or "")
+        neutron = southbound or as_list(answer.get("southbound_unrestricted") or "")
         southbound = southbound or as_list(answer.get("southbound") or "")
     else:
         northbound = northbound or endpoints_of(options.central, hostvars, "northbound", tls=options.tls)
-        southbound = southbound or endpoints_of(options.central, hostvars, "southbound", tls=options.tls)
+        neutron = southbound = southbound or endpoints_of(options.central, hostvars, "southbound", tls=options.tls)
     # Its ports outside the cluster are the ones that the control node can reach.
     exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
     asked_from = _asks_first(options.central, hostvars)
@@ -109,6 +110,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         "cluster": cluster,
         "northbound_endpoints": northbound,
         "southbound_endpoints": southbound,
+        "neutron_southbound_endpoints": neutron,
         "ports": northbound + southbound if exposed else [],
         "exposed": exposed,
         "questions": questions,

@@ -23,7 +23,7 @@ def node(name: str, *addresses: str, ready: bool = True, created: str = "2026-01
 
 
 def member(database: str, index: int, port: int | None = None, **more: t.Any) -> dict[str, t.Any]:
-    ports = {"port": 6641, **({"nodePort": port} if port else {})}
+    ports = {"name": "client", "port": 6641, **({"nodePort": port} if port else {})}
     return {"metadata": {"name": f"prod-{database}-{index}"}, "spec": {"ports": [ports], **more}}
 
 

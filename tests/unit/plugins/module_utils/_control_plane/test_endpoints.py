@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
@@ -38,10 +39,13 @@ def find(cluster: FakeCluster, spec: dict[str, t.Any], services: t.Any = None) -
     return find_endpoints(cluster, place(spec), warn=warnings.append, before={}, services=services), warnings
 
 
-def node_port(index: int, port: int) -> dict[str, t.Any]:
+def node_port(index: int, port: int, unrestricted: int = 0) -> dict[str, t.Any]:
     labels = {"app.kubernetes.io/instance": "ovn"}
     metadata = {"name": f"ovn-southbound-{index}", "namespace": "x", "labels": labels}
-    spec = {"ports": [{"port": 6642, "nodePort": port}]}
+    ports = [{"name": "client", "port": 6642, "nodePort": port}]
+    if unrestricted:
+        ports.append({"name": "unrestricted", "port": 16642, "nodePort": unrestricted})
+    spec = {"ports": ports}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
@@ -61,7 +65,28 @@ def test_without_exposure_nothing_is_asked() -> None:
     assert cluster.calls == []
     assert warnings == []
     assert found.northbound == found.northbound_inside
-    assert found.of("southbound") == found.southbound == found.southbound_inside
+    assert found.southbound == found.southbound_inside
+    assert found.southbound_unrestricted == found.southbound_unrestricted_inside
+    assert found.as_status() == {
+        "northbound": found.northbound,
+        "southbound": found.southbound,
+        "southboundUnrestricted": found.southbound.replace(":6642", ":16642"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("allowed", "outside"),
+    [([], ""), (["192.0.2.0/24"], "ssl:192.0.2.1:31000,ssl:192.0.2.2:31001,ssl:192.0.2.3:31002")],
+    ids=["for nobody outside", "for Neutron outside"],
+)
+def test_the_port_without_a_role_is_exposed_to_named_networks_alone(allowed: list[str], outside: str) -> None:
+    services = [node_port(index, 30000 + index, 31000 + index) for index in range(3)]
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local"}
+    neutron = {"sbConnection": {"allowedCidrs": allowed}}
+    spec = {"southbound": {"service": service}, "neutronIntegration": neutron}
+    found, _warnings = find(FakeCluster(*NODES, *services), spec)
+    assert found.southbound == "ssl:192.0.2.1:30000,ssl:192.0.2.2:30001,ssl:192.0.2.3:30002"
+    assert found.southbound_unrestricted == (outside or found.southbound_unrestricted_inside)
 
 
 def test_each_member_behind_another_node() -> None:

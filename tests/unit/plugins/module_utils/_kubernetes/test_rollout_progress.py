@@ -6,7 +6,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import is_available, pending_items
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import (
+    has_relay,
+    is_available,
+    is_database_container_ready,
+    is_relay_ready,
+    pending_items,
+)
 
 Object = dict[str, t.Any]
 SET, NEW, OLD = "ovn-northbound", "r2", "r1"
@@ -109,3 +115,28 @@ def test_left_to_do(
 )
 def test_is_available(deployment: Object, expected: bool) -> None:
     assert is_available(deployment) is expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "relay", "ready", "member"),
+    [
+        ({}, {}, False, False, False),
+        ({"initContainers": [{"name": "another"}]}, {}, False, False, False),
+        ({"initContainers": [{"name": "relay"}]}, {}, True, False, False),
+        ({"initContainers": [{"name": "relay"}]}, {"initContainerStatuses": [{"name": "relay"}]}, True, False, False),
+        (
+            {"initContainers": [{"name": "relay"}]},
+            {
+                "initContainerStatuses": [{"name": "relay", "ready": True}],
+                "containerStatuses": [{"name": "database", "ready": True}],
+            },
+            True,
+            True,
+            True,
+        ),
+    ],
+    ids=["an older template", "another container", "just created", "connected to no member", "serves chassis"],
+)
+def test_the_relay_of_a_pod(spec: Object, status: Object, relay: bool, ready: bool, member: bool) -> None:
+    one = {"spec": spec, "status": status}
+    assert (has_relay(one), is_relay_ready(one), is_database_container_ready(one)) == (relay, ready, member)

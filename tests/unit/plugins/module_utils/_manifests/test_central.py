@@ -126,7 +126,7 @@ def test_what_is_mounted_exists_and_is_used(central: Central, kind: str, name: s
     manifests = central()
     pod = manifests.pod(kind, name)
     claims = [c["metadata"]["name"] for c in manifests.named(kind, name)["spec"].get("volumeClaimTemplates", [])]
-    mounted = {mount["name"] for container in pod["containers"] for mount in container["volumeMounts"]}
+    mounted = {mount["name"] for container in containers_of(pod) for mount in container["volumeMounts"]}
     assert mounted == {volume["name"] for volume in pod["volumes"]} | set(claims)
 
 
@@ -141,9 +141,13 @@ def test_without_tls_no_pod_waits_for_a_secret(central: Central, kind: str, name
 def test_only_pods_that_need_the_api_have_a_token(central: Central) -> None:
     tokens = {name: central().pod(kind, name)["automountServiceAccountToken"] for kind, name in WORKLOADS}
     assert tokens == {"prod-northbound": False, "prod-southbound": False, "prod-northd": False, "prod-observer": True}
-    containers = [(name, c) for kind, name in WORKLOADS for c in central().pod(kind, name)["containers"]]
+    containers = [(name, c) for kind, name in WORKLOADS for c in containers_of(central().pod(kind, name))]
     having = [(name, c["name"]) for name, c in containers if "api" in {m["name"] for m in c["volumeMounts"]}]
     assert having == [("prod-northd", "status")]
+
+
+def containers_of(pod: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    return [*pod.get("initContainers", []), *pod["containers"]]
 
 
 # --- databases -------------------------------------------------------------------------------------------------------------
@@ -197,7 +201,7 @@ def test_the_environment_of_a_member(central: Central) -> None:
     assert told["OVN_DB_FILE"] == "/data/ovnsb_db.db"
     assert told["OVN_WAIT"] == "1"
     assert (
-        told["OVN_CLIENT_ENDPOINTS"].split(",")[4] == "ssl:prod-southbound-4.prod-southbound.net.svc.example.test:6642"
+        told["OVN_CLIENT_ENDPOINTS"].split(",")[4] == "ssl:prod-southbound-4.prod-southbound.net.svc.example.test:16642"
     )
     assert told["OVN_CA_CERTIFICATE"] == "/tls/ca.crt"
 
@@ -267,10 +271,14 @@ def test_names_resolve_without_quorum(central: Central) -> None:
         assert service["spec"].get("publishNotReadyAddresses", False) is not in_front
 
 
-def test_headless_service_has_both_ports(central: Central) -> None:
+def test_headless_service_has_all_ports(central: Central) -> None:
     spec = central().named("Service", "prod-southbound")["spec"]
     assert spec["clusterIP"] == "None"
-    assert {port["name"]: port["port"] for port in spec["ports"]} == {"client": 6642, "raft": 6644}
+    assert {port["name"]: port["port"] for port in spec["ports"]} == {
+        "client": 6642,
+        "unrestricted": 16642,
+        "raft": 6644,
+    }
 
 
 def test_members_are_exposed_one_by_one_and_never_for_raft(central: Central) -> None:
@@ -291,7 +299,7 @@ def test_neutron_gets_the_names_that_are_given(central: Central) -> None:
     raw = {"neutronIntegration": {"sbConnection": {"service": {"name": "southbound", "port": 16642}}}}
     spec = central(raw).named("Service", "southbound")["spec"]
     (port,) = spec["ports"]
-    assert (spec["type"], port["port"], port["targetPort"]) == ("ClusterIP", 16642, 6642)
+    assert (spec["type"], port["port"], port["targetPort"]) == ("ClusterIP", 16642, 16642)
 
 
 # --- northd and the observer -----------------------------------------------------------------------------------------------
@@ -300,7 +308,7 @@ def test_neutron_gets_the_names_that_are_given(central: Central) -> None:
 def test_northd_knows_all_members_of_both_databases(central: Central) -> None:
     (northd,) = [c for c in central().pod("Deployment", "prod-northd")["containers"] if c["name"] == "northd"]
     options = dict(word.split("=", 1) for word in northd["command"] if word.startswith("--") and "=" in word)
-    for option, database, port in (("--ovnnb-db", "northbound", 6641), ("--ovnsb-db", "southbound", 6642)):
+    for option, database, port in (("--ovnnb-db", "northbound", 6641), ("--ovnsb-db", "southbound", 16642)):
         assert options[option].split(",") == [
             f"ssl:prod-{database}-{index}.prod-{database}.net.svc.example.test:{port}" for index in range(3)
         ]

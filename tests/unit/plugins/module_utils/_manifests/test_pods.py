@@ -7,9 +7,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS_FILES, member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS_FILES, relay_tls_files
 
 Object = dict[str, t.Any]
 WORKLOADS = [
@@ -67,20 +66,21 @@ def test_control_plane(
         # The observer tells when the CAs of both databases end.
         expected = southbound if name in ("prod-southbound", "prod-observer") else others
         assert [volume for volume in pod["volumes"] if volume["name"] == "tls"] == [{"name": "tls", **expected}], name
-        values = {variable.get("value") for one in pod["containers"] for variable in one.get("env") or ()}
-        words = {word for one in pod["containers"] for word in one["command"]}
+        containers = [*pod.get("initContainers", ()), *pod["containers"]]
+        values = {variable.get("value") for one in containers for variable in one.get("env") or ()}
+        words = {word for one in containers for word in one["command"]}
         used = {text for text in values | words if str(text).endswith(".crt") and text != "/tls/tls.crt"}
-        bundles = {"prod-southbound": {bundle}, "prod-observer": {"ca.crt", bundle}}.get(name, {"ca.crt"})
+        bundles = {"prod-southbound": {"ca.crt", bundle}, "prod-observer": {"ca.crt", bundle}}.get(name, {"ca.crt"})
         assert used == {f"/tls/{one}" for one in bundles}, name
 
 
 @pytest.mark.parametrize(("tls", "southbound", "others", "bundle"), TABLE, ids=IDS)
-def test_files_of_members(tls: Object, southbound: Object, others: Object, bundle: str) -> None:
+def test_files_of_relays(tls: Object, southbound: Object, others: Object, bundle: str) -> None:
     for fields, files in ((tls, TLS_FILES), ({**tls, "enabled": False}, None)):
         spec = parse_spec({"tls": fields}, name="prod", namespace="net")
-        found = {database: member_tls_files(spec, database) for database in DATABASES}
-        assert found["northbound"] == (files or (None, None, None))
-        assert found["southbound"] == (files._replace(ca_certificate=f"/tls/{bundle}") if files else (None, None, None))
+        assert relay_tls_files(spec) == (
+            files._replace(ca_certificate=f"/tls/{bundle}") if files else (None, None, None)
+        )
 
 
 @pytest.mark.parametrize("tls", [row[0] for row in TABLE], ids=IDS)
@@ -99,5 +99,5 @@ def test_hypervisors(tls: Object) -> None:
 def test_a_secret_of_which_every_key_is_used_for_something_else() -> None:
     """No path twice, which the API server refuses."""
     spec = {"tls": {**TRUSTED, "southboundClientCaKey": "ca.crt"}}
-    files = member_tls_files(parse_spec(spec, name="prod", namespace="net"), "southbound")
+    files = relay_tls_files(parse_spec(spec, name="prod", namespace="net"))
     assert files.ca_certificate == "/tls/client-ca.crt"

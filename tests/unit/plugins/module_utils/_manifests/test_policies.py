@@ -11,14 +11,14 @@ Central = t.Callable[..., t.Any]
 # source, target, port: allowed?
 FLOWS = [
     ("a member reaches the others for Raft", "northbound", "northbound", 6643, True),
-    ("and asks them before it creates a cluster", "southbound", "southbound", 6642, True),
+    ("and asks them before it creates a cluster", "southbound", "southbound", 16642, True),
     ("no other database is let in for Raft", "northbound", "southbound", 6644, False),
     ("nor for anything else", "southbound", "northbound", 6641, False),
     ("northd reaches the Northbound database", "northd", "northbound", 6641, True),
-    ("northd reaches the Southbound database", "northd", "southbound", 6642, True),
+    ("northd reaches the Southbound database", "northd", "southbound", 16642, True),
     ("northd is no member", "northd", "northbound", 6643, False),
     ("the observer reaches the Northbound database", "observer", "northbound", 6641, True),
-    ("the observer reaches the Southbound database", "observer", "southbound", 6642, True),
+    ("the observer reaches the Southbound database", "observer", "southbound", 16642, True),
     ("the observer is no member", "observer", "southbound", 6644, False),
     ("nobody reaches northd", "northbound", "northd", 6641, False),
     ("nobody reaches the observer", "northd", "observer", 443, False),
@@ -102,8 +102,31 @@ def test_clients_come_from_the_named_networks_alone(central: Central, database: 
         "ports": [{"port": client, "protocol": "TCP"}],
     }
     # Pods of the control plane need no entry, and the Raft port gets none.
-    assert allows(rules, "from", "northd", client)
+    assert allows(rules, "from", "northd", {"northbound": 6641, "southbound": 16642}[database])
     assert allows(rules, "from", database, {"northbound": 6643, "southbound": 6644}[database])
+
+
+def test_the_port_without_a_role_is_for_those_who_are_named(central: Central) -> None:
+    named = {"allowedCidrs": ["192.0.2.0/24"], "allowedNamespaces": ["openstack"]}
+    for connection, expected in (
+        ({}, []),
+        (
+            named,
+            [
+                {"ipBlock": {"cidr": "192.0.2.0/24"}},
+                {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "openstack"}}},
+            ],
+        ),
+    ):
+        manifests = central({"neutronIntegration": {"sbConnection": connection}})
+        rules = [
+            rule
+            for rule in policy(manifests, "southbound")["ingress"]
+            if 16642 in {port["port"] for port in rule["ports"]}
+        ]
+        assert all(rule["from"] for rule in rules)
+        assert [peer for rule in rules for peer in rule["from"] if "podSelector" not in peer] == expected
+        assert {port["port"] for rule in rules for port in rule["ports"]} == {16642, 6644}
 
 
 def test_ports_are_those_of_the_flows_between_machines(central: Central) -> None:

@@ -39,7 +39,7 @@ def test_the_table_has_every_container_and_its_first_program(kind: Kind) -> None
             table[one.image, one.container] |= {*one.programs}
     for manifest in MANIFESTS[kind]:
         template = (manifest.get("spec") or {}).get("template") or {"spec": {"containers": []}}
-        for container in template["spec"]["containers"]:
+        for container in (*template["spec"].get("initContainers", ()), *template["spec"]["containers"]):
             name = "status" if container["name"] == "observer" else container["name"]
             programs = table[images[container["image"]], name] | table.get(
                 (images[container["image"]], "northd"), set()
@@ -79,14 +79,19 @@ def test_only_a_running_container_of_the_same_image_is_asked() -> None:
     [
         pytest.param("cluster", "ovn", [], "", 0, id="complete"),
         pytest.param(
-            "cluster", "ovn", ["ovsdb-client"], "no ovsdb-client, which the container database needs", 0, id="required"
+            "cluster",
+            "ovn",
+            ["ovsdb-client"],
+            "no ovsdb-client, which the container database, relay needs",
+            0,
+            id="required",
         ),
         pytest.param("cluster", "ovn", ["python3"], "", 1, id="the control plane works without Python"),
         pytest.param(
             "hypervisors", "ovn", ["python3"], "no python3, which the container agent needs", 0, id="the agent does not"
         ),
         pytest.param("hypervisors", "ovs", ["ip"], "", 1, id="addresses are only for an underlay bridge"),
-        pytest.param("cluster", "ovn", ["sh"], "the container database, northd needs", 0, id="used by several"),
+        pytest.param("cluster", "ovn", ["sh"], "the container database, relay, northd needs", 0, id="used by several"),
     ],
 )
 def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, lost: int) -> None:

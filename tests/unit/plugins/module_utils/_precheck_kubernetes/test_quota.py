@@ -4,7 +4,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.quota import NewPods, applies, judge_quotas
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.quota import (
+    NewPods,
+    applies,
+    demand_of,
+    judge_quotas,
+)
 
 Object = dict[str, t.Any]
 CRITICAL = "system-cluster-critical"
@@ -141,3 +146,11 @@ def test_what_containers_have_to_declare(
     assert judge(quota(hard), limit_ranges=limit_ranges, pods=pods) == (
         [f"quota_needs_resources: {cause}"] if found else []
     )
+
+
+def test_sidecars_count_and_other_init_containers_do_not() -> None:
+    """Kubernetes adds the requests of what goes on beside the containers."""
+    other = {"resources": {"requests": {"cpu": "8"}}}
+    sidecar = {"restartPolicy": "Always", "resources": {"requests": {"cpu": "2"}}}
+    pod = {"containers": [{"resources": {"requests": {"cpu": "1"}}}], "initContainers": [other, sidecar]}
+    assert demand_of([NewPods(3, pod)], [], [])["requests.cpu"] == 9

@@ -496,6 +496,18 @@ def test_a_certificate_of_a_chassis_that_opens_northbound(
 
 
 @pytest.mark.parametrize(
+    ("members", "opened"), [(None, "both databases"), ({"northbound": 3, "southbound": 3}, "all of the Southbound")]
+)
+def test_nodes_that_share_a_certificate(members: t.Any, opened: str) -> None:
+    shared = put("sharing_clusters", ["rack1", "rack2"])
+    report = build_report(installation(both(shared, put("central", "central1", "members", members))))
+    (warning,) = [f["message"] for f in report["findings"] if f["code"] == "chassis_certificate_shared"]
+    assert (
+        f"The nodes of rack1, rack2 share one certificate, so whoever owns one of them can write {opened}." in warning
+    )
+
+
+@pytest.mark.parametrize(
     ("first", "second", "line", "problem", "warning"),
     [
         (pair(100), pair(99), "healthy     99 days left, earliest expiry: chassis hv2", "", ""),

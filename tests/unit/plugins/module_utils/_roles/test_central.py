@@ -338,6 +338,7 @@ DATABASE = {"electionTimer": 5000, "inactivityProbe": 30000}
 SPEC = {
     "northbound": DATABASE,
     "southbound": DATABASE,
+    "relay": {"rbac": True},
     "northd": {"threads": 1},
     "tls": {"enabled": True},
 }
@@ -387,7 +388,15 @@ SPEC = {
     ],
 )
 def test_specification(given: dict[str, t.Any], differs: dict[str, t.Any]) -> None:
-    assert cluster_spec(cluster(given)) == {**SPEC, **differs}
+    expected = {**SPEC, **differs}
+    if given.get("tls") == "false":
+        del expected["relay"]
+    assert cluster_spec(cluster(given)) == expected
+
+
+def test_chassis_without_names_of_their_own_get_no_role() -> None:
+    assert "relay" not in cluster_spec(cluster({}), shared_certificates=True)
+    assert "relay" not in cluster_spec(cluster({"southbound_rbac": "no"}))
 
 
 def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:

@@ -179,12 +179,27 @@ class TestDesired:
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
-        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes"),
+        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
     service = pki.chassis_service({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)})
     assert service["relay"] is expected
+
+
+@pytest.mark.parametrize(
+    ("rack", "share"),
+    [
+        pytest.param(CLUSTER, True, id="a hypervisor cluster"),
+        pytest.param({**CLUSTER, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
+        pytest.param({}, False, id="a machine"),
+    ],
+)
+def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
+    hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
+    assert pki.share_certificates(hosts, groups) is share
+    assert pki.chassis_service(hosts, groups)["relay"] is not share
+    assert pki.chassis_service({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)["relay"] is False
 
 
 @pytest.mark.parametrize(

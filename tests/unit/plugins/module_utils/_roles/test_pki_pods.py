@@ -10,8 +10,9 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import certificates, member_tls_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import certificates, relay_tls_files, tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_pods import unready_members
+from ansible_collections.c5c3.ovn.plugins.module_utils._tls_options import tls_arguments
 
 Object = dict[str, t.Any]
 ISSUER = "-----BEGIN CERTIFICATE-----\nYmI=\n-----END CERTIFICATE-----\n"
@@ -24,18 +25,22 @@ def pod(
     secret: str = "ovn-tls",
     phase: str = "Running",
     more: Object | None = None,
+    has_relay: bool = True,
     **metadata: str,
 ) -> Object:
     client_ca = {"southboundClientCaKey": key} if key else {}
     tls = {"enabled": True, "certSecretRef": {"name": secret}, **client_ca, **(more or {})}
     spec = parse_spec({"tls": tls}, name="ovn", namespace="x")
-    files = member_tls_files(spec, database)
+    of_relay = relay_tls_files(spec)
+    files = tls_files(enabled=True) if database == "northbound" or has_relay else of_relay
     env = [{"name": name, "value": value} for name, value in files.as_environment().items()]
+    relay = {"name": "relay", "command": ["sh", "launcher", "run", *tls_arguments(of_relay)]}
     return {
         "kind": "Pod",
         "metadata": {"name": f"ovn-{database}-0", "namespace": "x", "labels": labels("ovn", database), **metadata},
         "spec": {
             "containers": [{"name": "beside"}, {"name": "database", "env": env}],
+            **({"initContainers": [relay]} if database == "southbound" and has_relay else {}),
             "volumes": [{"name": "data", "emptyDir": {}}, *(volume for volume, _mount in certificates(spec, database))],
         },
         "status": {"phase": phase},
@@ -65,6 +70,8 @@ SECRET = secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL + ISSUER, all_crt=ISSUER)
         (pod(), ["Pod x/ovn-southbound-0"]),
         (pod(phase="Pending"), ["Pod x/ovn-southbound-0"]),
         (pod(key="client-ca.crt"), []),
+        (pod(key="client-ca.crt", has_relay=False), []),
+        (pod(has_relay=False), ["Pod x/ovn-southbound-0"]),
         (pod(key="all.crt"), []),
         (pod(key="nothing.crt"), ["Pod x/ovn-southbound-0"]),
         (pod("northbound"), []),
@@ -84,6 +91,8 @@ SECRET = secret(ca_crt=CENTRAL, client_ca_crt=CENTRAL + ISSUER, all_crt=ISSUER)
             "former",
             "not started yet",
             "with the bundle",
+            "with the bundle, without a relay",
+            "without both",
             "in a file of its owner",
             "in a file that is not there",
             "northbound",

@@ -27,6 +27,7 @@ def plane(**endpoints: str) -> dict[str, Vars]:
     return {"plane": {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/kube", "ovn_verify_cluster": cluster}}
 
 
+INSIDE = {"southbound_unrestricted": "ssl:inside:16642", "southbound_unrestricted_inside": "ssl:inside:16642"}
 EXPOSED = {"northbound": "ssl:n:1,ssl:n:2", "southbound": "ssl:s:1", "southbound_inside": "ssl:inside:1"}
 
 
@@ -113,6 +114,17 @@ def test_a_control_plane_in_kubernetes_with_ports_outside() -> None:
     assert (found["cluster"], found["tls_secret"]) == ("plane", "found")
     assert found["ports"] == ["ssl:n:1", "ssl:n:2", "ssl:s:1"]
     assert (found["exposed"], found["questions"], found["heartbeat_problem"]) == (True, [], "")
+
+
+@pytest.mark.parametrize("unrestricted", [INSIDE, {**INSIDE, "southbound_unrestricted": "ssl:s:30001"}])
+def test_neutron_gets_the_port_without_a_role_and_the_heartbeat_the_one_that_is_reached(unrestricted: Vars) -> None:
+    found = desired_state(plane(**EXPOSED, **unrestricted), "plane", ovn_verify_central=["plane"])
+    assert found["southbound_endpoints"] == ["ssl:s:1"]
+    assert found["neutron_southbound_endpoints"] == [unrestricted["southbound_unrestricted"]]
+    declared = {"ovn_verify_southbound_endpoints": "ssl:a:1"}
+    found = desired_state(plane(**EXPOSED, **unrestricted), "plane", ovn_verify_central=["plane"], **declared)
+    assert found["southbound_endpoints"] == found["neutron_southbound_endpoints"] == ["ssl:a:1"]
+    assert desired_state(machines())["neutron_southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
 
 
 @pytest.mark.parametrize(

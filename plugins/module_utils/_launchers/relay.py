@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The launcher of the relay in a pod, a shell script: writes the database of its listeners and stays the parent of the server. On machines systemd does that.
+"""
+
+from __future__ import annotations
+
+from .._databases import DATABASE_NAMES
+
+SCRIPT = r"""#!/bin/sh
+# The relay of the Southbound database beside a member.
+#
+#   ovn-relay-launcher run COMMAND...   stay in the foreground as parent of COMMAND, an ovsdb-server; its exit code
+#   ovn-relay-launcher alive            0 = the server answers on its control socket: startup and liveness probe
+#   ovn-relay-launcher ready            0 = it has the contents of the database and a member to forward writes to: readiness probe
+#
+# Settings, all from the environment:
+#   OVN_RELAY_LISTENERS_FILE   database of the listeners, created anew at each start
+#   OVN_RELAY_SCHEMA           its schema
+#   OVN_RELAY_LISTENERS        the transaction that fills it
+#   OVN_RELAY_CONTROL_SOCKET, OVN_RELAY_SOCKET
+set -u
+LC_ALL=C
+export LC_ALL
+umask 027
+
+ask() { ovs-appctl -vsyslog:off -T 5 -t "$OVN_RELAY_CONTROL_SOCKET" "$@"; }
+
+# Process 1 of a container cannot end itself by a signal: the server would try to, so it is asked.
+leave() {
+    stopping=yes
+    [ -z "$server" ] || ask exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
+}
+
+run() {
+    file=$OVN_RELAY_LISTENERS_FILE
+    rm -f "$file"
+    printf '%s\n' "$OVN_RELAY_SCHEMA" >"$file.ovsschema" && ovsdb-tool create "$file" "$file.ovsschema" &&
+        ovsdb-tool transact "$file" "$OVN_RELAY_LISTENERS" >/dev/null ||
+        { echo "ovn-relay-launcher: cannot create $file. Is its volume full?" >&2 && exit 1; }
+    [ -z "$stopping" ] || exit 0
+    "$@" &
+    server=$!
+    code=0
+    while kill -0 "$server" 2>/dev/null; do wait "$server"; code=$?; done
+    [ -z "$stopping" ] || exit 0
+    exit "$code"
+}
+
+# The server picks the row that fits, so that nothing of its answer has to be understood here.
+ready() {
+    fits='["name","==","@NAME@"],["connected","==",true],["schema","!=",["set",[]]]'
+    query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[$fits],\"columns\":[\"name\"]}]"
+    case $(ovsdb-client -t 3 query "unix:$OVN_RELAY_SOCKET" "$query" 2>/dev/null) in *'"@NAME@"'*) return 0 ;; esac
+    echo "The relay of @NAME@ is connected to no member." >&2
+    return 1
+}
+
+case ${1-} in
+run)
+    server='' stopping=''
+    trap leave TERM INT # first of all: process 1 of a pod is deaf to signals that it does not trap
+    shift
+    run "$@" ;;
+alive) ask version >/dev/null ;;
+ready) ready ;;
+*) echo "usage: ovn-relay-launcher run COMMAND...|alive|ready" >&2 && exit 255 ;;
+esac
+""".replace("@NAME@", DATABASE_NAMES["southbound"])

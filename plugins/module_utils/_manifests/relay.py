@@ -1,0 +1,85 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The relay of the Southbound database in each pod of a member: the only process that lets chassis in, so that members need not trust their CA.
+
+It is a sidecar (a container of `initContainers` that goes on): it listens before the member starts, which may still know the port as one of its own, and
+ends after the member, so that chassis leave the pod once.
+"""
+
+from __future__ import annotations
+
+import json
+
+from .._api.names import MOST_MEMBERS, Object
+from .._databases import PORTS
+from .._kubernetes.rollout_progress import RELAY
+from .._relay.command_line import (
+    ROLE,
+    SCHEMA,
+    RelaySettings,
+    listeners_transaction,
+    relay_command,
+    relay_control_socket,
+    relay_database_socket,
+)
+from . import pods
+from .context import ManifestContext
+
+# Apart from the member's: its socket there gives all rights.
+_RUN = "/run/ovn-relay"
+
+
+def has_relay(context: ManifestContext) -> bool:
+    """Without TLS there are no names of chassis and no CAs to tell apart: members serve chassis themselves."""
+    return context.spec.tls.enabled
+
+
+def relay_directories() -> list[tuple[Object, Object]]:
+    """Return the volumes that the relay alone mounts, with the mounts."""
+    return [pods.empty("relay-run", _RUN), pods.empty("relay-tmp", pods.TEMPORARY)]
+
+
+def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
+    launcher = f"{pods.SCRIPTS}/{pods.RELAY_LAUNCHER}"
+    settings = relay_settings(context)
+    alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
+    return pods.container(
+        RELAY,
+        context.spec.ovn_image,
+        ["sh", launcher, "run", *relay_command(settings)],
+        context.spec.relay.resources,
+        restartPolicy="Always",
+        env=pods.environment(
+            {
+                "OVN_RELAY_LISTENERS_FILE": settings.listeners_file,
+                "OVN_RELAY_SCHEMA": json.dumps(SCHEMA, separators=(",", ":")),
+                "OVN_RELAY_LISTENERS": listeners_transaction(settings),
+                "OVN_RELAY_CONTROL_SOCKET": relay_control_socket(_RUN),
+                "OVN_RELAY_SOCKET": relay_database_socket(_RUN),
+            }
+        ),
+        ports=[{"name": "client", "containerPort": PORTS["southbound"].client, "protocol": "TCP"}],
+        volumeMounts=mounts,
+        # The member starts after this one has passed: the port is taken by then.
+        startupProbe=pods.probe(alive, period=1, failures=120, timeout=10),
+        livenessProbe=pods.probe(alive, period=30, failures=4, timeout=10),
+        readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
+    )
+
+
+def relay_settings(context: ManifestContext) -> RelaySettings:
+    spec = context.spec
+    return RelaySettings(
+        run_directory=_RUN,
+        listeners_file=f"{_RUN}/listeners.db",
+        # All members that can ever exist, so that a change of the size restarts none. A name that does not exist costs nothing.
+        sources=context.first_endpoints("southbound", MOST_MEMBERS, "unrestricted"),
+        target=f"pssl:{PORTS['southbound'].client}:[::]",
+        inactivity_probe=spec.southbound.inactivity_probe,
+        tls=pods.relay_tls_files(spec),
+        ciphers=spec.tls.ciphers,
+        role=ROLE if spec.relay.rbac else "",
+    )
