@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import D
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import ControlPlaneProcess, find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
@@ -168,6 +169,10 @@ class ForeignBackend(LoopbackBackend):
     def __init__(self, tls: t.Callable[[str], Tls] | None = None, host_class: type[ForeignHost] | None = None) -> None:
         ForeignHost.groups = Groups()
         super().__init__(host_class=host_class or ForeignHost, tls=tls)
+        self.done: list[
+            tuple[Step, bool]
+        ] = []  # the steps of the last run, and whether a member of the step led when it was decided
+        self._leaders: set[str] = set()  # at the last observation
 
     def close(self, *, keep_files: bool = False) -> None:
         for host in self.hosts:
@@ -186,6 +191,7 @@ class ForeignBackend(LoopbackBackend):
 
     def run(self, **options: t.Any) -> list[str]:
         """As the role does it: first what forbids the whole run."""
+        self.done = []
         check_before_changes(
             self._description(**{k: v for k, v in options.items() if k != "dies_before"}), self.observe()
         )
@@ -193,6 +199,11 @@ class ForeignBackend(LoopbackBackend):
 
     def _description(self, **options: t.Any) -> Run:
         return super()._description(**{"adopt": True, **options})
+
+    def observe(self) -> dict[str, Observation]:
+        observed = super().observe()
+        self._leaders = {name for name, one in observed.items() if one.leader}
+        return observed
 
     def execute(self, step: Step, record: Record) -> None:
         self._act()
@@ -208,3 +219,5 @@ class ForeignBackend(LoopbackBackend):
                 getattr(host.member, step.action)()
         for host in hosts if step.action in ("start", "restart") else ():
             host.member.wait_connected(Deadline(self.step_seconds))
+        if step.action != "wait":
+            self.done.append((step, bool(self._leaders.intersection(step.members))))

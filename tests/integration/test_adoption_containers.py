@@ -14,7 +14,7 @@ from _apiserver import skip_loudly
 from _contained import IMAGE, ContainedBackend, ContainedHost, Engine
 from _launcher_lib import tool, until
 from conftest import RunModule
-from test_adoption import OWN, Writer, names, running_units
+from test_adoption import OWN, Writer, names, running_units, turns
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
@@ -46,15 +46,12 @@ def backend(daemons: None, engine: Engine) -> t.Iterator[ContainedBackend]:
 
 def order(backend: ContainedBackend) -> list[str]:
     """What the run did, without the ids and the addresses."""
-    return list(dict.fromkeys(step.reason.partition(":")[0].partition(" (")[0] for step in backend.acts))
+    return [step.reason.partition(":")[0].partition(" (")[0] for step, _led in backend.done]
 
 
-def replaced(host: ContainedHost) -> list[str]:
-    return [
-        f"replace northbound on {host.id}",
-        f"remove the lost member {host.id}",
-        f"join {host.id} to northbound",
-    ]
+def replaced(names: t.Iterable[str]) -> list[str]:
+    verbs = ("replace northbound on {}", "remove the lost member {}", "join {} to northbound")
+    return [verb.format(name) for name in names for verb in verbs]
 
 
 def check_adopted(backend: ContainedBackend, writer: Writer, before: dict[str, tuple[str, str]]) -> None:
@@ -76,13 +73,13 @@ def identities(backend: ContainedBackend) -> dict[str, tuple[str, str]]:
 
 
 def test_members_are_replaced_one_by_one_under_writes(backend: ContainedBackend) -> None:
-    before, leader = identities(backend), until(lambda: backend.leader, "a leader")
+    before = identities(backend)
+    until(lambda: backend.leader, "a leader")
     with Writer(backend) as writer:
         backend.run()
         adopted = len(writer.acknowledged)
         until(lambda: len(writer.acknowledged) > adopted + 3, "writes after the adoption")
-    hosts = sorted(backend.hosts, key=lambda host: (host is leader, host.id))
-    assert order(backend) == [reason for host in hosts for reason in replaced(host)]
+    assert order(backend) == replaced(turns(backend, "stop"))
     check_adopted(backend, writer, before)
     backend.run()
     assert backend.acts == []
@@ -92,12 +89,10 @@ def test_the_order_is_known_before_anything_of_ours_is_installed(backend: Contai
     until(lambda: not gate_reason("quiet", list(backend.observe().values()), None), "a leader for long enough", 30)
     for host in backend.hosts:
         host.member.launcher = "/nonexistent"
-    planned = simulate(backend._description(), backend.observe(), gate_reason)
-    leader = until(lambda: backend.leader, "a leader")
-    hosts = sorted(backend.hosts, key=lambda host: (host is leader, host.id))
-    assert [one.partition(":")[0].partition(" (")[0] for one in planned] == [
-        reason for host in hosts for reason in replaced(host)
-    ]
+    observed = backend.observe()
+    planned = simulate(backend._description(), observed, gate_reason)
+    names = sorted(observed, key=lambda name: (observed[name].leader, name))  # without writes nobody lags
+    assert [one.partition(":")[0].partition(" (")[0] for one in planned] == replaced(names)
     assert all(host.is_contained and not host.file.exists() for host in backend.hosts)
 
 
