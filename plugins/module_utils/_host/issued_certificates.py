@@ -57,11 +57,10 @@ def _locked(path: str) -> t.Iterator[None]:
     lock = f"{path}.lock"
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        file = open(lock, "a", encoding="utf-8")
+        with open(lock, "a", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
     except OSError as e:
         raise OvnError(
-            f"{lock} cannot be opened: {e.strerror}. Check free space and permissions (become: true), then run again."
+            f"{lock} cannot be locked: {e.strerror}. Check free space and permissions (become: true), then run again."
         ) from e
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -16,7 +16,8 @@ import time
 import typing as t
 
 FILE_NAME = "issued-certificates.json"  # in the configuration directory of a central host, and the key of the ConfigMap
-CHASSIS, CLIENT = "chassis", "client"
+CHASSIS: t.Final = "chassis"
+CLIENT: t.Final = "client"
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _KEY = "certificates"

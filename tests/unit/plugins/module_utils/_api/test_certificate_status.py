@@ -108,11 +108,16 @@ def issued(kind: str, holder: str, days: float) -> IssuedCertificate:
     ("days", "status", "reason", "parts"),
     [
         ({"chassis a": 31, "client b": 31}, "True", "Valid", []),
-        ({"chassis a": 300, "chassis b": 29}, "True", "ChassisCertificateExpiresSoon", ["Certificates of chassis end soon: b (2026-01-30T00:00:00Z). Renew them"]),
-        ({"client neutron": 29, "chassis a": 31}, "True", "ClientCertificateExpiresSoon", ["Certificates of clients end soon: neutron (2026-01-30T00:00:00Z). Renew", "bring the files"]),
-        ({"chassis a": 0, "chassis b": 1}, "False", "ChassisCertificateExpired", ["Certificates of chassis have expired: a (2026-01-01T00:00:00Z). Members refuse them.", "end soon: b (2026-01-02T00:00:00Z)"]),
-        ({"client a": -1, "chassis b": 1}, "False", "ClientCertificateExpired", ["Certificates of clients have expired: a (", "Certificates of chassis end soon: b ("]),
-        ({f"chassis host{number:02}": number for number in range(1, 18)}, "True", "ChassisCertificateExpiresSoon", ["soon: host01 (2026-01-02T00:00:00Z), host02 (", "host05 (2026-01-06T00:00:00Z) and 12 more. "]),
+        ({"chassis a": 300, "chassis b": 29}, "True", "ChassisCertificateExpiresSoon",
+         ["Certificates of chassis end soon: b (2026-01-30T00:00:00Z). Renew them"]),
+        ({"client neutron": 29, "chassis a": 31}, "True", "ClientCertificateExpiresSoon",
+         ["Certificates of clients end soon: neutron (2026-01-30T00:00:00Z). Renew", "bring the files"]),
+        ({"chassis a": 0, "chassis b": 1}, "False", "ChassisCertificateExpired",
+         ["Certificates of chassis have expired: a (2026-01-01T00:00:00Z). Members refuse them.", "end soon: b (2026-01-02T00:00:00Z)"]),
+        ({"client a": -1, "chassis b": 1}, "False", "ClientCertificateExpired",
+         ["Certificates of clients have expired: a (", "Certificates of chassis end soon: b ("]),
+        ({f"chassis host{number:02}": number for number in range(1, 18)}, "True", "ChassisCertificateExpiresSoon",
+         ["soon: host01 (2026-01-02T00:00:00Z), host02 (", "host05 (2026-01-06T00:00:00Z) and 12 more. "]),
     ],
 )  # fmt: skip
 def test_certificates_of_chassis_and_clients_that_end(
