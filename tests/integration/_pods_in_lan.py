@@ -146,7 +146,7 @@ class KubeletInLan(Kubelet):
 
     def close(self) -> None:
         for pod in list(self.relays):
-            self.relays.pop(pod).kill()
+            self.stop_sidecars(pod)  # the launcher ends its server; killed, it would leave it behind
         super().close()
         self.lan.close()
 
