@@ -92,8 +92,8 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
     "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
     "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 6644, DNS}),
 }
-# Who reaches a Northbound that is open to one network, that of another node of hypervisors.
-INSIDE = {"northd", "observer", "northbound"}
+# Who reaches a Northbound that is open to that node of hypervisors alone.
+INSIDE = {"a node of hypervisors", "northd", "observer", "northbound"}
 
 
 def targets(origin: Origin) -> dict[str, Port]:
@@ -266,26 +266,25 @@ def test_without_the_policies_all_ports_are_open_to_all() -> None:
 def test_a_database_is_open_to_the_named_networks_alone() -> None:
     """With `allowedCidrs`, at the address of the pod and at the port of its node; to the control plane itself in any case."""
     spec = {key: value for key, value in (CENTRAL.get("ovncluster", NAME) or {})["spec"].items() if key != "tls"}
-    named, other = node(HYPERVISORS, -1), node(HYPERVISORS, -2)
-    service = {"type": "NodePort", "externalTrafficPolicy": "Local"}
-    service["allowedCidrs"] = [str(ipaddress.ip_network(one)) for one in addresses(nodes(HYPERVISORS)[-1])]
+    inside, outside = node(HYPERVISORS, -1), node(HYPERVISORS, -2)
+    networks = [str(ipaddress.ip_network(one)) for one in addresses(nodes(HYPERVISORS)[-1])]
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local", "allowedCidrs": networks}
     exposed: dict[str, Port] = {
         f"{host}/{port}": (endpoint, port) for endpoint in endpoints("northbound") for host, port in [place(endpoint)]
     }
     everything = set(exposed.values())
     assert len(exposed) == 3
-    assert other.reached(exposed) == everything
+    assert outside.reached(exposed) == everything
     try:
-        playbook(
-            "central", *extra({"ovn_central_spec": {**spec, "northbound": {**spec["northbound"], "service": service}}})
-        )
+        limited = {**spec, "northbound": {**spec["northbound"], "service": service}}
+        playbook("central", *extra({"ovn_central_spec": limited}))
         for what, (source, ports) in TABLE.items():
-            wait_open(source(), ports if what in {*INSIDE, "a node of hypervisors"} else ports - {6641})
-        assert named.reached(exposed) == everything
-        assert other.reached(exposed) == set()
+            wait_open(source(), ports if what in INSIDE else ports - {6641})
+        assert inside.reached(exposed) == everything
+        assert outside.reached(exposed) == set()
         for database in SCHEMAS:
             wait_whole(database)
     finally:
         playbook("site")
-    wait_open(other, CLIENTS | OTHERS)
-    assert other.reached(exposed) == everything
+    wait_open(outside, CLIENTS | OTHERS)
+    assert outside.reached(exposed) == everything
