@@ -118,7 +118,7 @@ EXAMPLES = r"""
 RETURN = r"""
 actions:
   description:
-    - What was done, or would be done in check mode. Each entry is a verb of systemctl and a unit, with the reason of a restart, or C(write) or C(delete) and a file.
+    - What was done, or would be in check mode. An entry is a verb of systemctl and a unit, with the reason of a restart, or C(write) or C(delete) and a file.
   returned: success
   type: list
   elements: str

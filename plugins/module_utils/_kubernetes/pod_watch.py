@@ -28,7 +28,7 @@ def await_no_pods(
 ) -> list[Object]:
     """Return the pods on these nodes that are still there at the deadline; none as soon as all are gone.
 
-    All pods with these labels are listed once, and then each change costs one event, however many nodes there are. Of a single node only its own pods are listed.
+    All pods with these labels are listed once, then each change costs one event, however many nodes there are. Of a single node only its own pods are listed.
     """
     fields = f"spec.nodeName={next(iter(nodes))}" if len(nodes) == 1 else ""
     while True:

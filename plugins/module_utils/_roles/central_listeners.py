@@ -44,7 +44,7 @@ class CentralListeners:
     def connections(self) -> list[Row]:
         """Return the rows of the table, in the form of `ovn_database`.
 
-        Absent are those of the port that the relay serves, and those of the other wildcard address, which an earlier run may have written: they would keep the ports.
+        Absent are those of the port that the relay serves, and those of the other wildcard address, which a former run may have written: they would keep it.
         """
         released = self.released()
         present = self.rows()[1 if released else 0 :]

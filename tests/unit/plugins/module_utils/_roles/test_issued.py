@@ -31,9 +31,10 @@ def compared(number: int, **more: t.Any) -> dict[str, t.Any]:
 def change(
     hostvars: dict[str, dict[str, t.Any]],
     hosts: t.Sequence[str] = ("a", "b", "cluster"),
-    groups: t.Mapping[str, t.Sequence[str]] = GROUPS,
+    groups: t.Mapping[str, t.Sequence[str]] | None = None,
     **more: t.Any,
 ) -> dict[str, t.Any]:
+    groups = groups or GROUPS
     every = {host: hostvars.get(host, {}) for group in groups.values() for host in group}
     return issued_change(hosts, every, groups, **more)
 
