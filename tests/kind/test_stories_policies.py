@@ -34,9 +34,9 @@ from clusters import (
 
 ELSEWHERE = Cluster(CENTRAL.name, "kindtest-elsewhere")
 GUESTS = Cluster(HYPERVISORS.name, "kindtest-elsewhere")
-# Of each database: the port for clients, and that of Raft.
-PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
-CLIENTS, ALL = {6641, 6642}, {6641, 6642, 6643, 6644}
+# Of each database: the port for clients, that of Raft, and in the Southbound that of clients without a role.
+PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644, 16642)}
+CLIENTS, OURS, ALL = {6641, 6642}, {6641, 6642, 16642}, {6641, 6642, 6643, 6644, 16642}
 # Not ours: the resolver, something else that listens in a pod, and the API server.
 DNS, METRICS, API = 53, 9153, 6443
 OTHERS = {DNS, METRICS, API}
@@ -87,10 +87,10 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
     "a node of this cluster": (lambda: node(CENTRAL, -1), CLIENTS | OTHERS),
     "a node of hypervisors": (lambda: node(HYPERVISORS, -1), CLIENTS | OTHERS),
     "a pod on hypervisors": (lambda: pod("guest", GUESTS), CLIENTS | OTHERS),
-    "northd": (lambda: pod(named(idle("northd"))), CLIENTS | OTHERS),
-    "observer": (lambda: pod(named(idle("observer"))), CLIENTS | OTHERS),
+    "northd": (lambda: pod(named(idle("northd"))), OURS | OTHERS),
+    "observer": (lambda: pod(named(idle("observer"))), OURS | OTHERS),
     "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
-    "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 6644, DNS}),
+    "southbound": (lambda: pod(pod_of("southbound", 2)), {16642, 6644, DNS}),
 }
 # Who reaches a Northbound that is open to that node of hypervisors alone.
 INSIDE = {"a node of hypervisors", "northd", "observer", "northbound"}
@@ -224,11 +224,11 @@ def attackers() -> t.Iterator[None]:
                 cluster.kubectl(*delete, timeout=90)
 
 
-def shakes_hands(server: str) -> bool:
-    """Whether the Raft port of the Southbound takes the key of a node of hypervisors, at this address."""
+def shakes_hands(server: str, port: int) -> bool:
+    """Whether this port of a Southbound pod takes the key of a node of hypervisors."""
     files = "-cert /tls/tls.crt -key /tls/tls.key -CAfile /tls/ca.crt -verify_return_error"
     where = f"[{server}]" if ":" in server else server
-    client = f"sleep 3 | timeout 10 openssl s_client -connect {where}:6644 {files} -brief 2>&1; true"
+    client = f"sleep 3 | timeout 10 openssl s_client -connect {where}:{port} {files} -brief 2>&1; true"
     controller = pod_on("controller", named(nodes(HYPERVISORS)[-1]))
     said = HYPERVISORS.exec(controller, "sh", "-c", client, container="ovn-controller")
     return "CONNECTION ESTABLISHED" in said and "alert" not in said
@@ -246,20 +246,18 @@ def test_the_ports_that_are_open_to(origin: str) -> None:
 
 @pytest.mark.usefixtures("attackers", "healthy_after")
 def test_without_the_policies_all_ports_are_open_to_all() -> None:
-    """So it was the policies. The next run brings them back."""
+    """So it was the policies. Then the key of a hypervisor still opens nothing but the port of the relay. The next run brings them back."""
     member = str((CENTRAL.get("pod", pod_of("southbound", 1)) or {})["status"]["podIP"])
-    assert not shakes_hands(member)
     CENTRAL.kubectl("delete", "networkpolicies", f"--selector=app.kubernetes.io/instance={NAME}")
     try:
         for source, _ports in TABLE.values():
             wait_open(source(), ALL | OTHERS | {STARTED})
-        assert shakes_hands(member)
+        assert [port for port in PORTS["southbound"] if shakes_hands(member, port)] == [6642]
     finally:
         ran = playbook("site")
     assert ran.changed
     for source, ports in TABLE.values():
         wait_open(source(), ports)
-    assert not shakes_hands(member)
 
 
 @pytest.mark.usefixtures("attackers", "healthy_after")
