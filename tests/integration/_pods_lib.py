@@ -38,7 +38,8 @@ class FakePod:
             "annotations": self.annotations,
         }
         metadata["resourceVersion"] = str(self.version)
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
+        spec = {"containers": [{"name": "database"}]}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
 
 
 class FakeCluster:

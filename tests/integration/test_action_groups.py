@@ -42,6 +42,7 @@ CALLS: dict[str, dict[str, list[Object]]] = {
             {"database": "southbound", "endpoints": [f"tcp:{PORT}"], "tables": ["Chassis"], "timeout": 1},
         ],
         "c5c3.ovn.ovn_hypervisors": [{"southbound": NOWHERE}, {"state": "absent"}],
+        "c5c3.ovn.ovn_issued_certificates": [{"cluster": "ovn"}],
         "c5c3.ovn.ovn_precheck_kubernetes": [{"kind": "cluster"}, {"kind": "hypervisors"}],
         "c5c3.ovn.ovn_raft_info": [{"database": "southbound", "cluster": "ovn"}],
         "c5c3.ovn.ovn_raft_status": [{"database": "southbound", "cluster": "ovn"}],

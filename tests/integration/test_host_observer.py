@@ -195,6 +195,12 @@ def test_authorities_are_read_again_when_a_rotation_replaces_them(observed: Obse
 def test_certificates_of_chassis_and_clients_as_runs_record_them(observed: Observed, run_module: RunModule) -> None:
     """A real run of the module writes, the observer reads, before the first list, after a renewal and when the list is spoilt."""
     file = observed.folder / "etc" / "issued-certificates.json"
+    for cluster in observed.clusters.values():  # what the members serve is to have time
+        assert cluster.pki is not None
+        for member in cluster.members:
+            member.kill()
+            member.tls = cluster.pki.issue(member.name, addresses=[member.endpoint.split(":")[1]], days=300)
+            member.start(wait=False)
     observed.start("central1", OVN_ISSUED_CERTIFICATES=str(file), OVN_CERTIFICATE_SECONDS="1")
 
     def record(holder: str, days: float, kind: str = "chassis", **more: t.Any) -> float:
