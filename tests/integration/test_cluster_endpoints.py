@@ -110,7 +110,8 @@ def test_node_ports_do_not_change_places(plane: ControlPlane) -> None:
 def test_info_without_a_control_plane(plane: ControlPlane) -> None:
     nothing = plane.info()
     assert nothing["exists"] is False
-    assert nothing["endpoints"] == {f"{d}bound{s}": "" for d in ("north", "south") for s in ("", "_inside")}
+    places = ("northbound", "southbound", "southbound_unrestricted")
+    assert nothing["endpoints"] == {f"{place}{suffix}": "" for place in places for suffix in ("", "_inside")}
     assert nothing["cluster"] == {}
 
 

@@ -198,7 +198,7 @@ def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServe
         return found
 
     assert run_module(MODULE, options(entry("rack1"), **place), True)["changed"]
-    assert "prod-issued-certificates" not in api_server.request("GET", path)
+    assert "prod-issued-certificates" not in api_server.request("GET", path).decode()
     assert run_module(MODULE, options(entry("rack1"), **place))["changed"]
     assert not run_module(MODULE, options(entry("rack1"), **place))["changed"]
     assert read()["metadata"]["labels"]["app.kubernetes.io/instance"] == "prod"
