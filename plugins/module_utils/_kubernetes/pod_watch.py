@@ -19,6 +19,7 @@ if t.TYPE_CHECKING:
 
 Object = dict[str, t.Any]
 
+_LONGEST_WATCH = 60.0  # seconds until the pods are listed again
 _PAUSE = 1.0  # seconds before the pods are listed again, if a watch ends early
 _GONE = 410  # HTTP status: the API server has forgotten the version from which a watch was to go on
 
@@ -28,28 +29,29 @@ def await_no_pods(
 ) -> list[Object]:
     """Return the pods on these nodes that are still there at the deadline; none as soon as all are gone.
 
-    All pods with these labels are listed once, then each change costs one event, however many nodes there are. Of a single node only its own pods are listed.
+    All pods with these labels are listed, then each change costs one event, however many nodes there are. Of a single node only its own pods are listed.
+    No watch is trusted for long, and none at the end: where its connection was lost without a reset, it tells of no change any more.
     """
     fields = f"spec.nodeName={next(iter(nodes))}" if len(nodes) == 1 else ""
     while True:
         pods, version = cluster.list_with_version("v1", "Pod", namespace, labels=labels, fields=fields)
         left = {pod["metadata"]["uid"]: pod for pod in pods if _is_on(pod, nodes)}
-        if left and not deadline.expired:
-            try:
-                for event, pod in cluster.watch(
-                    *("v1", "Pod", namespace), labels=labels, fields=fields, since=version, timeout=deadline.left()
-                ):
-                    if event == "DELETED":
-                        left.pop(pod["metadata"]["uid"], None)
-                    elif _is_on(pod, nodes):
-                        left[pod["metadata"]["uid"]] = pod
-                    if not left:
-                        break
-            except OvnError as e:
-                if not _is_worth_a_list(e):
-                    raise
-        if not left or deadline.expired:
+        seconds = min(_LONGEST_WATCH, deadline.left())
+        if not left or seconds == 0:
             return list(left.values())
+        try:
+            for event, pod in cluster.watch(
+                *("v1", "Pod", namespace), labels=labels, fields=fields, since=version, timeout=seconds
+            ):
+                if event == "DELETED":
+                    left.pop(pod["metadata"]["uid"], None)
+                elif _is_on(pod, nodes):
+                    left[pod["metadata"]["uid"]] = pod
+                if not left:
+                    return []
+        except OvnError as e:
+            if not _is_worth_a_list(e):
+                raise
         time.sleep(min(_PAUSE, deadline.left()))
 
 

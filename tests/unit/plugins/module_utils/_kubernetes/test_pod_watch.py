@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 import pytest
@@ -70,3 +71,27 @@ def test_a_watch_that_breaks(monkeypatch: pytest.MonkeyPatch, error: OvnError, r
     assert [call.verb for call in cluster.calls] == ["list", "watch", "list"]
     assert cluster.calls[1].body == {"resourceVersion": "1"}
     assert pauses == [1.0]
+
+
+class SilentCluster(FakeCluster):
+    """The connection of each watch is lost without a word, and the pod ends meanwhile."""
+
+    def __init__(self, *objects: Object) -> None:
+        super().__init__(*objects)
+        self.timeouts: list[float] = []
+
+    def events(self, path: str, doing: str, timeout: float, **options: t.Any) -> t.Iterator[tuple[str, Object]]:
+        self.timeouts.append(timeout)
+        self.remove("Pod", "a")
+        time.sleep(min(timeout, 0.2))
+        return iter(())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "longest"), [(0.2, 0.2), (30, 30), (600, 60)], ids=["at the end", "within the limit", "long before it"]
+)
+def test_a_watch_that_falls_silent(monkeypatch: pytest.MonkeyPatch, seconds: float, longest: float) -> None:
+    cluster = SilentCluster(pod("a", "n1"))
+    monkeypatch.setattr(pod_watch, "_PAUSE", 0.0)
+    assert await_pods_of(cluster, "n1", seconds=seconds) == []
+    assert cluster.timeouts == [pytest.approx(longest, abs=0.1)]
