@@ -83,6 +83,12 @@ def test_a_folder_in_the_way(run_module: RunModule, tmp_path: pathlib.Path) -> N
     assert str(tmp_path) in refused["msg"]
 
 
+def test_a_file_that_cannot_be_deleted(run_module: RunModule) -> None:
+    """Nobody deletes a file of /proc."""
+    refused = run_module("ovn_units", {"files": [{"path": "/proc/version", "state": "absent"}]}, may_fail=True)
+    assert refused["msg"].startswith("/proc/version cannot be deleted: Operation not permitted.")
+
+
 @pytest.mark.skipif(not shutil.which("systemctl"), reason="NOT TESTED: systemd is not installed")
 @pytest.mark.parametrize(
     ("unit", "verbs"),

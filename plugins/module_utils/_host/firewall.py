@@ -32,7 +32,7 @@ from .._firewall.ruleset import (
     table_of,
 )
 from .._firewall.unit import FILE
-from .._pki.files import Ownership, activate, attribute_problem, pending, read, write_pending
+from .._pki.files import Ownership, activate, attribute_problem, delete, pending, read, write_pending
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -91,7 +91,7 @@ def _apply(
         try:
             _nft(nft, commands, "-c", "-f", pending(path))
         except OvnError:
-            os.unlink(pending(path))
+            delete(pending(path))
             raise
         activate(path)
         _nft(nft, commands, "-f", path)
@@ -121,7 +121,7 @@ def _remove(nft: str, path: str, commands: Commands, check_mode: bool) -> dict[s
     if not check_mode:
         if loaded:
             _nft(nft, commands, "delete", "table", FAMILY, TABLE)
-        os.unlink(path)
+        delete(path)
     name = f"table {FAMILY} {TABLE}"
     was = render_table(loaded) if loaded else (read(path) or b"").decode(errors="replace")
     diff = [{"before_header": name, "after_header": name, "before": was, "after": ""}]

@@ -15,7 +15,7 @@ import typing as t
 
 from .._commands import Commands
 from .._errors import InvalidInput, OvnError, Refused
-from .._pki.files import Ownership, activate, attribute_problem, read, write_pending
+from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
 from .._units import PROPERTIES, DesiredUnit, Unit, parse_show, running_masked, systemctl_verbs
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
@@ -150,5 +150,5 @@ def _delete_files(paths: t.Iterable[str], check_mode: bool) -> list[dict[str, st
             {"before_header": path, "after_header": path, "before": before.decode(errors="replace"), "after": ""}
         )
         if not check_mode:
-            os.unlink(path)
+            delete(path)
     return diffs

@@ -8,6 +8,7 @@ Files that running daemons read: written beside their final name, complete on di
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import grp
 import os
@@ -97,6 +98,17 @@ def activate(*paths: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def delete(path: str) -> None:
+    """Delete the file; one that is gone already is no error."""
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    except OSError as error:
+        raise OvnError(
+            f"{path} cannot be deleted: {error.strerror}. Correct its permissions or mount, and run the task as root (become: true)."
+        ) from error
 
 
 def touch_together(*paths: str) -> None:
