@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import ipaddress
 import json
 import subprocess
@@ -96,11 +97,11 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
 INSIDE = {"a node of hypervisors", "northd", "observer", "northbound"}
 
 
-def targets(origin: Origin) -> dict[str, Port]:
+def targets(origin: Origin, listening: list[Object]) -> dict[str, Port]:
     """Every port, but those of the pod itself, and those of members on the same node: each network lets the kubelet in."""
     resolver = Cluster(CENTRAL.name, "kube-system").list("pods", "k8s-app=kube-dns")[0]
     open_ports = [(member, PORTS[database]) for database in SCHEMAS for member in CENTRAL.pods(database)]
-    open_ports += [(idle(component), (STARTED,)) for component in ("northd", "observer")]
+    open_ports += [(owner, (STARTED,)) for owner in listening]
     others = [
         (named(owner), address["ip"], port)
         for owner, ports in open_ports
@@ -123,9 +124,18 @@ def addresses(of: Object) -> list[str]:
     return [str(one["address"]) for one in of["status"]["addresses"] if one["type"] == "InternalIP"]
 
 
-def wait_open(origin: Origin, ports: set[int]) -> None:
-    """These ports are open to it at each target, and all others at none. A network takes a moment for a new pod or policy."""
-    there = targets(origin)
+def wait_open(table: t.Iterable[tuple[Origin, set[int]]], listening: list[Object]) -> None:
+    """These ports are open to each origin at each target, and all others at none. A closed port proves nothing where nobody listens."""
+    for name in map(named, listening):
+        itself = functools.partial(pod(name).reached, {f"localhost/{STARTED}": (name, STARTED)})
+        wait_for(f"port {STARTED} of {name} is open in that pod itself", itself, 10)
+    for origin, ports in table:
+        wait_open_to(origin, ports, listening)
+
+
+def wait_open_to(origin: Origin, ports: set[int], listening: list[Object]) -> None:
+    """A network takes a moment for a new pod or policy."""
+    there = targets(origin, listening)
     expected = {target for target in there.values() if target[1] in ports}
 
     def as_expected() -> bool:
@@ -182,15 +192,16 @@ def routes() -> t.Iterator[None]:
 
 
 @contextlib.contextmanager
-def listeners() -> t.Iterator[None]:
-    """A port that is open in a pod of northd and in that of the observer, but for the policies."""
+def listeners() -> t.Iterator[list[Object]]:
+    """A pod of northd and that of the observer, in which a port is open but for the policies."""
     server = ("timeout", "1800", "python3", "-m", "http.server", "--directory", "/tmp", str(STARTED))
-    names = [named(idle(component)) for component in ("northd", "observer")]
+    listening = [idle(component) for component in ("northd", "observer")]
+    names = [named(owner) for owner in listening]
     started = [
         subprocess.Popen(CENTRAL.command("exec", name, "--", *server), stderr=subprocess.DEVNULL) for name in names
     ]
     try:
-        yield
+        yield listening
     finally:
         for name, process in zip(names, started):
             CENTRAL.exec(name, "pkill", "-f", "http.server", check=False)
@@ -199,10 +210,11 @@ def listeners() -> t.Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def attackers() -> t.Iterator[None]:
+def opened() -> t.Iterator[list[Object]]:
+    """With those who attack around them, the pods in which a port was opened."""
     member = (CENTRAL.get("pod", pod_of("southbound", 0)) or {})["metadata"]["labels"]
     ours = {key: value for key, value in member.items() if key.startswith("app.kubernetes.io/")}
-    with routes(), listeners():
+    with routes(), listeners() as pods:
         try:
             for cluster in (ELSEWHERE, GUESTS):
                 cluster.kubectl("create", "namespace", cluster.namespace)
@@ -216,7 +228,7 @@ def attackers() -> t.Iterator[None]:
                 (GUESTS, ("guest",)),
             ):
                 cluster.kubectl("wait", "pod", *names, "--for=condition=Ready", "--timeout=60s", timeout=90)
-            yield
+            yield pods
         finally:
             CENTRAL.kubectl("delete", "pod", "neighbour", "--ignore-not-found")
             for cluster in (ELSEWHERE, GUESTS):
@@ -238,30 +250,27 @@ def shakes_hands(server: str, port: int) -> bool:
 
 
 @pytest.mark.parametrize("origin", TABLE)
-@pytest.mark.usefixtures("attackers")
-def test_the_ports_that_are_open_to(origin: str) -> None:
+def test_the_ports_that_are_open_to(origin: str, opened: list[Object]) -> None:
     source, ports = TABLE[origin]
-    wait_open(source(), ports)
+    wait_open([(source(), ports)], opened)
 
 
-@pytest.mark.usefixtures("attackers", "healthy_after")
-def test_without_the_policies_all_ports_are_open_to_all() -> None:
+@pytest.mark.usefixtures("healthy_after")
+def test_without_the_policies_all_ports_are_open_to_all(opened: list[Object]) -> None:
     """So it was the policies. Then the key of a hypervisor still opens nothing but the port of the relay. The next run brings them back."""
     member = str((CENTRAL.get("pod", pod_of("southbound", 1)) or {})["status"]["podIP"])
     CENTRAL.kubectl("delete", "networkpolicies", f"--selector=app.kubernetes.io/instance={NAME}")
     try:
-        for source, _ports in TABLE.values():
-            wait_open(source(), ALL | OTHERS | {STARTED})
+        wait_open(((source(), ALL | OTHERS | {STARTED}) for source, _ports in TABLE.values()), opened)
         assert [port for port in PORTS["southbound"] if shakes_hands(member, port)] == [6642]
     finally:
         ran = playbook("site")
     assert ran.changed
-    for source, ports in TABLE.values():
-        wait_open(source(), ports)
+    wait_open(((source(), ports) for source, ports in TABLE.values()), opened)
 
 
-@pytest.mark.usefixtures("attackers", "healthy_after")
-def test_a_database_is_open_to_the_named_networks_alone() -> None:
+@pytest.mark.usefixtures("healthy_after")
+def test_a_database_is_open_to_the_named_networks_alone(opened: list[Object]) -> None:
     """With `allowedCidrs`, at the address of the pod and at the port of its node; to the control plane itself in any case."""
     spec = {key: value for key, value in (CENTRAL.get("ovncluster", NAME) or {})["spec"].items() if key != "tls"}
     inside, outside = node(HYPERVISORS, -1), node(HYPERVISORS, -2)
@@ -276,13 +285,14 @@ def test_a_database_is_open_to_the_named_networks_alone() -> None:
     try:
         limited = {**spec, "northbound": {**spec["northbound"], "service": service}}
         playbook("central", *extra({"ovn_central_spec": limited}))
-        for what, (source, ports) in TABLE.items():
-            wait_open(source(), ports if what in INSIDE else ports - {6641})
+        wait_open(
+            ((source(), ports if what in INSIDE else ports - {6641}) for what, (source, ports) in TABLE.items()), opened
+        )
         assert inside.reached(exposed) == everything
         assert outside.reached(exposed) == set()
         for database in SCHEMAS:
             wait_whole(database)
     finally:
         playbook("site")
-    wait_open(outside, CLIENTS | OTHERS)
+    wait_open([(outside, CLIENTS | OTHERS)], opened)
     assert outside.reached(exposed) == everything
