@@ -53,6 +53,7 @@ _value:
       state: present
       ports: [{"protocol": "tcp", "port": 6643, "sources": ["192.0.2.11", "192.0.2.12"]}]
       purge: true
+      keep_for: {"files": [], "units": []}
     unit_files: [{"path": "/etc/systemd/system/c5c3-ovn-firewall.service", "content": "[Unit] ..."}]
     units: [{"name": "c5c3-ovn-firewall.service", "enabled": true, "state": "started"}]
     printed: []

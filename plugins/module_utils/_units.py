@@ -92,6 +92,13 @@ def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> 
     return units
 
 
+def reason_to_keep(unit: Unit) -> str:
+    """Return why what the unit needs must stay: it runs, or would start with the machine. Empty if neither."""
+    if unit.active_state not in ("inactive", "failed"):
+        return f"{unit.name} is {unit.active_state}"
+    return f"{unit.name} is {unit.file_state}" if unit.file_state in _ENABLED else ""
+
+
 def running_masked(desired: list[DesiredUnit], units: dict[str, Unit]) -> list[str]:
     """Return the names of the units that are to be masked, but have a process now."""
     return [w.name for w in desired if w.masked and units[w.name].active_state != "inactive" and units[w.name].main_pid]

@@ -63,6 +63,23 @@ options:
         and nothing is done while there is no table. A rollout does the one before it changes the members of a cluster, the other afterwards.
     type: bool
     default: true
+  keep_for:
+    description:
+      - What still needs the rules of a table that is loaded. As long as one of O(keep_for.files) is there, or one of O(keep_for.units) runs or is enabled,
+        O(purge) leaves the rules of ports that are not declared any more, and V(absent) of O(state) leaves all.
+      - The reasons are in RV(kept_for).
+    type: dict
+    suboptions:
+      files:
+        description: Files that are there as long as it is needed, for example those with the process id of a daemon.
+        type: list
+        elements: path
+        default: []
+      units:
+        description: Units of systemd that need it while they run, or if they start with the machine.
+        type: list
+        elements: str
+        default: []
   file:
     description: File with the table, for C(nft -f).
     type: path
@@ -81,6 +98,13 @@ EXAMPLES = r"""
 - name: Open all ports again
   c5c3.ovn.ovn_firewall:
     state: absent
+
+- name: Open them when the database has ended for good
+  c5c3.ovn.ovn_firewall:
+    state: absent
+    keep_for:
+      files: [/run/ovn/ovnsb_db.pid]
+      units: [c5c3-ovn-southbound.service]
 """
 
 RETURN = r"""
@@ -94,6 +118,12 @@ ruleset:
   description: The declared table in the language of nft(8), empty with O(state=absent).
   returned: success
   type: str
+kept_for:
+  description: Why rules stay that nobody declares, see O(keep_for). Empty if none does.
+  returned: success
+  type: list
+  elements: str
+  sample: [/run/ovn/ovnsb_db.pid is there, c5c3-ovn-southbound.service is enabled]
 strangers:
   description:
     - Who is connected to one of the TCP ports of O(ports) without being one of its sources, and will be shut out when the table is loaded for the first time.

@@ -88,6 +88,23 @@ options:
         description: Whether it runs now. Left alone if absent.
         type: str
         choices: [started, stopped]
+  keep_for:
+    description:
+      - What still needs the units and their files. As long as one of these O(keep_for.files) is there, or one of O(keep_for.units) runs or is enabled, no file
+        is deleted, and no unit of O(units) is disabled or stopped; all the rest is done.
+      - The reasons are in RV(kept_for).
+    type: dict
+    suboptions:
+      files:
+        description: Files that are there as long as it is needed, for example those with the process id of a daemon.
+        type: list
+        elements: path
+        default: []
+      units:
+        description: Units of systemd that need it while they run, or if they start with the machine.
+        type: list
+        elements: str
+        default: []
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -123,6 +140,12 @@ actions:
   type: list
   elements: str
   sample: ["restart c5c3-ovn-northd.service (its settings have changed)"]
+kept_for:
+  description: Why files and units stay that would be deleted, disabled or stopped without O(keep_for). Empty if none does.
+  returned: success
+  type: list
+  elements: str
+  sample: [/run/ovn/ovnsb_db.pid is there, c5c3-ovn-southbound.service is enabled]
 """
 
 import typing as t

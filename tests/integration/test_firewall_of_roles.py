@@ -17,21 +17,30 @@ pytestmark = pytest.mark.timeout(900)
 Task = dict[str, t.Any]
 TABLE = "nft list table inet c5c3_ovn"
 FILES = "/etc/c5c3-ovn/firewall.nft /etc/systemd/system/c5c3-ovn-firewall.service"
-# One unit, as systemd has it: known by its file, started only with the file that its condition names, and its end deletes the table.
+# Units as systemd has them: known by their files, that of the firewall started only with the file that its condition names, and its end deletes the table.
+# Units of databases are what a test says, in /run/unit-NAME-enabled and -active.
 SYSTEMCTL = """#!/bin/sh
-unit=/etc/systemd/system/c5c3-ovn-firewall.service
-is() { [ -e "/run/unit-$1" ] && echo "$2" || echo "$3"; }
+folder=/etc/systemd/system
+show() {
+    is() { [ -e "/run/unit-$1-$2" ] && echo "$3" || echo "$4"; }
+    echo "Id=$1"
+    echo MainPID=0
+    if [ -e $folder/$1 ]; then printf 'LoadState=loaded\\nUnitFileState=%s\\n' "$(is $1 enabled enabled disabled)"; else echo LoadState=not-found; fi
+    printf 'ActiveState=%s\\n\\n' "$(is $1 active active inactive)"
+}
 case "$1 $2" in
 show*)
-    printf 'Id=c5c3-ovn-firewall.service\\nMainPID=0\\n'
-    if [ -e $unit ]; then printf 'LoadState=loaded\\nUnitFileState=%s\\n' "$(is enabled enabled disabled)"; else echo LoadState=not-found; fi
-    printf 'ActiveState=%s\\n' "$(is active active inactive)" ;;
-enable*) [ -e $unit ] && touch /run/unit-enabled ;;
-disable*) [ -e $unit ] && rm -f /run/unit-enabled ;;
-start*) if [ -e $unit ] && [ -e /etc/c5c3-ovn/firewall.nft ]; then touch /run/unit-active; fi ;;
-stop*) rm -f /run/unit-active; nft delete table inet c5c3_ovn ;;
+    while [ "$1" != -- ]; do shift; done
+    shift
+    for unit in "$@"; do show "$unit"; done ;;
+enable*) [ -e $folder/$2 ] && touch /run/unit-$2-enabled ;;
+disable*) [ -e $folder/$2 ] && rm -f /run/unit-$2-enabled ;;
+start*) if [ -e $folder/$2 ] && [ -e /etc/c5c3-ovn/firewall.nft ]; then touch /run/unit-$2-active; fi ;;
+stop*) rm -f /run/unit-$2-active; nft delete table inet c5c3_ovn ;;
 esac
 """
+UNIT = "/run/unit-c5c3-ovn-firewall.service"
+DATABASE = "c5c3-ovn-southbound.service"
 
 
 @pytest.fixture
@@ -69,7 +78,7 @@ def nothing_is_left() -> list[Task]:
     return [
         {**command("nft list tables"), "register": "tables"},
         {
-            **command(f"ls -d {FILES} /run/unit-enabled /run/unit-active"),
+            **command(f"ls -d {FILES} {UNIT}-enabled {UNIT}-active"),
             "register": "left",
             "failed_when": "left.stdout | length > 0",
         },
@@ -143,31 +152,83 @@ def test_rules_are_shown_to_people_who_have_their_own_firewall(site: LocalSite) 
     assert "changed=0" in ran.output
 
 
-def run_with_unit(site: LocalSite, *plays: dict[str, t.Any], **options: t.Any) -> None:
+def run_with_unit(site: LocalSite, *plays: dict[str, t.Any], **options: t.Any) -> str:
     (site.folder / "systemctl").write_text(SYSTEMCTL)
     file = site.folder / "firewall.yml"
     file.write_text(json.dumps(plays))
     ran = site.run(str(file), ovn_firewall="managed", **options)
     assert ran.code == 0, ran.output
+    return ran.output
 
 
 AS_CENTRAL, AS_HYPERVISOR = tasks_of("ovn_central", "host_firewall"), tasks_of("ovn_hypervisor", "host_firewall")
-IS_LOADED = [command(f"ls {FILES} /run/unit-enabled /run/unit-active"), *table_has("tcp dport 6641 drop")]
+IS_LOADED = [command(f"ls {FILES} {UNIT}-enabled {UNIT}-active"), *table_has("tcp dport 6641 drop")]
 # Of this machine's names c1 is in ovn_central and h1 is not: h1 is what c1 is when it has left the group.
 NAMES: dict[str, t.Any] = {"central": ("c1",), "hypervisors": ("h1",)}
 
 
-def test_a_former_central_host_loses_its_table_when_no_database_runs_there(site: LocalSite) -> None:
-    runs = command("install -D /dev/null /run/ovn/ovnsb_db.pid")
-    ends = command("rm /run/ovn/ovnsb_db.pid")
-    run_with_unit(
+# What needs the rules: how it comes, how it goes, what is said of it.
+PID_FILE = (
+    ["install -D /dev/null /run/ovn/ovnsb_db.pid"],
+    ["rm /run/ovn/ovnsb_db.pid"],
+    "/run/ovn/ovnsb_db.pid is there",
+)
+IN_MAINTENANCE = (
+    [f"touch /etc/systemd/system/{DATABASE} /run/unit-{DATABASE}-enabled"],
+    [f"rm /run/unit-{DATABASE}-enabled"],
+    f"{DATABASE} is enabled",
+)
+RUNS = (
+    [f"touch /etc/systemd/system/{DATABASE} /run/unit-{DATABASE}-active"],
+    [f"rm /run/unit-{DATABASE}-active"],
+    f"{DATABASE} is active",
+)
+
+
+@pytest.mark.parametrize("needs", [PID_FILE, IN_MAINTENANCE, RUNS], ids=["a pid file", "in maintenance", "it runs"])
+@pytest.mark.parametrize("role", [AS_CENTRAL, AS_HYPERVISOR], ids=["ovn_central", "ovn_hypervisor"])
+def test_a_former_central_host_loses_its_table_when_no_database_runs_or_would_start(
+    site: LocalSite, role: Task, needs: tuple[list[str], list[str], str]
+) -> None:
+    comes, goes, reason = needs
+    said = run_with_unit(
         site,
         play("c1", AS_CENTRAL, *IS_LOADED),
-        play("h1", runs, AS_HYPERVISOR, *IS_LOADED, ends),
-        {**play("h1", AS_HYPERVISOR), "check_mode": True},
-        play("h1", *IS_LOADED, AS_HYPERVISOR, *nothing_is_left(), AS_HYPERVISOR, *nothing_is_left()),
+        play("h1", *map(command, comes), role, *IS_LOADED, *map(command, goes)),
+        {**play("h1", role), "check_mode": True},
+        play("h1", *IS_LOADED, role, *nothing_is_left(), role, *nothing_is_left()),
         **NAMES,
     )
+    assert said.count(f"The firewall of h1 keeps the rules of the databases: {reason}. If h1") == 1
+
+
+def test_a_machine_with_rules_that_stay_is_not_due(site: LocalSite) -> None:
+    """A check finds nothing to do, and says in each run what keeps the rules."""
+    found = "hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')"
+    look: Task = {
+        "name": "Compare",
+        "c5c3.ovn.ovn_host_info": {
+            "firewall": [f"{{{{ ({found}).options }}}}"],
+            "units": [
+                {
+                    "files": f"{{{{ ({found}).unit_files }}}}",
+                    "units": f"{{{{ ({found}).units }}}}",
+                    "keep_for": f"{{{{ ({found}).options.keep_for }}}}",
+                }
+            ],
+        },
+        "register": "ovn_hypervisor_found",
+    }
+    shown = tasks_of("ovn_hypervisor", "host_firewall_print")
+    due = {"name": "Check that it is due", "ansible.builtin.assert": {"that": "ovn_hypervisor_found.due"}}
+    settled = {"name": "Check that it is not", "ansible.builtin.assert": {"that": "not ovn_hypervisor_found.due"}}
+    said = run_with_unit(
+        site,
+        play("c1", AS_CENTRAL, *IS_LOADED),
+        play("h1", look, due, shown, *map(command, IN_MAINTENANCE[0]), look, settled, shown, *IS_LOADED),
+        **NAMES,
+    )
+    assert said.count(f"The firewall of h1 keeps the rules of the databases: {DATABASE} is enabled. If h1") == 1
 
 
 def test_a_former_central_host_keeps_the_rules_of_its_tunnels(site: LocalSite) -> None:
@@ -175,7 +236,35 @@ def test_a_former_central_host_keeps_the_rules_of_its_tunnels(site: LocalSite) -
     run_with_unit(
         site,
         play("c1", AS_CENTRAL, *IS_LOADED),
-        play("h1", AS_HYPERVISOR, *table, command(f"ls {FILES} /run/unit-enabled /run/unit-active")),
+        play("h1", AS_HYPERVISOR, *table, command(f"ls {FILES} {UNIT}-enabled {UNIT}-active")),
+        ovn_hypervisor_tunnel_networks=["198.51.100.0/24"],
+        **NAMES,
+    )
+
+
+def test_the_rules_of_tunnels_come_beside_those_of_a_database_that_would_start(site: LocalSite) -> None:
+    both = [*table_has("tcp dport 6641 drop", "udp dport 6081 drop", "198.51.100.0/24"), *IS_LOADED]
+    options = "(hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')).options"
+    load: Task = {
+        "name": "Load the table once more",
+        "c5c3.ovn.ovn_firewall": {name: f"{{{{ {options}.{name} }}}}" for name in ("ports", "keep_for")},
+        "register": "again",
+    }
+    unchanged = {"name": "Check that nothing changes", "ansible.builtin.assert": {"that": "not again.changed"}}
+    run_with_unit(
+        site,
+        play("c1", AS_CENTRAL, *IS_LOADED),
+        play("h1", *map(command, IN_MAINTENANCE[0]), AS_HYPERVISOR, *both, load, unchanged),
+        play("h1", *map(command, IN_MAINTENANCE[1]), AS_HYPERVISOR, *table_has("udp dport 6081 drop", lacks="6641")),
+        ovn_hypervisor_tunnel_networks=["198.51.100.0/24"],
+        **NAMES,
+    )
+
+
+def test_a_database_that_was_never_ours_keeps_no_tunnel_from_its_rules(site: LocalSite) -> None:
+    run_with_unit(
+        site,
+        play("h1", command(PID_FILE[0][0]), AS_HYPERVISOR, *table_has("udp dport 6081 drop", lacks="6641")),
         ovn_hypervisor_tunnel_networks=["198.51.100.0/24"],
         **NAMES,
     )

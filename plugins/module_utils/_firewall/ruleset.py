@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
+import re
 import typing as t
 
 from .._flows import Protocol
@@ -19,6 +20,7 @@ Network = t.Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 FAMILY, TABLE, CHAIN = "inet", "c5c3_ovn", "input"
 _HEADER = "# Written by Ansible: changes are lost. Who may connect to the ports of OVN; other ports and other tables are left alone.\n"
 _VERSIONS: tuple[t.Literal[4, 6], ...] = (4, 6)
+_SET_NAME = re.compile(r"(tcp|udp)_([0-9]+)_ipv[46]")
 _SOURCE = {4: "ip saddr", 6: "ip6 saddr"}
 
 
@@ -33,6 +35,10 @@ class PortFilter:
     def of_version(self, version: int) -> tuple[Network, ...]:
         """Return the networks of IPv4 or IPv6 without overlaps, in order: nftables refuses intervals that overlap."""
         return collapse(network for network in self.networks if network.version == version)
+
+    @property
+    def last_rule(self) -> str:
+        return f"{self.protocol} dport {self.port} drop"
 
     def set_name(self, version: int) -> str:
         return f"{self.protocol}_{self.port}_ipv{version}"
@@ -63,7 +69,7 @@ def table_of(filters: t.Sequence[PortFilter]) -> Table:
     for one in filters:
         port = f"{one.protocol} dport {one.port}"
         rules += [f"{port} {_SOURCE[version]} @{one.set_name(version)} accept" for version in _VERSIONS]
-        rules.append(f"{port} drop")
+        rules.append(one.last_rule)
     return Table(
         sets={one.set_name(version): one.of_version(version) for one in filters for version in _VERSIONS},
         chains={CHAIN: "type filter hook input priority 0; policy accept;"},
@@ -110,6 +116,19 @@ def extend(filters: t.Iterable[PortFilter], loaded: Table) -> list[PortFilter]:
             networks = [network for name in names for network in loaded.sets[name]]
             extended.append(dataclasses.replace(one, networks=(*one.networks, *networks)))
     return extended
+
+
+def undeclared(filters: t.Iterable[PortFilter], loaded: Table) -> list[PortFilter]:
+    """Return what a loaded table has for ports that `filters` leave out, in the order of its rules."""
+    declared = {(one.protocol, one.port) for one in filters}
+    found: dict[tuple[Protocol, int], list[Network]] = {}
+    for name, networks in loaded.sets.items():
+        match = _SET_NAME.fullmatch(name)
+        key = (t.cast("Protocol", match[1]), int(match[2])) if match else None
+        if key and key not in declared:
+            found.setdefault(key, []).extend(networks)
+    kept = [PortFilter(protocol, port, tuple(networks)) for (protocol, port), networks in found.items()]
+    return sorted(kept, key=lambda one: loaded.rules.index(one.last_rule) if one.last_rule in loaded.rules else -1)
 
 
 def _address(network: Network) -> str:

@@ -30,9 +30,12 @@ from .._firewall.ruleset import (
     render_script,
     render_table,
     table_of,
+    undeclared,
 )
 from .._firewall.unit import FILE
 from .._pki.files import Ownership, activate, attribute_problem, delete, pending, read, write_pending
+from .keep_for import OPTION as KEEP_FOR
+from .keep_for import read_reasons_to_keep
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -47,6 +50,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
         },
     },
     "purge": {"type": "bool", "default": True},
+    "keep_for": KEEP_FOR,
     "file": {"type": "path", "default": FILE},
 }
 _MODE, _OWNER = 0o644, Ownership(None, None)
@@ -56,7 +60,7 @@ def apply_firewall(params: t.Mapping[str, t.Any], commands: Commands, *, check_m
     """Return the result of `ovn_firewall`; `OvnError`, and the loaded table stays, if a source has no address or nft refuses."""
     nft, path = commands.find("nft"), params["file"]
     if params["state"] == "absent":
-        return _remove(nft, path, commands, check_mode)
+        return _remove(nft, path, params["keep_for"], commands, check_mode)
     filters = [
         PortFilter(one["protocol"], one["port"], _resolve(one["sources"], one["port"])) for one in params["ports"]
     ]
@@ -69,7 +73,12 @@ def apply_firewall(params: t.Mapping[str, t.Any], commands: Commands, *, check_m
     if not params["purge"]:
         # Without a table every port is open: there is nothing to add.
         filters = extend(filters, loaded) if loaded else []
+    others = undeclared(filters, loaded) if loaded and params["purge"] else []
+    kept_for = read_reasons_to_keep(params["keep_for"], commands) if others else []
+    if kept_for:
+        filters = [*others, *filters]
     result: dict[str, t.Any] = {
+        "kept_for": kept_for,
         "strangers": [{"port": port, "address": address} for port, address in strangers],
         "ruleset": render_table(table_of(filters)),
     }
@@ -110,10 +119,15 @@ def _diff(
     return [{"before_header": path, "after_header": path, "before": was, "after": script}]
 
 
-def _remove(nft: str, path: str, commands: Commands, check_mode: bool) -> dict[str, t.Any]:
+def _remove(
+    nft: str, path: str, keep_for: t.Mapping[str, t.Any] | None, commands: Commands, check_mode: bool
+) -> dict[str, t.Any]:
     """The file goes last: as long as it is there, a run that was interrupted goes on where it stopped. Without it nothing was ever loaded."""
     result: dict[str, t.Any] = {"changed": False, "actions": [], "strangers": [], "ruleset": "", "diff": []}
     if not os.path.lexists(path):
+        return {**result, "kept_for": []}
+    result["kept_for"] = read_reasons_to_keep(keep_for, commands)
+    if result["kept_for"]:
         return result
     loaded = _read_table(nft, commands) if nft else None
     actions = [f"delete table {FAMILY} {TABLE}"] if loaded else []

@@ -8,15 +8,16 @@ Writes, masks, enables, starts and restarts units of systemd, in the form of `ov
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import pathlib
 import typing as t
 
 from .._commands import Commands
-from .._errors import InvalidInput, OvnError, Refused
+from .._errors import InvalidInput, Refused
 from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
-from .._units import PROPERTIES, DesiredUnit, Unit, parse_show, running_masked, systemctl_verbs
+from .._units import DesiredUnit, running_masked, systemctl_verbs
+from .keep_for import OPTION as KEEP_FOR
+from .keep_for import read_reasons_to_keep
+from .systemctl import read_units, systemctl
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "files": {
@@ -44,16 +45,37 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
             "state": {"type": "str", "choices": ["started", "stopped"]},
         },
     },
+    "keep_for": KEEP_FOR,
 }
 _UNCHANGED_OWNER = Ownership(None, None)
 
 
 def apply_units(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of `ovn_units`; `Refused` if a unit runs that is not ours to stop, `OvnError` if systemctl fails."""
+    kept_for: list[str] = []
+    kept = _without_removals(params)
+    if params["keep_for"] is not None and kept != params:
+        predicted = _apply(params, commands, check_mode=True)
+        if not predicted["changed"]:
+            return {**predicted, "kept_for": []}
+        kept_for = read_reasons_to_keep(params["keep_for"], commands)
+    return {**_apply(kept if kept_for else params, commands, check_mode=check_mode), "kept_for": kept_for}
+
+
+def _without_removals(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the options without what deletes a file or ends a unit."""
+    return {
+        **params,
+        "files": [file for file in params["files"] if file["state"] == "present"],
+        "units": [unit for unit in params["units"] if unit["enabled"] is not False and unit["state"] != "stopped"],
+    }
+
+
+def _apply(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: bool) -> dict[str, t.Any]:
     desired = [DesiredUnit(name, masked=True) for name in params["masked"]]
     desired += [DesiredUnit(**unit) for unit in params["units"]]
     names = [one.name for one in desired]
-    units = _read_units(commands, names) if names else {}
+    units = read_units(commands, names) if names else {}
     foreign = [] if params["stop_masked"] else running_masked(desired, units)
     if foreign:
         raise Refused(
@@ -62,55 +84,24 @@ def apply_units(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode
         )
     diffs = _write_files((file for file in params["files"] if file["state"] == "present"), check_mode)
     if diffs and names and not check_mode:
-        units = _read_units(commands, names)
+        units = read_units(commands, names)
     if any(unit.needs_reload for unit in units.values()) and not check_mode:
-        _systemctl(commands, "daemon-reload")
-        units = _read_units(commands, names)
+        systemctl(commands, "daemon-reload")
+        units = read_units(commands, names)
     verbs = []
     for one in desired:
         unit = units[one.name]
         for verb in systemctl_verbs(one, unit):
             verbs.append(f"{verb} {one.name}" + (f" ({unit.outdated})" if verb == "restart" else ""))
             if not check_mode:
-                _systemctl(commands, verb, one.name)
+                systemctl(commands, verb, one.name)
     deleted = _delete_files([file["path"] for file in params["files"] if file["state"] == "absent"], check_mode)
     if deleted and not check_mode:
-        _systemctl(commands, "daemon-reload")
+        systemctl(commands, "daemon-reload")
     actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
     actions += [f"delete {diff['before_header']}" for diff in deleted]
     diffs += [*deleted, {"before": "", "after": "".join(f"{verb}\n" for verb in verbs)}]
     return {"changed": bool(actions), "actions": actions, "diff": diffs}
-
-
-def _with_process(unit: Unit) -> Unit:
-    """Return the unit with the environment of its main process; a process that has just ended counts as not running."""
-    process = pathlib.Path("/proc", str(unit.main_pid))
-    if not unit.main_pid:
-        return unit
-    try:
-        environment = frozenset((process / "environ").read_bytes().decode(errors="surrogateescape").split("\0"))
-        replaced = os.readlink(process / "exe").endswith(" (deleted)")
-    except OSError:
-        return dataclasses.replace(unit, main_pid=0)
-    return dataclasses.replace(unit, process_environment=environment, binary_replaced=replaced)
-
-
-def _systemctl(commands: Commands, *arguments: str) -> str:
-    code, out, err = commands.run(["systemctl", *arguments])
-    if code != 0:
-        raise OvnError(
-            f"systemctl {' '.join(arguments)} failed: {(err or out).strip()}. See: journalctl -u {arguments[-1]}"
-        )
-    return out
-
-
-def _read_units(commands: Commands, names: list[str]) -> dict[str, Unit]:
-    units = parse_show(_systemctl(commands, "show", f"--property={','.join(PROPERTIES)}", "--", *names))
-    if len(units) != len(names):
-        raise OvnError(
-            f"systemctl show printed {len(units)} of the units {', '.join(names)}. Is systemd running on this host?"
-        )
-    return {name: _with_process(unit) for name, unit in zip(names, units)}
 
 
 def _write_files(files: t.Iterable[t.Mapping[str, t.Any]], check_mode: bool) -> list[dict[str, str]]:

@@ -12,10 +12,13 @@ import dataclasses
 import ipaddress
 import typing as t
 
+from .._databases import DATABASES, STEMS
 from .._errors import InvalidInput
 from .._firewall.unit import unit_files, units
 from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
 from .._inventory import address_of, encapsulation_ip_of
+from .._units import own_unit
+from .distribution import run_directory_of
 from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 
 Mode = t.Literal["managed", "print", "none"]
@@ -59,7 +62,7 @@ def desired_firewall(
     and `units` those of `ovn_units`; `printed` are ports whose rules are only shown, `packages` what the machine needs.
 
     Members that leave are shut out when they have left, which the role of central hosts knows: there the other role only lets in, and the table and its unit
-    come and go with the former. What a host that was a central host has left goes with either role.
+    come and go with the former. What a host that was a central host has left goes with either role, when no database is served or would start there.
     """
     this = _machine(hostvars, groups, host, given or {})
     ports: dict[Mode, list[dict[str, t.Any]]] = {"managed": [], "print": [], "none": []}
@@ -72,12 +75,23 @@ def desired_firewall(
     owns = role == "ovn_central" or "central" not in this.parties
     state = "present" if managed or not owns else "absent"
     return {
-        "options": {"state": state, "ports": ports["managed"], "purge": owns},
+        "options": {"state": state, "ports": ports["managed"], "purge": owns, "keep_for": _databases(this)},
         "unit_files": unit_files(managed=managed) if owns else [],
         "units": units(managed=managed) if owns else [],
         "printed": ports["print"],
         "packages": PACKAGES if managed else [],
     }
+
+
+def firewall_kept(observed: t.Mapping[str, t.Any], host: str) -> str:
+    """Return why a machine keeps rules that nobody declares, and what to do; empty if it keeps none. `observed` is what `ovn_firewall` says."""
+    reasons = observed.get("kept_for") or ()
+    if not reasons:
+        return ""
+    return (
+        f"The firewall of {host} keeps the rules of the databases: {', '.join(reasons)}. If {host} is not to serve them any more, stop and disable them "
+        "(systemctl disable --now UNIT), delete the pid file of one that has ended, then run again."
+    )
 
 
 def firewall_problem(observed: t.Mapping[str, t.Any], host: str, disconnect: t.Any) -> str:
@@ -140,6 +154,16 @@ def _machine(hostvars: Hostvars, groups: Groups, name: str, given: Variables) ->
     if first_value(merged, "ovn_hypervisor_state", default="present") != "present":
         parties = [party for party in parties if party != "chassis"]
     return FilteredMachine(name, merged, tuple(parties))
+
+
+def _databases(host: FilteredMachine) -> dict[str, list[str]]:
+    """Return the databases, whoever runs them, that keep the rules of a machine. A central host has all of its rules from the inventory."""
+    if "central" in host.parties:
+        return {"files": [], "units": []}
+    return {
+        "files": [f"{run_directory_of(host.variables)}/{STEMS[database]}.pid" for database in DATABASES],
+        "units": [own_unit(name) for name in (*DATABASES, "southbound-relay")],
+    }
 
 
 def _is_machine(variables: Variables, party: Party) -> bool:

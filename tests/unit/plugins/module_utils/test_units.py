@@ -10,6 +10,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
     DesiredUnit,
     Unit,
     parse_show,
+    reason_to_keep,
     running_masked,
     systemctl_verbs,
 )
@@ -113,3 +114,22 @@ def test_show_is_read_block_by_block() -> None:
     assert first == Unit("a.service", "loaded", "enabled", "active", True, 2649, ("A=1", "B=x y"))
     assert second.masked
     assert not second.outdated
+
+
+@pytest.mark.parametrize(
+    ("file_state", "active_state", "reason"),
+    [
+        ("enabled", "active", "x.service is active"),
+        ("disabled", "active", "x.service is active"),
+        ("disabled", "activating", "x.service is activating"),
+        ("disabled", "deactivating", "x.service is deactivating"),
+        ("enabled", "inactive", "x.service is enabled"),
+        ("enabled", "failed", "x.service is enabled"),
+        ("enabled-runtime", "inactive", "x.service is enabled-runtime"),
+        ("disabled", "failed", ""),
+        ("masked", "inactive", ""),
+        ("", "inactive", ""),
+    ],
+)
+def test_what_a_unit_needs_stays_while_it_runs_or_would_start(file_state: str, active_state: str, reason: str) -> None:
+    assert reason_to_keep(Unit(NAME, "loaded", file_state, active_state)) == reason

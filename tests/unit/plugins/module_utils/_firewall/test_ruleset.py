@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 
 import pytest
@@ -12,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._firewall.ruleset import 
     render_script,
     render_table,
     table_of,
+    undeclared,
 )
 
 
@@ -70,6 +72,27 @@ def test_a_script_replaces_the_table_whether_or_not_it_is_there() -> None:
 )
 def test_overlaps_are_collapsed(given: list[str], expected: list[str]) -> None:
     assert list(map(str, tcp(1, *given).of_version(4))) == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "left"),
+    [([], [9, 6641, 6643]), ([tcp(6641)], [9, 6643]), ([tcp(9), tcp(6641), tcp(6643), tcp(1)], [])],
+    ids=["nothing is declared", "one port is", "all are"],
+)
+def test_what_a_loaded_table_has_beyond_the_declared_ports(declared: list[PortFilter], left: list[int]) -> None:
+    filters = [tcp(9, "192.0.2.1"), tcp(6641, "192.0.2.1", "2001:db8::1"), tcp(6643)]
+    loaded = table_of(filters)
+    # nft lists sets in an order of its own.
+    loaded = dataclasses.replace(loaded, sets=dict(sorted(loaded.sets.items(), reverse=True)))
+    found = undeclared(declared, loaded)
+    assert [one.port for one in found] == left
+    assert table_of(found) == table_of([one for one in filters if one.port in left])
+
+
+def test_udp_is_another_port_than_tcp_and_a_set_of_others_is_none() -> None:
+    loaded = table_of([PortFilter("udp", 6081, ())])
+    loaded = dataclasses.replace(loaded, sets={**loaded.sets, "mine": ()}, rules=())
+    assert undeclared([tcp(6081)], loaded) == [PortFilter("udp", 6081, ())]
 
 
 def test_a_table_of_before_is_extended_and_shuts_nobody_out() -> None:

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.firewall import (
     desired_firewall,
+    firewall_kept,
     firewall_problem,
     managed_central_hosts,
     tunnel_networks_problem,
@@ -190,6 +191,37 @@ def test_what_keeps_a_firewall_from_being_loaded(observed: Vars, disconnect: t.A
     found = firewall_problem(observed, "central1", disconnect)
     assert problem in found
     assert bool(found) == bool(problem)
+
+
+def test_what_is_said_of_rules_that_stay() -> None:
+    reasons = ["/run/ovn/ovnsb_db.pid is there", "c5c3-ovn-southbound.service is enabled"]
+    text = firewall_kept({"changed": False, "kept_for": reasons}, "compute1")
+    assert text.startswith(
+        f"The firewall of compute1 keeps the rules of the databases: {', '.join(reasons)}. If compute1"
+    )
+    assert "systemctl disable --now UNIT" in text
+    for nothing in ({"changed": False, "kept_for": []}, {"failed": True, "msg": "why"}, {}):
+        assert firewall_kept(nothing, "compute1") == ""
+
+
+@pytest.mark.parametrize("role", ["ovn_central", "ovn_hypervisor"])
+@pytest.mark.parametrize(
+    ("host", "variables", "directory"),
+    [
+        ("central1", {}, ""),
+        ("central1", {"ovn_backend": "kubernetes"}, "/run/ovn"),
+        ("compute1", {}, "/run/ovn"),
+        ("compute1", {"ovn_central_distribution": {"run_directory": "/run/own"}}, "/run/own"),
+    ],
+)
+def test_databases_keep_the_rules_of_a_machine_that_is_no_central_host(
+    role: t.Literal["ovn_central", "ovn_hypervisor"], host: str, variables: Vars, directory: str
+) -> None:
+    hosts = {name: {**own, **variables} for name, own in machines().items()}
+    kept = desired_firewall(hosts, GROUPS, host, role=role)["options"]["keep_for"]
+    units = ["c5c3-ovn-northbound.service", "c5c3-ovn-southbound.service", "c5c3-ovn-southbound-relay.service"]
+    files = [f"{directory}/ovnnb_db.pid", f"{directory}/ovnsb_db.pid"]
+    assert kept == ({"files": files, "units": units} if directory else {"files": [], "units": []})
 
 
 def test_a_unit_loads_what_is_managed() -> None:
