@@ -183,24 +183,27 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
 def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
 
-    `relay`: chassis connect to relays that know them by the names in their certificates, and give them a role. `chassis_ca`: chassis have a CA of their
-    own, which who serves them tells from the central one. `central_backend`: where the control plane runs.
+    `chassis_ca`: chassis have a CA of their own, which who serves them tells from the central one. `central_backend`: where the control plane runs.
     """
     # Each look into hostvars costs, and this is asked for every hypervisor.
     central = [hostvars[host] for host in members_of(groups, "ovn_central")]
     if not central:
-        return {"relay": None, "chassis_ca": None, "central_backend": None}
-    relays = [
-        _has_relay(one) and (backend_of(one) == "host" or not share_certificates(hostvars, groups)) for one in central
-    ]
+        return {"chassis_ca": None, "central_backend": None}
     return {
-        "relay": all(relays),
         "chassis_ca": all(
-            makes_client_bundle(one) if backend_of(one) == "kubernetes" else relay
-            for relay, one in zip(relays, central)
+            makes_client_bundle(one) if backend_of(one) == "kubernetes" else _has_relay(one) for one in central
         ),
         "central_backend": backend_of(central[0]),
     }
+
+
+def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool | None:
+    """Return whether the relays know chassis by the names in their certificates, and give them a role; None without a control plane in the inventory."""
+    central = [hostvars[host] for host in members_of(groups, "ovn_central")]
+    if not central:
+        return None
+    in_kubernetes = any(backend_of(one) == "kubernetes" for one in central)
+    return all(map(_has_relay, central)) and not (in_kubernetes and share_certificates(hostvars, groups))
 
 
 def makes_client_bundle(central: Variables) -> bool:

@@ -183,8 +183,7 @@ class TestDesired:
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
-    service = pki.chassis_service({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)})
-    assert service["relay"] is expected
+    assert pki.chassis_have_role({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
 
 
 @pytest.mark.parametrize(
@@ -198,8 +197,8 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
 def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
     hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
     assert pki.share_certificates(hosts, groups) is share
-    assert pki.chassis_service(hosts, groups)["relay"] is not share
-    assert pki.chassis_service({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)["relay"] is False
+    assert pki.chassis_have_role(hosts, groups) is not share
+    assert pki.chassis_have_role({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups) is False
 
 
 @pytest.mark.parametrize(
