@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from _local_site import LocalSite, Outcome
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list, render_list
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
