@@ -9,14 +9,20 @@ are read on the control node.
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._errors import InvalidInput
 from .._pki import certificates
 from .._pki.files import read
-from .._pki.issued import CHASSIS, CLIENT, FILE_NAME, IssuedCertificate, IssuedChange, merge_list, parse_list
+from .._pki.issued import CHASSIS, CLIENT, FILE_NAME, IssuedCertificate, IssuedChange, is_time, merge_list, parse_list
 from .pki import makes_secret
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, hosts_by_backend, members_of
+
+# What a hypervisor says of its certificate goes into texts that Ansible may take for templates, and to the central hosts.
+_STRANGE = re.compile(r"[^\w .,:;@()+=/'-]")
+_LONGEST_NAME = 200
+_SERIAL_NUMBER = re.compile("[0-9a-f]{1,40}")
 
 
 def issued_change(
@@ -99,11 +105,11 @@ def _result(host: str, variables: Variables, hostvars: Hostvars, groups: Groups)
 def _certificate(kind: str, holder: str, result: Variables, check_mode: bool) -> IssuedCertificate | None:
     if check_mode and result.get("needed"):  # nobody knows yet when it will end
         return IssuedCertificate(kind, holder, "", "", "")
-    if not result.get("not_after"):
+    serial_number, not_after = (str(result.get(key) or "") for key in ("serial_number", "not_after"))
+    if not is_time(not_after) or not _SERIAL_NUMBER.fullmatch(serial_number):
         return None
-    return IssuedCertificate(
-        kind, holder, str(result["issuer_name"]), str(result["serial_number"]), str(result["not_after"])
-    )
+    issuer = _STRANGE.sub("?", str(result.get("issuer_name") or ""))[:_LONGEST_NAME]
+    return IssuedCertificate(kind, holder, issuer, serial_number, not_after)
 
 
 def _client(client: Variables) -> IssuedCertificate | None:
@@ -116,13 +122,12 @@ def _client(client: Variables) -> IssuedCertificate | None:
         found = certificates.load_certificate(text, path)
     except InvalidInput:  # the role makes another one
         return None
-    return IssuedCertificate(
-        CLIENT,
-        client["name"],
-        certificates.common_name(found.issuer),
-        f"{found.serial_number:x}",
-        f"{certificates.not_after(found):%Y-%m-%dT%H:%M:%SZ}",
-    )
+    result = {
+        "issuer_name": certificates.common_name(found.issuer),
+        "serial_number": f"{found.serial_number:x}",
+        "not_after": f"{certificates.not_after(found):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return _certificate(CLIENT, client["name"], result, check_mode=False)
 
 
 def _is_due(central: Variables, change: IssuedChange) -> bool:

@@ -68,6 +68,27 @@ def test_the_certificate_of_a_chassis(variables: dict[str, t.Any], expected: Iss
     assert found == {"certificates": [expected._asdict()] if expected else [], "removed_chassis": []}
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"issuer_name": "{{ lookup('pipe', 'id') }}"}, "?? lookup('pipe', 'id') ??"),
+        ({"issuer_name": "{% raw %}\n\x00"}, "?? raw ????"),
+        ({"issuer_name": "x" * 10_000}, "x" * 200),
+        ({"issuer_name": "Prüf-CA, O=Example (2026-01-01 10:00:00)"}, "Prüf-CA, O=Example (2026-01-01 10:00:00)"),
+        ({"issuer_name": None}, ""),
+        ({"serial_number": "{{ x }}"}, None),
+        ({"serial_number": "f" * 41}, None),
+        ({"serial_number": ["a"]}, None),
+        ({"not_after": "{{ x }}"}, None),
+        ({"not_after": "soon"}, None),
+    ],
+)
+def test_a_hypervisor_that_was_taken_over_says_strange_things(said: dict[str, t.Any], expected: str | None) -> None:
+    found = change({"a": compared(7, **said), "b": compared(8)})["change"]["certificates"]
+    assert [one["issuer"] for one in found] == (["CA"] if expected is None else [expected, "CA"])
+    assert [one["holder"] for one in found] == (["b"] if expected is None else ["a", "b"])
+
+
 def test_a_cluster_with_the_secret_of_the_control_plane_has_no_certificate_of_its_own() -> None:
     both = {**KUBERNETES, "ovn_pki_state": state(7)}
     groups = {"ovn_central": ["both"], "ovn_hypervisors": ["both"]}
