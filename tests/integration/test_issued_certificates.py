@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import pathlib
+import re
 import typing as t
 
 import pytest
@@ -19,6 +20,7 @@ if t.TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(1500)
 
 FILE = "issued-certificates.json"
+OVNCLUSTERS = "/apis/ovn.c5c3.io/v1alpha1/namespaces/{}/ovnclusters"
 RECORD = "Record the certificates of chassis and clients on the central hosts"
 MODULE = "ovn_issued_certificates"
 HOSTS = ("c1", "c2", "c3")
@@ -31,8 +33,8 @@ def entry(holder: str, kind: str = "chassis", serial_number: str = "1f", year: i
     return IssuedCertificate(kind, holder, "CA", serial_number, f"{year}-01-01T00:00:00Z")
 
 
-def options(*entries: IssuedCertificate, **more: t.Any) -> dict[str, t.Any]:
-    return {"certificates": [one._asdict() for one in entries], **more}
+def options(*entries: IssuedCertificate, issued: bool = False, **more: t.Any) -> dict[str, t.Any]:
+    return {"certificates": [{**one._asdict(), "issued": issued} for one in entries], **more}
 
 
 class Lists:
@@ -51,6 +53,7 @@ class Lists:
         distribution = {"system_id_file": f"{self.site.folder}/{{{{ inventory_hostname }}}}/id"}
         addresses = {name: {"ovn_address": address} for name, address in HYPERVISORS.items()}
         variables = {
+            "ovn_hypervisor_certificate": f"{self.site.folder}/{{{{ inventory_hostname }}}}/tls/chassis-cert.pem",
             "central": HOSTS,
             "hypervisors": tuple(HYPERVISORS),
             "host_variables": {**addresses, **(host_variables or {})},
@@ -58,10 +61,14 @@ class Lists:
             "ovn_pki_clients": ["neutron", "operator"],
             **variables,
         }
-        ran = self.site.run(f"c5c3.ovn.{playbook}", "--tags", "pki", *arguments, **variables)
+        ran = self.site.run(playbook, *arguments, **variables)
         assert ran.code == 0, ran.output
         assert ran.locks == ""
+        assert {counts["unreachable"] + counts["failed"] for counts in ran.recap.values()} == {0}
         return ran
+
+    def pki(self, playbook: str, *arguments: str, **more: t.Any) -> Outcome:
+        return self.run(f"c5c3.ovn.{playbook}", "--tags", "pki", *arguments, **more)
 
     def file(self, host: str) -> pathlib.Path:
         return self.site.folder / host / "etc" / FILE
@@ -84,13 +91,15 @@ def lists(daemons: None, short_dir: pathlib.Path, collection_path: str) -> Lists
 
 
 def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
-    lists.run("central")
+    lists.pki("central")
     assert list(lists.all()) == CLIENTS
 
     # A central host that is away keeps no hypervisor from its rollout, and is told later: so is one whose run was killed.
-    ran = lists.run("hypervisors", host_variables={"c2": AWAY})
-    assert "The observer of c2 was not told when the certificates of this run end: " in ran.output
-    assert "unreachable=1" not in ran.output
+    ran = lists.pki("hypervisors", host_variables={"c2": AWAY})
+    assert re.search(rf"/c2/etc/{FILE} of c2 was not updated: [^.]", ran.output), ran.output
+    assert re.search(
+        r"[^.]\. Its observer does not know when the certificates of this run end\. Correct that; ", ran.output
+    ), ran.output
     first = lists.read("c1")
     assert list(first) == [*CHASSIS, *CLIENTS]
     assert {name: one.issuer.partition(" CA ")[0] for name, one in first.items()} == {
@@ -98,27 +107,68 @@ def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
         **dict.fromkeys(CLIENTS, "OVN"),
     }
     assert list(lists.read("c2")) == CLIENTS
-    predicted = lists.run("hypervisors", "--check", "--diff")
+    predicted = lists.pki("hypervisors", "--check", "--diff")
     assert predicted.output.count(f"+chassis h1 until {first['chassis h1'].not_after}") == 1
     assert list(lists.read("c2")) == CLIENTS
-    lists.run("hypervisors")
+    lists.pki("hypervisors")
     assert lists.all() == first
 
     # A renewal of one host, by a run for that host alone
-    lists.run("hypervisors", "--limit", "h1", ovn_pki_renew=True)
+    lists.pki("hypervisors", "--limit", "h1", ovn_pki_renew=True)
     renewed = lists.all()
     assert {name for name, one in renewed.items() if one != first[name]} == {"chassis h1"}
 
     # Nothing to do: the host was read anyway
     files = [lists.file(host).stat() for host in HOSTS]
-    assert RECORD not in lists.run("central").tasks
+    assert RECORD not in lists.pki("central").tasks
     assert [lists.file(host).stat() for host in HOSTS] == files
 
-    # Who is removed leaves the list.
-    lists.run("hypervisors", "--limit", "h2", "-e", "ovn_hypervisor_state=gone")
+    predicted = lists.pki("central", "--check", "--diff", ovn_pki_clients=["neutron", "operator", "exporter"])
+    assert "+client exporter until a time that is not known yet" in predicted.output
+    assert predicted.output.count("+client ") == len(HOSTS)
+
+    # Who is removed leaves the list, also a chassis that the inventory no longer has, and one with a certificate of its own.
+    lists.pki("hypervisors", "--limit", "h2", "-e", "ovn_hypervisor_state=gone")
     assert list(lists.all()) == ["chassis h1", *CLIENTS]
-    lists.run("central", ovn_pki_clients=["operator"])
+    lists.pki("central", ovn_pki_clients=["operator"])
     assert list(lists.all()) == ["chassis h1", "client operator"]
+    lists.pki("hypervisors", "--limit", "h2")
+    assert "chassis h2" in lists.all()
+    lists.pki("hypervisors", "--limit", "h2", ovn_hypervisor_certificate="/etc/own.pem")
+    assert list(lists.all()) == ["chassis h1", "client operator"]
+    lists.pki("central", "-e", "ovn_pki_removed_chassis=h1", hypervisors=("h2",), ovn_pki_clients=["operator"])
+    assert list(lists.all()) == ["client operator"]
+
+
+def test_plays_of_ones_own(lists: Lists) -> None:
+    """Without our playbooks, and on a host that is both: c1."""
+    include = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}}
+
+    def play(hosts: str, certificate: str, **variables: t.Any) -> dict[str, t.Any]:
+        role = {"role": "c5c3.ovn.ovn_pki", "vars": {"ovn_pki_certificate": certificate}}
+        tasks = [{**include, "vars": {"ovn_pki_certificate": certificate}}]
+        return {"hosts": hosts, "gather_facts": False, "vars": variables, "roles": [role], "post_tasks": tasks}
+
+    plays: list[dict[str, t.Any]] = [
+        # before anything of the role has run, and without a word which certificate is meant
+        {"hosts": "ovn_central", "gather_facts": False, "tasks": [include]},
+        play("ovn_central", "central"),
+        play("ovn_hypervisors", "chassis", ovn_pki_common_name="chassis-{{ inventory_hostname }}"),
+    ]
+    file = lists.site.folder / "own.yml"
+    file.write_text(json.dumps(plays))
+    more: dict[str, t.Any] = {"hypervisors": ("h1", "c1")}
+    lists.run(str(file), **more)
+    first = lists.all()
+    assert list(first) == ["chassis chassis-c1", "chassis chassis-h1", *CLIENTS]
+    assert {one.issuer.partition(" CA ")[0] for one in first.values() if one.kind == "chassis"} == {"OVN chassis"}
+
+    # A run that was killed after it had issued them: the next one finds them, and issues nothing.
+    for host in HOSTS:
+        lists.file(host).unlink()
+    lists.run(str(file), **more)
+    assert lists.all() == first
+    assert sum(counts["changed"] for counts in lists.run(str(file), **more).recap.values()) == 0
 
 
 def test_a_file_is_changed_and_then_left_alone(run_module: RunModule, short_dir: pathlib.Path) -> None:
@@ -137,11 +187,15 @@ def test_a_file_is_changed_and_then_left_alone(run_module: RunModule, short_dir:
     file.write_text("half of i")
     assert run_module(MODULE, given)["changed"]
     assert parse_list(file.read_text()) == [entry("a"), entry("b")]
+    # Another run may have renewed what this one has only found.
+    assert not run_module(MODULE, options(entry("a", year=2029), path=str(file)))["changed"]
+    assert run_module(MODULE, options(entry("a", year=2029), issued=True, path=str(file)))["changed"]
+    assert parse_list(file.read_text()) == [entry("a", year=2029), entry("b")]
 
 
 def test_a_time_that_is_none_spoils_nothing(run_module: RunModule, short_dir: pathlib.Path) -> None:
     file = short_dir / FILE
-    given = options(entry("a")._replace(not_after=""), path=str(file))
+    given = options(entry("a")._replace(not_after=""), issued=True, path=str(file))
     assert run_module(MODULE, given, True)["changed"]
     refused = run_module(MODULE, given, may_fail=True)
     assert 'not_after of chassis a is "". Give a time like 2027-11-21T16:00:00Z.' in refused["msg"]
@@ -178,3 +232,13 @@ def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServe
     before = read()["metadata"]["resourceVersion"]
     assert run_module(MODULE, options(removed_chassis=["rack1"], **place), True)["changed"]
     assert read()["metadata"]["resourceVersion"] == before
+
+    # It is deleted with its OVNCluster, also if it was there before.
+    assert "ownerReferences" not in read()["metadata"]
+    cluster = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster", "metadata": {"name": "prod"}, "spec": {}}
+    owner = json.loads(api_server.request("POST", OVNCLUSTERS.format(namespace), cluster))
+    assert run_module(MODULE, options(removed_chassis=["rack1"], **place))["changed"]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
+    api_server.request("DELETE", f"{path}/prod-issued-certificates")
+    assert run_module(MODULE, options(entry("rack1"), **place))["changed"]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]

@@ -39,7 +39,7 @@ def test_a_lock_that_is_held_is_named(tmp_path: pathlib.Path, monkeypatch: pytes
     path = tmp_path / "list.json"
     change = IssuedChange([IssuedCertificate("chassis", "a", "CA", "1f", END)])
     with open(f"{path}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_SH)
         with pytest.raises(TimedOut, match=rf"waiting for {path}\.lock: another process has locked it"):
             update_file(str(path), change, check_mode=False)
         assert not path.exists()
