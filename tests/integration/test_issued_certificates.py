@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import re
@@ -10,7 +11,12 @@ import typing as t
 
 import pytest
 from _local_site import LocalSite, Outcome
+from conftest import until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list
 
 if t.TYPE_CHECKING:
@@ -20,7 +26,6 @@ if t.TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(1500)
 
 FILE = "issued-certificates.json"
-OVNCLUSTERS = "/apis/ovn.c5c3.io/v1alpha1/namespaces/{}/ovnclusters"
 RECORD = "Record the certificates of chassis and clients on the central hosts"
 MODULE = "ovn_issued_certificates"
 HOSTS = ("c1", "c2", "c3")
@@ -211,6 +216,24 @@ def test_runs_at_once_lose_nothing(run_module: RunModule, short_dir: pathlib.Pat
     assert parse_list(file.read_text()) == sorted(entry(name) for name in names)
 
 
+def created_cluster(api_server: ApiServer, namespace: str) -> str:
+    """Create the OVNCluster prod, with the definitions if they are not there yet; return its uid."""
+    cluster = Cluster({"kubeconfig": api_server.kubeconfig})
+    for definition in custom_resource_definitions():
+        cluster.apply(definition)
+    found: list[str] = []
+
+    def created() -> bool:
+        metadata = {"name": "prod", "namespace": namespace}
+        with contextlib.suppress(OvnError):  # the paths of a new kind come a moment later
+            applied = cluster.apply({"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": {}})
+            found.append(applied["metadata"]["uid"])
+        return bool(found)
+
+    until(created, "the OVNCluster")
+    return found[0]
+
+
 def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServer, namespace: str) -> None:
     place = {"kubeconfig": api_server.kubeconfig, "namespace": namespace, "cluster": "prod"}
     path = f"/api/v1/namespaces/{namespace}/configmaps"
@@ -235,10 +258,9 @@ def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServe
 
     # It is deleted with its OVNCluster, also if it was there before.
     assert "ownerReferences" not in read()["metadata"]
-    cluster = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster", "metadata": {"name": "prod"}, "spec": {}}
-    owner = json.loads(api_server.request("POST", OVNCLUSTERS.format(namespace), cluster))
+    uid = created_cluster(api_server, namespace)
     assert run_module(MODULE, options(removed_chassis=["rack1"], **place))["changed"]
-    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [uid]
     api_server.request("DELETE", f"{path}/prod-issued-certificates")
     assert run_module(MODULE, options(entry("rack1"), **place))["changed"]
-    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [uid]
