@@ -12,9 +12,11 @@ description:
   - The file of a machine, or for a control plane in Kubernetes the OVNCluster whose ConfigMap it is, and the way to its cluster.
 options:
   _input:
-    description: Variables of the central host, C(hostvars) of its name.
+    description: C(hostvars), or any mapping of host names to variables.
     type: dict
     required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory.host
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -22,7 +24,7 @@ author:
 EXAMPLES = r"""
 - name: Show where the observer of central1 reads the list
   ansible.builtin.debug:
-    msg: "{{ (hostvars['central1'] | c5c3.ovn.issued_place).title }}"
+    msg: "{{ (hostvars | c5c3.ovn.issued_place('central1')).title }}"
 """
 
 RETURN = r"""

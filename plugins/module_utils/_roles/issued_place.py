@@ -13,7 +13,7 @@ import typing as t
 from .._api.names import issued_certificates_name
 from .._pki.issued import list_path
 from .central import PREFIX, CentralMachineOptions
-from .variables import Variables, backend_of, first_value
+from .variables import Hostvars, Variables, backend_of, first_value
 
 
 def is_cluster(central: Variables) -> bool:
@@ -28,8 +28,9 @@ def issued_path(central: Variables) -> str:
     return str(recorded or list_path(directory))
 
 
-def issued_place(central: Variables) -> dict[str, t.Any]:
-    """Return the options of `ovn_issued_certificates` that name the list, and its `title` for messages."""
+def issued_place(hostvars: Hostvars, host: str) -> dict[str, t.Any]:
+    """Return the options of `ovn_issued_certificates` that name the list of this central host, and its `title` for messages."""
+    central = hostvars[host]
     if not is_cluster(central):
         path = issued_path(central)
         return {"title": path, "path": path}

@@ -26,7 +26,7 @@ CLUSTER = {"kubeconfig": "", "context": "", "namespace": "ovn-system", "cluster"
 )  # fmt: skip
 def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> None:
     assert issued_path(variables) == expected
-    assert issued_place(variables) == {"title": expected, "path": expected}
+    assert issued_place({"c1": variables}, "c1") == {"title": expected, "path": expected}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> No
     ],
 )  # fmt: skip
 def test_a_control_plane_in_kubernetes(variables: dict[str, t.Any], expected: dict[str, t.Any]) -> None:
-    found = issued_place(variables)
+    found = issued_place({"c1": variables}, "c1")
     place = {**CLUSTER, **expected}
     assert found.pop("title") == f"ConfigMap {place['namespace']}/{place['cluster']}-issued-certificates"
     assert found == place
