@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_r
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list, render_list
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -61,7 +61,10 @@ class Lists:
             "ovn_hypervisor_certificate": f"{self.site.folder}/{{{{ inventory_hostname }}}}/tls/chassis-cert.pem",
             "central": HOSTS,
             "hypervisors": tuple(HYPERVISORS),
-            "host_variables": {**addresses, **(host_variables or {})},
+            "host_variables": {
+                name: {**addresses.get(name, {}), **(host_variables or {}).get(name, {})}
+                for name in (*HOSTS, *HYPERVISORS)
+            },
             "ovn_hypervisor_distribution": distribution,
             "ovn_pki_clients": ["neutron", "operator"],
             **variables,
@@ -132,17 +135,14 @@ def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
     assert "+client exporter until a time that is not known yet" in predicted.output
     assert predicted.output.count("+client ") == len(HOSTS)
 
-    # Who is removed leaves the list, also a chassis that the inventory no longer has, and one with a certificate of its own.
-    lists.pki("hypervisors", "--limit", "h2", "-e", "ovn_hypervisor_state=gone")
-    assert list(lists.all()) == ["chassis h1", *CLIENTS]
-    lists.pki("central", ovn_pki_clients=["operator"])
-    assert list(lists.all()) == ["chassis h1", "client operator"]
-    lists.pki("hypervisors", "--limit", "h2")
-    assert "chassis h2" in lists.all()
-    lists.pki("hypervisors", "--limit", "h2", ovn_hypervisor_certificate="/etc/own.pem")
-    assert list(lists.all()) == ["chassis h1", "client operator"]
-    lists.pki("central", "-e", "ovn_pki_removed_chassis=h1", hypervisors=("h2",), ovn_pki_clients=["operator"])
-    assert list(lists.all()) == ["client operator"]
+    # Who is removed leaves the list, also with a certificate of its own, and a chassis that the inventory no longer has.
+    leaving = {"h1": {"ovn_hypervisor_certificate": "/etc/own.pem"}, "h2": {"ovn_hypervisor_state": "gone"}}
+    lists.pki("hypervisors", host_variables=leaving)
+    assert list(lists.all()) == CLIENTS
+    for host in HOSTS:
+        lists.file(host).write_text(render_list([*lists.read(host).values(), entry("lost"), entry("other")]))
+    lists.pki("central", "-e", "ovn_pki_removed_chassis=lost", ovn_pki_clients=["operator"])
+    assert list(lists.all()) == ["chassis other", "client operator"]
 
 
 def test_plays_of_ones_own(lists: Lists) -> None:
