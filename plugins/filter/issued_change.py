@@ -6,11 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: issued_change
-short_description: What a run knows of issued certificates, and which central hosts have to be told
+short_description: What a run knows of issued certificates, and which central hosts have another list of them
 version_added: "0.1.0"
 description:
   - Observers know the certificates of chassis and clients from a list on the central hosts. This compares it with what the run has read and issued.
-  - Of the list of a machine the run knows what the role P(c5c3.ovn.ovn_central#role) has read before. A machine whose list was not read is named as well.
+  - Of certificates the run knows what the roles P(c5c3.ovn.ovn_pki#role) and P(c5c3.ovn.ovn_hypervisor#role) have recorded, of the list of a machine what the
+    role P(c5c3.ovn.ovn_central#role) has read before. A machine whose list was not read is named as well.
 options:
   _input:
     description: The hosts that take part in the run, usually C(ansible_play_batch).
@@ -26,11 +27,15 @@ options:
     type: dict
     required: true
   clients:
-    description: What P(c5c3.ovn.pki_clients#filter) returns; null if the run has nothing to do with clients. Their certificates are read on the control node.
+    description: What P(c5c3.ovn.pki_clients#filter) returns; null if the run has nothing to do with clients.
     type: list
     elements: dict
+  removed_chassis:
+    description: Names of chassis that leave the list besides those that the inventory removes; a list, or a text with commas.
+    type: raw
+    default: []
   check_mode:
-    description: Whether certificates that are to be renewed have not been.
+    description: Whether certificates that are needed have not been issued.
     type: bool
     default: false
 author:
@@ -50,7 +55,8 @@ _value:
   sample:
     change:
       certificates:
-        - {kind: chassis, holder: compute1, issuer: OVN chassis CA, serial_number: 3a91c0, not_after: '2027-11-21T16:00:00Z'}
+        - {kind: chassis, holder: compute1, issuer: OVN chassis CA, serial_number: 3a91c0, not_after: '2027-11-21T16:00:00Z',
+           issued: true}
       removed_chassis: []
     machines: [central1, central2, central3]
     clusters: []

@@ -13,8 +13,7 @@ description:
   - Internal to the role P(c5c3.ovn.ovn_pki#role), its options may change at any time.
   - Keeps the list from which the observers of a control plane know the certificates that no server shows them. A list is a file on each central host, or a
     ConfigMap beside the C(OVNCluster). It has no secrets.
-  - What a run does not name stays in the list, whatever several runs do at once. A holder has one certificate, the last one. A list that cannot be read is
-    made again.
+  - What a run does not name stays in the list, whatever several runs do at once. A holder has one certificate. A list that cannot be read is made again.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.action_group_kubernetes
@@ -54,9 +53,13 @@ options:
         type: str
         required: true
       not_after:
-        description: When it ends, in UTC, as V(2027-11-21T16:00:00Z). May be empty in check mode, before the certificate is made.
+        description: When it ends, in UTC, as V(2027-11-21T16:00:00Z). May be empty in check mode for one that would be issued.
         type: str
         required: true
+      issued:
+        description: Whether this run has issued it. One that was only found replaces none that ends later, which another run may have issued meanwhile.
+        type: bool
+        default: false
   removed_chassis:
     description: Chassis that are removed.
     type: list
@@ -85,7 +88,7 @@ EXAMPLES = r"""
   c5c3.ovn.ovn_issued_certificates:
     path: /etc/c5c3-ovn/issued-certificates.json
     certificates:
-      - {kind: chassis, holder: compute1, issuer: OVN chassis CA, serial_number: 3a91c0, not_after: '2027-11-21T16:00:00Z'}
+      - {kind: chassis, holder: compute1, issuer: OVN chassis CA, serial_number: 3a91c0, not_after: '2027-11-21T16:00:00Z', issued: true}
   delegate_to: central1
 """
 
@@ -112,6 +115,7 @@ _CERTIFICATE: dict[str, dict[str, t.Any]] = {
     "issuer": {"type": "str", "required": True},
     "serial_number": {"type": "str", "required": True},
     "not_after": {"type": "str", "required": True},
+    "issued": {"type": "bool", "default": False},
 }
 
 

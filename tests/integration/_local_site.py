@@ -34,12 +34,15 @@ SCRIPT = (
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a run printed on one line as `output`, `tasks` by their names, and as `locks` the content of the lock file, empty if nobody holds the lock."""
+    """What a run printed on one line as `output`, `tasks` by their names, and as `locks` the content of the lock file, empty if nobody holds the lock.
+    `recap` has the counts of each host.
+    """
 
     code: int
     output: str
     tasks: tuple[str, ...]
     locks: str
+    recap: t.Mapping[str, t.Mapping[str, int]]
 
 
 class LocalSite:
@@ -122,4 +125,10 @@ class LocalSite:
         assert "Traceback" not in output, output
         names = re.findall(r"^TASK \[(?:c5c3\.ovn\.\w+ : )?(.*?)\] \*", done.stdout, re.MULTILINE)
         locks = re.findall(r"^locks: (.*)$", done.stdout, re.MULTILINE)[-1]
-        return Outcome(done.returncode, re.sub(r"\s+", " ", output), tuple(names), locks)
+        recap = {
+            host: {name: int(count) for name, count in re.findall(r"(\w+)=(\d+)", counts)}
+            for host, counts in re.findall(
+                r"^(\S+)\s*: (ok=.*)$", done.stdout.rpartition("PLAY RECAP")[2], re.MULTILINE
+            )
+        }
+        return Outcome(done.returncode, re.sub(r"\s+", " ", output), tuple(names), locks, recap)

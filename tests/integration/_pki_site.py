@@ -83,6 +83,7 @@ class Site:
             },
             ovn_pki_directory=f"{self.root}/machines/{{{{ inventory_hostname }}}}/tls",
             ovn_pki_ca_directory_is_kept=True,
+            ovn_central_config_directory=f"{self.root}/machines/{{{{ inventory_hostname }}}}/etc",
             **{"ovn_address": "127.0.0.1", **self.shared},
         )
         given = ["-i", inventory, playbook, "-e", json.dumps(variables), *arguments]

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import pathlib
+import re
 import typing as t
 
 import pytest
 from _local_site import LocalSite, Outcome
+from conftest import until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list, render_list
 
 if t.TYPE_CHECKING:
@@ -22,6 +29,7 @@ FILE = "issued-certificates.json"
 RECORD = "Record the certificates of chassis and clients on the central hosts"
 MODULE = "ovn_issued_certificates"
 HOSTS = ("c1", "c2", "c3")
+AWAY = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9}
 HYPERVISORS = {"h1": "127.0.0.21", "h2": "127.0.0.22"}
 CLIENTS, CHASSIS = ["client neutron", "client operator"], ["chassis h1", "chassis h2"]
 
@@ -30,11 +38,8 @@ def entry(holder: str, kind: str = "chassis", serial_number: str = "1f", year: i
     return IssuedCertificate(kind, holder, "CA", serial_number, f"{year}-01-01T00:00:00Z")
 
 
-def options(*entries: IssuedCertificate, **more: t.Any) -> dict[str, t.Any]:
-    return {"certificates": [one._asdict() for one in entries], **more}
-
-
-# --- playbooks
+def options(*entries: IssuedCertificate, issued: bool = False, **more: t.Any) -> dict[str, t.Any]:
+    return {"certificates": [{**one._asdict(), "issued": issued} for one in entries], **more}
 
 
 class Lists:
@@ -53,17 +58,25 @@ class Lists:
         distribution = {"system_id_file": f"{self.site.folder}/{{{{ inventory_hostname }}}}/id"}
         addresses = {name: {"ovn_address": address} for name, address in HYPERVISORS.items()}
         variables = {
+            "ovn_hypervisor_certificate": f"{self.site.folder}/{{{{ inventory_hostname }}}}/tls/chassis-cert.pem",
             "central": HOSTS,
             "hypervisors": tuple(HYPERVISORS),
-            "host_variables": {**addresses, **(host_variables or {})},
+            "host_variables": {
+                name: {**addresses.get(name, {}), **(host_variables or {}).get(name, {})}
+                for name in (*HOSTS, *HYPERVISORS)
+            },
             "ovn_hypervisor_distribution": distribution,
             "ovn_pki_clients": ["neutron", "operator"],
             **variables,
         }
-        ran = self.site.run(f"c5c3.ovn.{playbook}", "--tags", "pki", *arguments, **variables)
+        ran = self.site.run(playbook, *arguments, **variables)
         assert ran.code == 0, ran.output
         assert ran.locks == ""
+        assert {counts["unreachable"] + counts["failed"] for counts in ran.recap.values()} == {0}
         return ran
+
+    def pki(self, playbook: str, *arguments: str, **more: t.Any) -> Outcome:
+        return self.run(f"c5c3.ovn.{playbook}", "--tags", "pki", *arguments, **more)
 
     def file(self, host: str) -> pathlib.Path:
         return self.site.folder / host / "etc" / FILE
@@ -85,69 +98,82 @@ def lists(daemons: None, short_dir: pathlib.Path, collection_path: str) -> Lists
     return Lists(LocalSite(short_dir, collection_path))
 
 
-def test_what_runs_record_and_complete(lists: Lists) -> None:
-    lists.run("central")
+def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
+    lists.pki("central")
     assert list(lists.all()) == CLIENTS
-    lists.run("hypervisors")
-    first = lists.all()
-    assert list(first) == [*CHASSIS, *CLIENTS]
-    assert {one.issuer.partition(" CA ")[0] for one in first.values()} == {"OVN", "OVN chassis"}
-    assert first["chassis h1"].issuer.startswith("OVN chassis CA ")
 
-    # Nothing to do: compared, not written
+    # A central host that is away keeps no hypervisor from its rollout, and is told later: so is one whose run was killed.
+    ran = lists.pki("hypervisors", host_variables={"c2": AWAY})
+    assert re.search(rf"/c2/etc/{FILE} of c2 was not updated: [^.]", ran.output), ran.output
+    assert re.search(
+        r"[^.]\. Its observer does not know when the certificates of this run end\. Correct that; ", ran.output
+    ), ran.output
+    first = lists.read("c1")
+    assert list(first) == [*CHASSIS, *CLIENTS]
+    assert {name: one.issuer.partition(" CA ")[0] for name, one in first.items()} == {
+        **dict.fromkeys(CHASSIS, "OVN chassis"),
+        **dict.fromkeys(CLIENTS, "OVN"),
+    }
+    assert list(lists.read("c2")) == CLIENTS
+    predicted = lists.pki("hypervisors", "--check", "--diff")
+    assert predicted.output.count(f"+chassis h1 until {first['chassis h1'].not_after}") == 1
+    assert list(lists.read("c2")) == CLIENTS
+    lists.pki("hypervisors")
+    assert lists.all() == first
+
+    # A renewal of one host, by a run for that host alone
+    lists.pki("hypervisors", "--limit", "h1", ovn_pki_renew=True)
+    renewed = lists.all()
+    assert {name for name, one in renewed.items() if one != first[name]} == {"chassis h1"}
+
+    # Nothing to do: the host was read anyway
     files = [lists.file(host).stat() for host in HOSTS]
-    for playbook, calls in (("central", False), ("hypervisors", True)):
-        ran = lists.run(playbook)
-        assert (RECORD in ran.tasks) == calls
-        assert "changed=1" not in ran.output
+    assert RECORD not in lists.pki("central").tasks
     assert [lists.file(host).stat() for host in HOSTS] == files
 
-    # A renewal of one host; the others stay
-    lists.run("hypervisors", "--limit", "h1", ovn_pki_renew=True)
-    renewed = lists.all()
-    assert renewed["chassis h1"].serial_number != first["chassis h1"].serial_number
-    assert {name: one for name, one in renewed.items() if one != first[name]}.keys() == {"chassis h1"}
+    predicted = lists.pki("central", "--check", "--diff", ovn_pki_clients=["neutron", "operator", "exporter"])
+    assert "+client exporter until a time that is not known yet" in predicted.output
+    assert predicted.output.count("+client ") == len(HOSTS)
 
-    # A run was killed before it wrote: the next one completes it, check mode tells so
-    lists.file("c2").unlink()
-    lists.file("c1").write_text(render_list([*first.values(), entry("elsewhere")]))
-    predicted = lists.run("hypervisors", "--check", "--diff")
-    assert f"-chassis h1 until {first['chassis h1'].not_after}" in predicted.output
-    assert f"+chassis h1 until {renewed['chassis h1'].not_after}" in predicted.output
-    assert not lists.file("c2").exists()
-    lists.run("hypervisors")
-    assert lists.read("c1") == {**renewed, "chassis elsewhere": entry("elsewhere")}
-    assert list(lists.read("c2")) == CHASSIS
-    lists.run("central")
-    assert lists.read("c2") == renewed
+    # Who is removed leaves the list, also with a certificate of its own, and a chassis that the inventory no longer has.
+    leaving = {"h1": {"ovn_hypervisor_certificate": "/etc/own.pem"}, "h2": {"ovn_hypervisor_state": "gone"}}
+    lists.pki("hypervisors", host_variables=leaving)
+    assert list(lists.all()) == CLIENTS
+    for host in HOSTS:
+        lists.file(host).write_text(render_list([*lists.read(host).values(), entry("lost"), entry("other")]))
+    lists.pki("central", "-e", "ovn_pki_removed_chassis=lost", ovn_pki_clients=["operator"])
+    assert list(lists.all()) == ["chassis other", "client operator"]
 
 
-def test_who_is_removed_leaves_the_list(lists: Lists) -> None:
-    lists.run("central")
-    lists.run("hypervisors")
-    lists.run("hypervisors", "--limit", "h2", "-e", "ovn_hypervisor_state=gone")
-    assert list(lists.all()) == ["chassis h1", *CLIENTS]
-    lists.run("central", ovn_pki_clients=["operator"])
-    assert list(lists.all()) == ["chassis h1", "client operator"]
-    predicted = lists.run("central", "--check", "--diff", ovn_pki_clients=[])
-    assert "-client operator until " in predicted.output
-    lists.run("central", ovn_pki_clients=[])
-    assert list(lists.all()) == ["chassis h1"]
+def test_plays_of_ones_own(lists: Lists) -> None:
+    """Without our playbooks, and on a host that is both: c1."""
+    include = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}}
 
+    def play(hosts: str, certificate: str, **variables: t.Any) -> dict[str, t.Any]:
+        role = {"role": "c5c3.ovn.ovn_pki", "vars": {"ovn_pki_certificate": certificate}}
+        tasks = [{**include, "vars": {"ovn_pki_certificate": certificate}}]
+        return {"hosts": hosts, "gather_facts": False, "vars": variables, "roles": [role], "post_tasks": tasks}
 
-def test_a_central_host_that_is_away_keeps_no_hypervisor_from_its_rollout(lists: Lists) -> None:
-    lists.run("central")
-    away = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9}
-    ran = lists.run("hypervisors", host_variables={"c2": away})
-    assert list(lists.read("c1")) == [*CHASSIS, *CLIENTS]
-    assert list(lists.read("c2")) == CLIENTS
-    assert "The observer of c2 was not told when the certificates of this run end: " in ran.output
-    assert "unreachable=0" in ran.output
-    lists.run("hypervisors")
-    assert list(lists.all()) == [*CHASSIS, *CLIENTS]
+    plays: list[dict[str, t.Any]] = [
+        # before anything of the role has run, and without a word which certificate is meant
+        {"hosts": "ovn_central", "gather_facts": False, "tasks": [include]},
+        play("ovn_central", "central"),
+        play("ovn_hypervisors", "chassis", ovn_pki_common_name="chassis-{{ inventory_hostname }}"),
+    ]
+    file = lists.site.folder / "own.yml"
+    file.write_text(json.dumps(plays))
+    more: dict[str, t.Any] = {"hypervisors": ("h1", "c1")}
+    lists.run(str(file), **more)
+    first = lists.all()
+    assert list(first) == ["chassis chassis-c1", "chassis chassis-h1", *CLIENTS]
+    assert {one.issuer.partition(" CA ")[0] for one in first.values() if one.kind == "chassis"} == {"OVN chassis"}
 
-
-# --- files
+    # A run that was killed after it had issued them: the next one finds them, and issues nothing.
+    for host in HOSTS:
+        lists.file(host).unlink()
+    lists.run(str(file), **more)
+    assert lists.all() == first
+    assert sum(counts["changed"] for counts in lists.run(str(file), **more).recap.values()) == 0
 
 
 def test_a_file_is_changed_and_then_left_alone(run_module: RunModule, short_dir: pathlib.Path) -> None:
@@ -166,11 +192,15 @@ def test_a_file_is_changed_and_then_left_alone(run_module: RunModule, short_dir:
     file.write_text("half of i")
     assert run_module(MODULE, given)["changed"]
     assert parse_list(file.read_text()) == [entry("a"), entry("b")]
+    # Another run may have renewed what this one has only found.
+    assert not run_module(MODULE, options(entry("a", year=2029), path=str(file)))["changed"]
+    assert run_module(MODULE, options(entry("a", year=2029), issued=True, path=str(file)))["changed"]
+    assert parse_list(file.read_text()) == [entry("a", year=2029), entry("b")]
 
 
 def test_a_time_that_is_none_spoils_nothing(run_module: RunModule, short_dir: pathlib.Path) -> None:
     file = short_dir / FILE
-    given = options(entry("a")._replace(not_after=""), path=str(file))
+    given = options(entry("a")._replace(not_after=""), issued=True, path=str(file))
     assert run_module(MODULE, given, True)["changed"]
     refused = run_module(MODULE, given, may_fail=True)
     assert 'not_after of chassis a is "". Give a time like 2027-11-21T16:00:00Z.' in refused["msg"]
@@ -186,7 +216,22 @@ def test_runs_at_once_lose_nothing(run_module: RunModule, short_dir: pathlib.Pat
     assert parse_list(file.read_text()) == sorted(entry(name) for name in names)
 
 
-# --- ConfigMaps
+def created_cluster(api_server: ApiServer, namespace: str) -> str:
+    """Create the OVNCluster prod, with the definitions if they are not there yet; return its uid."""
+    cluster = Cluster({"kubeconfig": api_server.kubeconfig})
+    for definition in custom_resource_definitions():
+        cluster.apply(definition)
+    found: list[str] = []
+
+    def created() -> bool:
+        metadata = {"name": "prod", "namespace": namespace}
+        with contextlib.suppress(OvnError):  # the paths of a new kind come a moment later
+            applied = cluster.apply({"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": {}})
+            found.append(applied["metadata"]["uid"])
+        return bool(found)
+
+    until(created, "the OVNCluster")
+    return found[0]
 
 
 def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServer, namespace: str) -> None:
@@ -210,3 +255,12 @@ def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServe
     before = read()["metadata"]["resourceVersion"]
     assert run_module(MODULE, options(removed_chassis=["rack1"], **place), True)["changed"]
     assert read()["metadata"]["resourceVersion"] == before
+
+    # It is deleted with its OVNCluster, also if it was there before.
+    assert "ownerReferences" not in read()["metadata"]
+    uid = created_cluster(api_server, namespace)
+    assert run_module(MODULE, options(removed_chassis=["rack1"], **place))["changed"]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [uid]
+    api_server.request("DELETE", f"{path}/prod-issued-certificates")
+    assert run_module(MODULE, options(entry("rack1"), **place))["changed"]
+    assert [one["uid"] for one in read()["metadata"]["ownerReferences"]] == [uid]

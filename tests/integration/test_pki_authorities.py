@@ -25,6 +25,8 @@ from conftest import Daemon, next_address, until, within
 from conftest import run as output_of
 from cryptography import x509
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import parse_list
+
 SCHEMAS = {"nb": "/usr/share/ovn/ovn-nb.ovsschema", "sb": "/usr/share/ovn/ovn-sb.ovsschema"}
 MEMBERS, RELAY = {"nb": 6641, "sb": 16642}, 6642
 RAFT = {"nb": 6643, "sb": 6644}
@@ -160,6 +162,12 @@ def rotate(site: Site, *arguments: str, **variables: t.Any) -> Outcome:
     return Outcome(done.returncode, output)
 
 
+def issued(site: Site) -> dict[str, int]:
+    """The serial numbers of the certificates that the observer of c1 knows, by the names of the chassis."""
+    found = parse_list((site.root / "machines" / "c1" / "etc" / "issued-certificates.json").read_text())
+    return {one.holder: int(one.serial_number, 16) for one in found or ()}
+
+
 def test_what_the_key_of_a_chassis_opens(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
     ready.apply()
     address = serve(ready).address
@@ -248,6 +256,7 @@ def test_a_former_installation_keeps_working_and_is_carried_over(
     assert not set(former.serials_of(PAIRS).values()) & set(before.values())
     for port in (*MEMBERS.values(), *RAFT.values()):
         assert "UNKNOWN_CA" in refusal(former.tls("h1"), "chassis", servers.address, port)
+    assert issued(former) == {host: former.pair(host, "chassis").serial_number for host in ("c1", "h1")}
     again = former.apply()
     assert again.changed() == 0
     assert WARNING not in again.output
@@ -268,6 +277,8 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     assert f"{servers.address}:{MEMBERS['nb']}" in stopped.message
     assert (ready.authority(), ready.chassis_authority()) == before
     assert json.loads((ready.ca / "rotation.json").read_text())["phase"] == "prepare"
+    # Nothing was issued, but compared.
+    assert issued(ready) == {host: ready.pair(host, "chassis").serial_number for host in ("c1", "h1")}
 
     servers.daemons[0] = servers._start("nb", MEMBERS["nb"], "ca.pem", str(servers.folder / "nb.db"))
     with Clients(ready, servers.address) as clients:

@@ -22,9 +22,10 @@ SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
 _VALID = "Valid"
 _ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki); the owner of a given Secret or ConfigMap, there."
 _RENEW = {
-    CHASSIS: "Renew them with a run of c5c3.ovn.hypervisors; remove a chassis that is gone with ovn_hypervisor_state.",
+    CHASSIS: "Renew them with a run of c5c3.ovn.hypervisors; remove a chassis that is dead with ovn_hypervisor_state=gone.",
     CLIENT: "Renew them with a run of c5c3.ovn.central, and bring the files to the clients.",
 }
+_REFUSES = {CHASSIS: "The Southbound refuses them.", CLIENT: "The databases refuse them."}
 _NAMES = 5  # of holders in a message
 _REFUSED = {"central": "Clients and members refuse each other.", "chassis": "The Southbound refuses chassis."}
 
@@ -133,7 +134,7 @@ def _issued(
     soon = [one for one in ordered[len(ended) :] if _time(one.end) - present < SOON]
     who = "chassis" if kind == CHASSIS else "clients"
     if ended:
-        message = f"Certificates of {who} have expired: {_holders(ended)}. Members refuse them. {_RENEW[kind]}"
+        message = f"Certificates of {who} have expired: {_holders(ended)}. {_REFUSES[kind]} {_RENEW[kind]}"
         yield StatusCondition(CERTIFICATE, "False", f"{kind.capitalize()}CertificateExpired", message)
     if soon:
         message = f"Certificates of {who} end soon: {_holders(soon)}. {_RENEW[kind]}"

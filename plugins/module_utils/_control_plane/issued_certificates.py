@@ -8,14 +8,14 @@ The list of issued certificates of a control plane in Kubernetes: a ConfigMap th
 
 from __future__ import annotations
 
-import typing as t
+import time
 
 from .._api.names import API_VERSION, Object, issued_certificates_name, metadata, owner_reference
 from .._errors import Conflict
 from .._kubernetes.client import Cluster
 from .._pki.issued import FILE_NAME, IssuedCertificate, IssuedChange, merge_list, parse_list, render_list
 
-_ATTEMPTS = 5
+_ATTEMPTS, _PAUSE = 5, 0.1  # seconds, longer after each attempt
 
 
 def update_config_map(
@@ -34,6 +34,7 @@ def update_config_map(
         except Conflict:  # another run has written it, or created it
             if attempt == _ATTEMPTS:
                 raise
+            time.sleep(_PAUSE * attempt)
             attempt += 1
         else:
             return before, after
@@ -41,12 +42,17 @@ def update_config_map(
 
 def _write(cluster: Cluster, name: str, namespace: str, found: Object | None, text: str) -> None:
     data = {FILE_NAME: text}
-    if found is not None:
-        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        cluster.patch("v1", "ConfigMap", found["metadata"]["name"], namespace, {"metadata": version, "data": data})
+    if found is None:
+        body: Object = {**metadata(issued_certificates_name(name), namespace, name), **_owner(cluster, name, namespace)}
+        cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": body, "data": data})
         return
-    body: dict[str, t.Any] = metadata(issued_certificates_name(name), namespace, name)
+    body = {"resourceVersion": found["metadata"]["resourceVersion"]}
+    if not found["metadata"].get("ownerReferences"):  # it was created before the OVNCluster
+        body |= _owner(cluster, name, namespace)
+    cluster.patch("v1", "ConfigMap", found["metadata"]["name"], namespace, {"metadata": body, "data": data})
+
+
+def _owner(cluster: Cluster, name: str, namespace: str) -> Object:
+    """Return the metadata by which the list is deleted with its OVNCluster, empty before there is one."""
     owner = cluster.get(API_VERSION, "OVNCluster", name, namespace)
-    if owner is not None:  # the list goes with it
-        body["ownerReferences"] = [owner_reference(owner)]
-    cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": body, "data": data})
+    return {"ownerReferences": [owner_reference(owner)]} if owner is not None else {}

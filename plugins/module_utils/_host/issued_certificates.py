@@ -9,26 +9,38 @@ The list of issued certificates of a central host, which its observer reads. Sev
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import time
 import typing as t
 
-from .._errors import InvalidInput, OvnError
+from .._deadline import Deadline
+from .._errors import InvalidInput, OvnError, TimedOut
 from .._pki.files import Ownership, activate, read, write_pending
 from .._pki.issued import IssuedCertificate, IssuedChange, is_time, merge_list, parse_list, render_list
 
 _MODE, _OWNER = 0o644, Ownership(None, None)  # no secrets
+_LOCK_SECONDS, _PAUSE = 20.0, 0.05  # a run holds the lock for as long as one small file takes
 
 
 def read_change(params: t.Mapping[str, t.Any], *, check_mode: bool) -> IssuedChange:
     """Return what the options of `ovn_issued_certificates` say; `InvalidInput` if a time is none."""
-    certificates = [IssuedCertificate(**one) for one in params["certificates"]]
-    for one in certificates:
-        if not is_time(one.not_after) and not (check_mode and one.not_after == ""):
+    certificates = [
+        (IssuedCertificate(**{field: one[field] for field in IssuedCertificate._fields}), one["issued"])
+        for one in params["certificates"]
+    ]
+    for one, is_issued in certificates:
+        if not is_time(one.not_after) and not (check_mode and is_issued and one.not_after == ""):
             raise InvalidInput(
                 f'not_after of {one.kind} {one.holder} is "{one.not_after}". Give a time like 2027-11-21T16:00:00Z.'
             )
-    return IssuedChange(certificates, params["removed_chassis"], params["clients"])
+    return IssuedChange(
+        [one for one, is_issued in certificates if not is_issued],
+        [one for one, is_issued in certificates if is_issued],
+        params["removed_chassis"],
+        params["clients"],
+    )
 
 
 def update_file(
@@ -54,13 +66,33 @@ def _merged(path: str, change: IssuedChange) -> tuple[list[IssuedCertificate], l
 @contextlib.contextmanager
 def _locked(path: str) -> t.Iterator[None]:
     """Keep other runs from the file. The list itself is replaced, so a lock on it would lock nobody out."""
-    lock = f"{path}.lock"
+    with _open_lock(f"{path}.lock") as lock:
+        _acquire(lock, Deadline(_LOCK_SECONDS))
+        yield
+
+
+def _open_lock(path: str) -> t.TextIO:
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        with open(lock, "a", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        return open(path, "a", encoding="utf-8")
     except OSError as e:
         raise OvnError(
-            f"{lock} cannot be locked: {e.strerror}. Check free space and permissions (become: true), then run again."
+            f"{path} cannot be opened: {e.strerror}. Check free space and permissions (become: true), then run again."
         ) from e
+
+
+def _acquire(lock: t.TextIO, deadline: Deadline) -> None:
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            if e.errno not in (errno.EAGAIN, errno.EACCES):
+                raise OvnError(f"{lock.name} cannot be locked: {e.strerror}. Correct that, then run again.") from e
+            if deadline.expired:
+                raise TimedOut(
+                    f"Timed out after {_LOCK_SECONDS:.0f} s waiting for {lock.name}: another process has locked it. End that process (fuser -v shows it), "
+                    "then run again."
+                ) from e
+            time.sleep(_PAUSE)
+        else:
+            return

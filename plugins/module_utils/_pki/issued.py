@@ -39,11 +39,19 @@ class IssuedCertificate(t.NamedTuple):
 
 
 class IssuedChange(t.NamedTuple):
-    """What one run knows: certificates in use, chassis that are removed, and the names of all clients; None if the run does not know these."""
+    """What one run knows: certificates that it found and that it issued, chassis that are removed, and the names of all clients; None if the run does not
+    know these.
+    """
 
-    certificates: t.Sequence[IssuedCertificate] = ()
+    found: t.Sequence[IssuedCertificate] = ()
+    issued: t.Sequence[IssuedCertificate] = ()
     removed_chassis: t.Collection[str] = ()
     clients: t.Collection[str] | None = None
+
+
+def list_path(config_directory: str) -> str:
+    """Return the file of a central host with this configuration directory."""
+    return f"{config_directory}/{FILE_NAME}"
 
 
 def parse_list(text: str) -> list[IssuedCertificate] | None:
@@ -74,14 +82,21 @@ def render_list(certificates: t.Iterable[IssuedCertificate]) -> str:
 
 
 def merge_list(known: t.Iterable[IssuedCertificate], change: IssuedChange) -> list[IssuedCertificate]:
-    """Return the list after the run. What the run does not know stays: it was for some hosts alone, or for one of several hypervisor clusters."""
-    kept = [
-        one
+    """Return the list after the run. What the run does not know stays: it was for some hosts alone, or for one of several hypervisor clusters.
+
+    A certificate that was only found replaces none that ends later: another run may have renewed it since this one has read it.
+    """
+    kept = {
+        (one.kind, one.holder): one
         for one in known
         if (one.kind != CHASSIS or one.holder not in change.removed_chassis)
         and (one.kind != CLIENT or change.clients is None or one.holder in change.clients)
-    ]
-    return _sorted([*kept, *change.certificates])
+    }
+    for one in change.found:
+        before = kept.get((one.kind, one.holder))
+        if before is None or before.end <= one.end:
+            kept[one.kind, one.holder] = one
+    return _sorted([*kept.values(), *change.issued])
 
 
 def describe_change(before: t.Iterable[IssuedCertificate], after: t.Iterable[IssuedCertificate]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from .._launchers.raft import SCRIPT as LAUNCHER
 from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
-from .._pki.issued import FILE_NAME as ISSUED_FILE_NAME
+from .._pki.issued import list_path
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
 from .._relay.command_line import (
@@ -102,7 +102,7 @@ class CentralMachineOptions:
     @property
     def issued_certificates(self) -> str:
         """The list of issued certificates, which runs write and the observer reads."""
-        return f"{self.config_directory}/{ISSUED_FILE_NAME}"
+        return list_path(self.config_directory)
 
     @property
     def relay_trusts(self) -> str:
@@ -221,6 +221,7 @@ def desired_state(
         },
         "relay": _relay(options, clients["southbound"], listeners["southbound"]) if options.has_relay else {},
         "observer": _observer(options, clients, environment, timers.values()) if options.observer else {},
+        "issued_certificates": options.issued_certificates,
         "wait_timeout": wait_timeout,
         # The lock is renewed before each step, and the longest step stops a member and waits for it.
         "lock_seconds": wait_timeout + STOP_SECONDS,

@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import (
     IssuedCertificate,
     IssuedChange,
     describe_change,
+    list_path,
     merge_list,
     parse_list,
     render_list,
@@ -35,21 +36,27 @@ ALL = [chassis("a"), chassis("b"), client("neutron"), client("operator")]
     ("known", "change", "expected"),
     [
         # the first run, a run with nothing to do
-        ([], IssuedChange([chassis("b"), chassis("a"), client("neutron")], (), ["neutron"]), [chassis("a"), chassis("b"), client("neutron")]),
-        (ALL, IssuedChange(ALL, (), ["neutron", "operator"]), ALL),
+        ([], IssuedChange([chassis("b"), client("neutron")], [chassis("a")], (), ["neutron"]), [chassis("a"), chassis("b"), client("neutron")]),
+        (ALL, IssuedChange(ALL, clients=["neutron", "operator"]), ALL),
         (ALL, IssuedChange(), ALL),
         # a renewed one replaces the old one; others stay: the run was for one host, or for one of several hypervisor clusters
         (ALL, IssuedChange([chassis("b", LATER)]), [chassis("a"), chassis("b", LATER), *ALL[2:]]),
         (ALL, IssuedChange([chassis("c")]), [*ALL[:2], chassis("c"), *ALL[2:]]),
         # who is removed leaves; a client of that name does not, nor a chassis with the name of a client
-        ([*ALL, client("a")], IssuedChange([], ["a"]), [chassis("b"), client("a"), *ALL[2:]]),
-        ([*ALL, chassis("operator")], IssuedChange([], (), ["neutron"]), [*ALL[:2], chassis("operator"), client("neutron")]),
-        (ALL, IssuedChange([], ["gone"]), ALL),
+        ([*ALL, client("a")], IssuedChange(removed_chassis=["a"]), [chassis("b"), client("a"), *ALL[2:]]),
+        ([*ALL, chassis("operator")], IssuedChange(clients=["neutron"]), [*ALL[:2], chassis("operator"), client("neutron")]),
+        (ALL, IssuedChange(removed_chassis=["gone"]), ALL),
         # the clients are known as a whole; one whose certificate cannot be read keeps what is known of it
-        (ALL, IssuedChange([client("operator", LATER)], (), ["neutron", "operator"]), [*ALL[:3], client("operator", LATER)]),
-        (ALL, IssuedChange([], (), []), ALL[:2]),
+        (ALL, IssuedChange([client("operator", LATER)], clients=["neutron", "operator"]), [*ALL[:3], client("operator", LATER)]),
+        (ALL, IssuedChange(clients=[]), ALL[:2]),
         # a chassis that comes back in the run that removes it
-        (ALL, IssuedChange([chassis("a", LATER)], ["a"]), [chassis("a", LATER), *ALL[1:]]),
+        (ALL, IssuedChange([chassis("a", LATER)], removed_chassis=["a"]), [chassis("a", LATER), *ALL[1:]]),
+        # another run has renewed it since this one has read it; what this run has issued counts, however short it is valid
+        ([chassis("a", LATER)], IssuedChange([chassis("a")]), [chassis("a", LATER)]),
+        ([chassis("a", LATER)], IssuedChange([chassis("a")], [chassis("a")]), [chassis("a")]),
+        ([chassis("a", LATER)], IssuedChange([chassis("a")], removed_chassis=["a"]), [chassis("a")]),
+        # signed once more in the same second
+        ([chassis("a")], IssuedChange([chassis("a")._replace(serial_number="2f")]), [chassis("a")._replace(serial_number="2f")]),
     ],
 )  # fmt: skip
 def test_a_run_changes_what_it_knows(
@@ -57,6 +64,10 @@ def test_a_run_changes_what_it_knows(
 ) -> None:
     assert merge_list(known, change) == expected
     assert merge_list(expected, change) == expected
+
+
+def test_where_it_is() -> None:
+    assert list_path("/etc/c5c3-ovn") == "/etc/c5c3-ovn/issued-certificates.json"
 
 
 def test_what_is_written_is_read_again() -> None:

@@ -103,6 +103,7 @@ class TestLauncher:
 
     def test_directories(self) -> None:
         desired = machine({"config_directory": "/srv/etc", "database_directory": "/srv/db"})
+        assert desired["issued_certificates"] == "/srv/etc/issued-certificates.json"
         paths = {
             name: desired["databases"]["northbound"][name] for name in ("record", "environment_file", "database_file")
         }

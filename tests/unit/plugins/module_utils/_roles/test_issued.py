@@ -1,8 +1,7 @@
-"""What a run knows of the certificates of chassis and clients, and whom it has to tell."""
+"""What a run knows of the certificates of chassis and clients, and whose list it has to change."""
 
 from __future__ import annotations
 
-import pathlib
 import typing as t
 
 import pytest
@@ -13,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.issued import issu
 FILE = "/etc/c5c3-ovn/issued-certificates.json"
 GROUPS = {"ovn_central": ["central1", "central2"], "ovn_hypervisors": ["a", "b", "cluster"]}
 KUBERNETES = {"ovn_backend": "kubernetes"}
+PAIR = "/etc/ovn/tls/chassis-cert.pem"
 
 
 def state(number: int, **more: t.Any) -> dict[str, t.Any]:
@@ -24,8 +24,23 @@ def entry(holder: str, number: int, kind: str = "chassis") -> IssuedCertificate:
     return IssuedCertificate(kind, holder, "CA", str(number), f"202{number}-01-01T00:00:00Z")
 
 
-def compared(number: int, **more: t.Any) -> dict[str, t.Any]:
-    return {"ovn_hypervisor_found": {"certificates": [state(number, **more)]}}
+def option(holder: str, number: int, kind: str = "chassis", *, issued: bool = False) -> dict[str, t.Any]:
+    return {**entry(holder, number, kind)._asdict(), "issued": issued}
+
+
+def compared(number: int, holder: str = "a", **more: t.Any) -> dict[str, t.Any]:
+    """As the look at the machine has found it, in a run that had nothing to do for the role ovn_pki."""
+    pair = {"common_name": holder, "certificate": PAIR}
+    return {
+        "ovn_pki_declared": {"certificate": "chassis", "pairs": [pair], "due": False},
+        "ovn_hypervisor_found": {"certificates": [state(number, **more)]},
+    }
+
+
+def recorded(number: int, holder: str = "a", kind: str = "chassis", **more: t.Any) -> dict[str, t.Any]:
+    """As the role ovn_pki has found or issued it."""
+    known = {**state(number), "holder": holder, "path": PAIR, "issued": False, **more}
+    return {"ovn_pki_recorded": {kind: known}}
 
 
 def change(
@@ -42,58 +57,123 @@ def change(
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        # as it was compared; as it was issued after that
-        (compared(7), entry("a", 7)),
-        ({**compared(7, needed=True), "ovn_pki_issued": {"chassis": state(8, needed=True)}}, entry("a", 8)),
-        # not that of the same machine as a central host
-        ({**compared(7), "ovn_pki_issued": {"central": state(8)}, "ovn_pki_state": state(9)}, entry("a", 7)),
-        # another name
-        ({**compared(7), "ovn_system_id": "chassis-a"}, entry("chassis-a", 7)),
-        ({**compared(7), "ovn_system_id": "x", "ovn_hypervisor_system_id": "y"}, entry("y", 7)),
-        # a renewal that did not come to its end: the old one is still in use
-        (compared(7, needed=True), entry("a", 7)),
-        # nothing is known: no library, no certificate, none of ours
-        ({"ovn_hypervisor_found": {"certificates": [{"failed": True, "library_missing": True}]}}, None),
-        (compared(7, serial_number="", not_after="", issuer_name=""), None),
-        ({"ovn_hypervisor_found": {"certificates": []}}, None),
+        # compared with nothing to do; compared by the role, in plays without the look and in a rotation that goes on; issued after that
+        (compared(7), option("a", 7)),
+        (recorded(7), option("a", 7)),
+        ({**compared(7, needed=True), **recorded(8, needed=True, issued=True)}, option("a", 8, issued=True)),
+        # not that of the same machine as a central host, whatever was looked at last
+        ({**compared(7), **recorded(8, kind="central"), "ovn_pki_state": state(9)}, option("a", 7)),
+        ({**compared(7), "ovn_pki_declared": {"certificate": "central", "pairs": [{"common_name": "a", "certificate": PAIR}]}}, None),
         ({"ovn_pki_state": state(7)}, None),
-        # a cluster: its own Secret, not that of another owner, nor that of the control plane
-        ({**KUBERNETES, "ovn_pki_state": state(7)}, entry("a", 7)),
-        ({**KUBERNETES, "ovn_pki_state": state(7, needed=True), "ovn_pki_issued": {"chassis": state(8)}}, entry("a", 8)),
-        ({**KUBERNETES, "ovn_pki_state": state(7), "ovn_pki_kubernetes_secret_given": True}, None),
+        # the name that was signed, although the inventory knows another one
+        ({**compared(7, "chassis-a"), "ovn_system_id": "x"}, option("chassis-a", 7)),
+        ({**recorded(7, "chassis-a"), "ovn_hypervisor_system_id": "y"}, option("chassis-a", 7)),
+        # a renewal that did not come to its end: the old one is still in use
+        (compared(7, needed=True), option("a", 7)),
+        # a host that says more than it was asked
+        (compared(7, path="/x", issued=True), option("a", 7)),
+        ({**compared(7), "ovn_hypervisor_found": {"certificates": [state(7, holder="b")]}}, option("a", 7)),
+        # nothing is known: no library, no certificate, no CA
+        ({**compared(7), "ovn_hypervisor_found": {"certificates": [{"failed": True, "library_missing": True}]}}, None),
+        (compared(7, serial_number="", not_after="", issuer_name=""), None),
+        ({**compared(7), "ovn_hypervisor_found": {"certificates": []}}, None),
+        ({**compared(7), "ovn_pki_declared": {"certificate": "chassis", "pairs": [], "due": True}}, None),
+        # a cluster: its own Secret
+        ({**KUBERNETES, **recorded(7, path="")}, option("a", 7)),
+        ({**KUBERNETES, **recorded(8, path="", issued=True)}, option("a", 8, issued=True)),
+        ({**KUBERNETES, **recorded(8, kind="central", path=""), "ovn_pki_state": state(7)}, None),
     ],
 )  # fmt: skip
-def test_the_certificate_of_a_chassis(variables: dict[str, t.Any], expected: IssuedCertificate | None) -> None:
+def test_the_certificate_of_a_chassis(variables: dict[str, t.Any], expected: dict[str, t.Any] | None) -> None:
     found = change({"a": variables})["change"]
-    assert found == {"certificates": [expected._asdict()] if expected else [], "removed_chassis": []}
+    assert found == {"certificates": [expected] if expected else [], "removed_chassis": []}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"issuer_name": "{{ lookup('pipe', 'id') }}"}, "?? lookup('pipe', 'id') ??"),
+        ({"issuer_name": "{% raw %}\n\x00"}, "?? raw ????"),
+        ({"issuer_name": "x" * 10_000}, "x" * 200),
+        ({"issuer_name": "Prüf-CA, O=Example (2026-01-01 10:00:00)"}, "Prüf-CA, O=Example (2026-01-01 10:00:00)"),
+        ({"issuer_name": None}, ""),
+        ({"serial_number": "{{ x }}"}, None),
+        ({"serial_number": "f" * 41}, None),
+        ({"serial_number": ["a"]}, None),
+        ({"not_after": "{{ x }}"}, None),
+        ({"not_after": "soon"}, None),
+    ],
+)
+def test_a_hypervisor_that_was_taken_over_says_strange_things(said: dict[str, t.Any], expected: str | None) -> None:
+    found = change({"a": compared(7, **said), "b": compared(8, "b")})["change"]["certificates"]
+    assert [one["issuer"] for one in found] == (["CA"] if expected is None else [expected, "CA"])
+    assert [one["holder"] for one in found] == (["b"] if expected is None else ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("variables", "leaving"),
+    [
+        # it is removed, by the inventory or by a play, under the name of its chassis and that in its certificate
+        ({"ovn_hypervisor_state": "absent", "ovn_system_id": "x"}, ["x"]),
+        ({"ovn_hypervisor_state": "gone", "ovn_hypervisor_system_id": "y", "ovn_system_id": "x"}, ["y", "x"]),
+        ({**recorded(7), "ovn_hypervisor_removed_chassis": "z"}, ["z", "a"]),
+        # it is a chassis again, in the same run
+        ({**recorded(7), "ovn_hypervisor_removed_chassis": ""}, []),
+        # it uses files of its own, by the inventory or by the options of the role
+        ({**recorded(7, "x"), "ovn_hypervisor_certificate": "/own.pem"}, ["x"]),
+        ({**compared(7, "x"), "ovn_hypervisor_certificate_in_use": "/own.pem"}, ["x"]),
+        ({**recorded(7), "ovn_hypervisor_certificate": "/own.pem", "ovn_hypervisor_certificate_in_use": PAIR}, []),
+        ({**recorded(7), "ovn_hypervisor_certificate": PAIR}, []),
+        ({"ovn_hypervisor_certificate": "/own.pem"}, []),
+        # a cluster: with the Secret of another owner; files of machines say nothing about its own
+        ({**KUBERNETES, "ovn_pki_kubernetes_secret_given": True}, ["a"]),
+        ({**KUBERNETES, **recorded(7, path=""), "ovn_hypervisor_certificate": "/own.pem"}, []),
+        (KUBERNETES, []),
+    ],
+)  # fmt: skip
+def test_who_leaves_the_list(variables: dict[str, t.Any], leaving: list[str]) -> None:
+    found = change({"a": variables, "b": recorded(8, "b")})["change"]
+    assert found["removed_chassis"] == leaving
+    others = [one["holder"] for one in found["certificates"]]
+    knows = not leaving and {"ovn_pki_recorded", "ovn_hypervisor_found"} & set(variables)
+    assert others == (["a", "b"] if knows else ["b"])
 
 
 def test_a_cluster_with_the_secret_of_the_control_plane_has_no_certificate_of_its_own() -> None:
-    both = {**KUBERNETES, "ovn_pki_state": state(7)}
+    both = {**KUBERNETES, **recorded(7, "both", "central", path=""), "ovn_pki_state": state(7)}
     groups = {"ovn_central": ["both"], "ovn_hypervisors": ["both"]}
-    assert change({"both": both}, ["both"], groups)["change"]["certificates"] == []
+    assert change({"both": both}, ["both"], groups)["change"] == {"certificates": [], "removed_chassis": ["both"]}
+    both["ovn_hypervisor_spec"] = {"tls": {"certSecretRef": {"name": "nodes"}}}
+    both["ovn_pki_kubernetes_secret_given"] = False
+    both["ovn_pki_recorded"]["chassis"] = {**state(8), "holder": "both", "issued": False}
+    assert change({"both": both}, ["both"], groups)["change"]["certificates"] == [option("both", 8)]
 
 
-@pytest.mark.parametrize("removed", ["absent", "gone"])
-def test_a_chassis_that_is_removed(removed: str) -> None:
-    more = {"ovn_hypervisor_state": removed, "ovn_system_id": "x", **compared(7)}
-    assert change({"a": more, "b": compared(8)})["change"] == {
-        "certificates": [entry("b", 8)._asdict()],
-        "removed_chassis": ["x"],
-    }
+@pytest.mark.parametrize("names", [["x", "a"], "x, a"])
+def test_chassis_that_the_inventory_no_longer_has(names: t.Any) -> None:
+    found = change({}, ["central1"], removed_chassis=names)
+    assert found["change"] == {"certificates": [], "removed_chassis": ["x", "a"]}
+    assert found["machines"] == ["central1", "central2"]
 
 
 def test_only_hosts_of_the_run_count() -> None:
-    assert change({"a": compared(7), "b": compared(8)}, ["b", "central1"])["change"]["certificates"] == [
-        entry("b", 8)._asdict()
-    ]
+    found = change({"a": compared(7), "b": compared(8, "b")}, ["b", "central1"])
+    assert found["change"]["certificates"] == [option("b", 8)]
 
 
 def test_check_mode_knows_that_there_will_be_another_one() -> None:
-    found = change({"a": compared(7, needed=True), "b": compared(8)}, check_mode=True)
-    assert [(one["holder"], one["not_after"]) for one in found["change"]["certificates"]] == [
-        ("a", ""),
-        ("b", entry("b", 8).not_after),
+    clients = [{"name": "neutron"}, {"name": "operator"}]
+    hostvars = {
+        "a": compared(7, needed=True),
+        "b": compared(8, "b"),
+        "central1": {"ovn_pki_clients_compared": {"certificates": [state(5), state(6, needed=True)]}},
+    }
+    found = change(hostvars, ["a", "b", "central1"], clients=clients, check_mode=True)
+    assert [(one["holder"], one["not_after"], one["issued"]) for one in found["change"]["certificates"]] == [
+        ("a", "", True),
+        ("b", entry("b", 8).not_after, False),
+        ("neutron", entry("neutron", 5).not_after, False),
+        ("operator", "", True),
     ]
 
 
@@ -104,11 +184,13 @@ def test_check_mode_knows_that_there_will_be_another_one() -> None:
         ({}, {}, ["central1", "central2"]),
         ({FILE: [entry("a", 7)]}, {FILE: [entry("a", 7), entry("other", 5)]}, []),
         ({FILE: [entry("a", 6)]}, {FILE: [entry("a", 7)]}, ["central1"]),
+        # another run has renewed it meanwhile
+        ({FILE: [entry("a", 8)]}, {FILE: [entry("a", 7)]}, []),
         # no list yet
         ({"/other": []}, {FILE: [entry("a", 7)]}, ["central1"]),
     ],
 )
-def test_whom_a_run_has_to_tell(
+def test_whose_list_a_run_has_to_change(
     central1: dict[str, list[IssuedCertificate]],
     central2: dict[str, list[IssuedCertificate]],
     machines: list[str],
@@ -124,29 +206,49 @@ def test_whom_a_run_has_to_tell(
 def test_the_file_may_lie_elsewhere() -> None:
     text = render_list([entry("a", 7)])
     there = {
-        "ovn_central_config_directory": "/srv",
+        "ovn_central_desired": {"issued_certificates": "/srv/issued-certificates.json"},
         "ovn_central_found": {"files": {"/srv/issued-certificates.json": text}},
     }
     assert change({"a": compared(7), "central1": there, "central2": there})["machines"] == []
 
 
-def test_who_knows_nothing_tells_nobody() -> None:
+def test_who_knows_nothing_changes_no_list() -> None:
     found = change({"central1": KUBERNETES})
     assert (found["machines"], found["clusters"]) == ([], [])
     found = change({"central1": KUBERNETES, "a": compared(7)})
     assert (found["machines"], found["clusters"]) == (["central2"], ["central1"])
+    found = change({"central1": {"ovn_central_backend": "kubernetes"}, "central2": KUBERNETES, "a": compared(7)})
+    assert (found["machines"], found["clusters"]) == ([], ["central1", "central2"])
 
 
-def test_clients_are_read_where_they_are_made(tmp_path: pathlib.Path) -> None:
-    broken, missing = tmp_path / "broken", tmp_path / "missing"
-    broken.write_text("no certificate")
-    clients = [{"name": path.name, "pair": {"certificate": str(path)}} for path in (broken, missing)]
-    assert change({}, ["central1"], clients=clients)["change"] == {
-        "certificates": [],
-        "removed_chassis": [],
-        "clients": ["broken", "missing"],
-    }
-    # No client is left; that has to be told only where one is known.
+CLIENTS = [{"name": "neutron"}, {"name": "operator"}]
+
+
+@pytest.mark.parametrize(
+    ("central1", "central2", "expected"),
+    [
+        ({}, {}, []),
+        # as they were compared before the first change; as they were issued after that, by one of the hosts
+        ({"ovn_pki_clients_compared": {"certificates": [state(5), state(6)]}}, {}, [option("neutron", 5, "client"), option("operator", 6, "client")]),
+        (
+            {"ovn_pki_clients_compared": {"certificates": [state(5), state(6)]}},
+            {"ovn_pki_recorded_clients": {"operator": state(7, issued=True), "former": state(8)}},
+            [option("neutron", 5, "client"), option("operator", 7, "client", issued=True)],
+        ),
+        # no certificate yet, or none that could be compared
+        ({"ovn_pki_clients_compared": {"certificates": [state(5, serial_number="", not_after=""), {"failed": True}]}}, {}, []),
+        ({"ovn_pki_clients_compared": {"failed": True, "msg": "no library"}}, {}, []),
+        ({"ovn_pki_clients_compared": {"certificates": [state(5)]}}, {}, []),
+    ],
+)  # fmt: skip
+def test_certificates_of_clients(
+    central1: dict[str, t.Any], central2: dict[str, t.Any], expected: list[dict[str, t.Any]]
+) -> None:
+    found = change({"central1": central1, "central2": central2}, ["central1", "central2"], clients=CLIENTS)["change"]
+    assert found == {"certificates": expected, "removed_chassis": [], "clients": ["neutron", "operator"]}
+
+
+def test_the_last_client_leaves_where_one_is_known() -> None:
     known = {"ovn_central_found": {"files": {FILE: render_list([entry("neutron", 7, "client")])}}}
-    none = {"ovn_central_found": {"files": {}}}
+    none: dict[str, t.Any] = {"ovn_central_found": {"files": {}}}
     assert change({"central1": known, "central2": none}, ["central1"], clients=[])["machines"] == ["central1"]
