@@ -14,6 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from . import node_certificates
 from .pods import TLS, TLS_FILES, TLS_VOLUME, scheduling, tls_volume, tolerations
 
 if t.TYPE_CHECKING:
@@ -83,7 +84,9 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    tls = TLS_FILES.as_environment() if tls_secret else {}
+    own = bool(tls_secret) and spec.tls.node_certificates == "own"
+    files = node_certificates.FILES if own else TLS_FILES
+    tls = files.as_environment() if tls_secret else {}
     host = spec.ovs.mode == "host"
     environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **({"OVS_MODE": "host"} if host else {}), **tls}
     mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
@@ -95,9 +98,19 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         _config_map("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
         _config_map("settings", SETTINGS),
     ]
+    for_agent: list[Object] = [_mount("settings", "/settings", read_only=True)]
+    agent_environment = dict(environment)
     if tls_secret:
         mounts.append(_mount(TLS_VOLUME, TLS, read_only=True))
+    if tls_secret and not own:
         volumes.append(tls_volume(spec.tls, tls_secret, mode=0o400))
+    if tls_secret and own:
+        volumes.append(node_certificates.authorities_volume(spec.tls, tls_secret))
+        (certificate, mount), (access, token) = node_certificates.certificate_volume(), node_certificates.agent_access()
+        volumes += [certificate, access]
+        mounts.append({**mount, "readOnly": True})
+        for_agent += [mount, token]
+        agent_environment.update(node_certificates.agent_environment())
     controller = _daemon(
         "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
     )
@@ -105,7 +118,11 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         spec,
         spec.controller,
         volumes,
-        [controller, _agent(spec, environment, [*mounts, _mount("settings", "/settings", read_only=True)])],
+        # A mount of the agent replaces that of ovn-controller at the same place.
+        [
+            controller,
+            _agent(spec, agent_environment, list({one["name"]: one for one in [*mounts, *for_agent]}.values())),
+        ],
     )
 
 

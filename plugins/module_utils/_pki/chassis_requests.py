@@ -15,11 +15,9 @@ import binascii
 import dataclasses
 import typing as t
 
+from .._tls_options import CHASSIS_SIGNER, CHASSIS_USAGES
 from .certificates import key_problem, request_problems
 
-# Both the field signerName and the name of the signer in rights.
-SIGNER = "ovn.c5c3.io/chassis"
-USAGES = ("digital signature", "client auth")
 NODE_EXTRA = "authentication.kubernetes.io/node-name"
 
 Verdict = t.Literal["sign", "deny", "ignore"]
@@ -45,7 +43,7 @@ def judge_request(request: Object, *, account: str, chassis: t.Mapping[str, str]
     name, spec = str(request["metadata"]["name"]), request["spec"]
     status = request.get("status") or {}
     conditions = {one["type"] for one in status.get("conditions") or ()}
-    if spec.get("signerName") != SIGNER or spec.get("username") != account:
+    if spec.get("signerName") != CHASSIS_SIGNER or spec.get("username") != account:
         return Decision(name, "ignore")
     if status.get("certificate") or conditions & {"Denied", "Failed"}:
         return Decision(name, "ignore")
@@ -78,8 +76,8 @@ def pem_of(request: Object) -> str:
 
 def _problem(spec: Object, expected: str) -> str:
     usages = sorted(spec.get("usages") or ())
-    if usages != sorted(USAGES):
-        return f"its usages are {', '.join(usages) or 'not given'}, not {', '.join(USAGES)}"
+    if usages != sorted(CHASSIS_USAGES):
+        return f"its usages are {', '.join(usages) or 'not given'}, not {', '.join(CHASSIS_USAGES)}"
     pem = pem_of({"spec": spec})
     problems = request_problems(pem, expected, (), ("clientAuth",)) or list(filter(None, [key_problem(pem)]))
     return problems[0] if problems else ""

@@ -18,6 +18,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ImportError:  # SigningAuthority says so
     pass
 
@@ -43,19 +44,20 @@ class SigningAuthority:
                 "signer.private_key does not belong to signer.certificate. Give the key of the CA of the chassis."
             )
 
-    def sign(self, request: str, chassis: str, now: datetime.datetime) -> str:
+    def sign(self, request: str, chassis: str, now: datetime.datetime, *, days: int | None = None) -> str:
         """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours."""
+        end = now + datetime.timedelta(days=days or self.days)
         builder = (
             x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, chassis)]))
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, chassis)]))
             .issuer_name(self.certificate.subject)
             .public_key(x509.load_pem_x509_csr(request.encode()).public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _CLOCKS)
-            .not_valid_after(min(now + datetime.timedelta(days=self.days), not_after(self.certificate)))
+            .not_valid_after(min(end, not_after(self.certificate)))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_digital_signature(), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
             .add_extension(_authority_identifier(self.certificate), critical=False)
         )
         plain = isinstance(self._key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))

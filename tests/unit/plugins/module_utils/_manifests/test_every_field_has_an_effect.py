@@ -128,6 +128,7 @@ CHANGED: dict[str, t.Any] = {
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
     "tls.southboundClientCaKey": "client-ca.crt",
+    "tls.nodeCertificates": "own",
     **below("tls.caConfigMapRef", {"name": "trusted", "key": "cas.pem"}),
     **below("tls.southboundClientCaConfigMapRef", {"name": "clients", "key": "cas.pem"}),
     **below(
