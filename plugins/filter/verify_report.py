@@ -93,7 +93,7 @@ from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
-from ..module_utils._roles.pki import chassis_service
+from ..module_utils._roles.pki import chassis_service, has_node_certificates
 from ..module_utils._roles.variables import Variables, as_list, backend_of, is_true
 from ..plugin_utils._filters import as_filter
 
@@ -124,8 +124,10 @@ def _chassis_certificate(variables: Variables) -> Variables | None:
     return read
 
 
-def _has_tls(variables: Variables) -> bool:
-    return is_true(variables, "ovn_hypervisor_tls", "ovn_tls", default=True)
+def _share(variables: Variables) -> bool:
+    """Whether the nodes of a hypervisor cluster share a certificate."""
+    tls = is_true(variables, "ovn_hypervisor_tls", "ovn_tls", default=True)
+    return tls and not has_node_certificates(variables)
 
 
 def _host(variables: Variables) -> Host:
@@ -183,7 +185,7 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            sharing_clusters=[name for name, variables in present if name in clusters and _has_tls(variables)],
+            sharing_clusters=[name for name, variables in present if name in clusters and _share(variables)],
             has_relays=chassis_service(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()})[
                 "relay"
             ]

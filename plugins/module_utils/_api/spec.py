@@ -274,6 +274,11 @@ class ClusterSpec:
         return self.northbound if database == "northbound" else self.southbound
 
     @property
+    def has_node_certificates(self) -> bool:
+        """Return whether each node of a hypervisor cluster has a certificate of its own."""
+        return self.tls.enabled and self.tls.node_certificates == "own"
+
+    @property
     def exposes_unrestricted(self) -> bool:
         """Return whether clients outside this Kubernetes cluster reach the port of the Southbound without a role."""
         return self.southbound.service.exposed and bool(self.neutron_integration.sb_connection.allowed_cidrs)

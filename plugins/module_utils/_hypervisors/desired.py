@@ -40,7 +40,7 @@ class DesiredHypervisors(t.NamedTuple):
 
     @property
     def has_node_certificates(self) -> bool:
-        return self.spec.tls.enabled and self.spec.tls.node_certificates == "own"
+        return self.spec.has_node_certificates
 
 
 def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
@@ -65,7 +65,6 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
     if any(tls) and not tls.complete:
         missing = [option for option, path in tls._asdict().items() if not path]
         raise InvalidInput(f"{' and '.join(missing)} missing: private_key, certificate and ca_certificate go together.")
-    own = spec.tls.enabled and spec.tls.node_certificates == "own"
     return DesiredHypervisors(
         name=name,
         namespace=namespace,
@@ -75,7 +74,7 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
         asked=southbound if tls.complete or "ssl" not in schemes else [],
         tls=tls,
         tls_secret=(params["tls_secret"] or spec.tls_secret) if spec.tls.enabled else None,
-        signer=_signer(params["signer"]) if own else None,
+        signer=_signer(params["signer"]) if spec.has_node_certificates else None,
         api_server=params["api_server"] or server,
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],

@@ -84,7 +84,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    own = bool(tls_secret) and spec.tls.node_certificates == "own"
+    own = bool(tls_secret) and spec.has_node_certificates
     files = node_certificates.FILES if own else TLS_FILES
     tls = files.as_environment() if tls_secret else {}
     host = spec.ovs.mode == "host"

@@ -48,7 +48,7 @@ def hypervisor_manifests(
     ]
     if spec.ovs.mode == "managed":
         daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
-    own = tls_secret is not None and spec.tls.node_certificates == "own"
+    own = tls_secret is not None and spec.has_node_certificates
     return [
         *(request_rights(CONTROLLER, namespace, name, "controller") if own else []),
         # Before the pods, which are refused without theirs.

@@ -213,9 +213,20 @@ def makes_client_bundle(central: Variables) -> bool:
 
 
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
-    """Return whether there are chassis whose certificate does not have their name: the nodes of a hypervisor cluster share one."""
+    """Return whether there are chassis whose certificate does not have their name: nodes of a hypervisor cluster that share one."""
     clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
-    return any(first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent" for host in clusters)
+    return any(
+        first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent"
+        and not has_node_certificates(hostvars[host])
+        for host in clusters
+    )
+
+
+def has_node_certificates(variables: Variables) -> bool:
+    """Return whether the nodes of a hypervisor cluster have certificates of their own; its specification counts more than the option."""
+    declared = _field(_specification(variables, "chassis"), "tls", "nodeCertificates")
+    option = first_value(variables, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
+    return (declared or option) == "own"
 
 
 def _has_relay(central: Variables) -> bool:
