@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import time
 import typing as t
 
@@ -15,16 +16,29 @@ import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
+import test_relay
+from _agent import NODE, Agent
 from _apiserver import ApiServer
 from _hypervisors import Hypervisors, hypervisor_cluster
 from _pki import Pki, is_signed
+from _rights import Operator
+from _vswitch import Vswitch, require_vswitch
 from conftest import RunModule, until
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from test_relay import ControlPlane as RelayPlane
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+    PREPARATION,
+    RIGHTS,
+    node_certificate_rights,
+    node_certificate_role,
+    roles,
+)
+
+plane = test_relay.plane  # a fixture
 
 Object = dict[str, t.Any]
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -43,15 +57,10 @@ class Site:
         hypervisors.node("b", "192.0.2.22", system_id="b.example.com")
 
     def run(self, *, signs: bool = True, **options: t.Any) -> t.Any:
-        key = self.authority._key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        signer = {
-            "certificate": pathlib.Path(self.authority.ca_certificate).read_text(),
-            **({"private_key": key.decode()} if signs else {}),
-        }
+        certificate, key = self.authority.as_texts()
+        signer = {"certificate": certificate, **({"private_key": key} if signs else {})}
         spec = {"tls": {"enabled": True, "nodeCertificates": "own"}}
-        return self.hypervisors(spec=spec, southbound=["ssl:127.0.0.1:1"], signer=signer, **options)
+        return self.hypervisors(**{"spec": spec, "southbound": ["ssl:127.0.0.1:1"], "signer": signer, **options})
 
     def token_of(self, node: str, *, bound: bool = True) -> str:
         """Return the token that a kubelet mounts into the pod on this node."""
@@ -220,6 +229,94 @@ def test_what_the_token_of_an_agent_can_do(site: Site) -> None:
     for attempt in attempts:
         with pytest.raises(Refused, match=" 403: "):
             attempt()
+
+
+def test_a_user_with_exactly_these_rights(site: Site, tmp_path: pathlib.Path) -> None:
+    """Those of the page: sign for this one signer, and manage the one role of the agents."""
+    site.run(signs=False)  # the definitions, by an administrator
+    for kind in ("clusterroles", "clusterrolebindings"):
+        place = f"/apis/rbac.authorization.k8s.io/v1/{kind}/c5c3-ovn-certificates-{site.namespace}"
+        site.server.request("DELETE", place)
+    operator = Operator(site.server, f"operator-{site.namespace}", tmp_path)
+    certificates = node_certificate_role(f"{operator.name}-certificates", site.namespace)
+    operator.grant(*roles("hypervisors", operator.name, site.namespace), certificates)
+    operator.await_denied(
+        [*RIGHTS["hypervisors"], *node_certificate_rights(site.namespace)],
+        site.namespace,
+        {
+            (right.group, right.resource, verb)
+            for right in RIGHTS["hypervisors"]
+            if right.need in PREPARATION
+            for verb in right.verbs
+        },
+    )
+    site.run(kubeconfig=operator.kubeconfig)
+    agent = site.agent("a")
+    await_request(agent, "a")
+    assert site.run(kubeconfig=operator.kubeconfig)["steps"] == ["sign the certificate of chassis a"]
+    agent.ensure("a")
+    gone = site.run(kubeconfig=operator.kubeconfig, state="absent")
+    assert "ClusterRole" in {one["kind"] for one in gone["objects"] if one["action"] == "deleted"}
+    # It signs for nobody else.
+    cluster = operator.connect()
+    present = site.requests()[0]["spec"]
+    spec = {"request": present["request"], "usages": present["usages"], "signerName": "example.com/other"}
+    site.server.request("POST", REQUESTS, {"metadata": {"name": f"other-{site.namespace}"}, "spec": spec})
+    condition = {"type": "Approved", "status": "True", "reason": "x", "message": "x"}
+    with pytest.raises(Refused) as e:
+        cluster.patch(
+            *("certificates.k8s.io/v1", "CertificateSigningRequest", f"other-{site.namespace}", None),
+            {"status": {"conditions": [condition]}},
+            subresource="approval",
+        )
+    assert e.value.details["http_status"] == 403
+
+
+def test_a_node_becomes_a_chassis_with_its_own_rights(
+    site: Site, plane: RelayPlane, daemons: None, short_dir: pathlib.Path
+) -> None:
+    """Agent, run, relay, northd and ovn-controller: the agent waits for the certificate, ovn-controller registers through the relay with it."""
+    require_vswitch()
+    site.authority = plane.chassis_authority
+    site.hypervisors.node(NODE, "192.0.2.23")
+    options = {"southbound": [plane.port]}
+    site.run(**options)
+    machine = Vswitch(short_dir, "ch1")
+    agent = Agent(machine.start(), short_dir)
+    folder, account = short_dir / "node-tls", short_dir / "account"
+    for one in (folder, account):
+        one.mkdir()
+    (account / "token").write_text(site.token_of(NODE))
+    shutil.copy(site.server.ca_certificate, account / "ca.crt")
+    pair = [f"{folder}/current/tls.key", f"{folder}/current/tls.crt", plane.central.ca_certificate]
+    try:
+        machine.start_vswitchd()
+        settings = site.hypervisors.settings()
+        agent.write(settings["_default"], settings.get(NODE))
+        agent.start(
+            outside=True,
+            OVN_NODE_TLS_DIR=str(folder),
+            OVN_API_SERVER=site.server.url,
+            OVN_SERVICE_ACCOUNT_DIR=str(account),
+            **dict(zip(("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE"), pair)),
+        )
+        agent.until_trouble(f"for chassis {NODE} is not signed yet. Run c5c3.ovn.hypervisors")
+        assert not agent.settled
+        assert site.run(**options)["steps"] == [f"sign the certificate of chassis {NODE}"]
+        agent.until_ready()
+        assert agent.settled
+        machine.start_controller("-p", pair[0], "-c", pair[1], "-C", pair[2], outside=True)
+        until(lambda: NODE in plane.sbctl("--bare", "--columns=name", "list", "Chassis").split(), "the chassis", 60)
+        # With that key nobody deletes another chassis.
+        plane.sbctl("chassis-add", "other", "geneve", "192.0.2.99")
+        words = ["ovn-sbctl", "-p", pair[0], "-c", pair[1], "-C", pair[2], "--no-leader-only", "--timeout=5"]
+        done = subprocess.run(
+            [*words, f"--db={plane.port}", "chassis-del", "other"], capture_output=True, text=True, check=False
+        )
+        assert "permission error" in done.stderr
+    finally:
+        agent.stop()
+        machine.stop()
 
 
 def test_absent_takes_the_rights_away(site: Site) -> None:

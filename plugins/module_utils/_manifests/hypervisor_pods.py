@@ -15,7 +15,7 @@ import typing as t
 
 from .._api.names import Object
 from . import node_certificates
-from .pods import TLS, TLS_FILES, TLS_VOLUME, scheduling, tls_volume, tolerations
+from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -106,11 +106,12 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         volumes.append(tls_volume(spec.tls, tls_secret, mode=0o400))
     if tls_secret and own:
         volumes.append(node_certificates.authorities_volume(spec.tls, tls_secret))
-        (certificate, mount), (access, token) = node_certificates.certificate_volume(), node_certificates.agent_access()
+        # The token names the node of its pod.
+        (certificate, mount), (access, token) = node_certificates.certificate_volume(), api_access()
         volumes += [certificate, access]
         mounts.append({**mount, "readOnly": True})
         for_agent += [mount, token]
-        agent_environment.update(node_certificates.agent_environment())
+        agent_environment[node_certificates.FOLDER_VARIABLE] = node_certificates.FOLDER
     controller = _daemon(
         "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
     )

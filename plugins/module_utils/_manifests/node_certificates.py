@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.names import CA_KEY, Component, Object, labels
 from .._ovsdb.tls_files import TlsFiles
-from .pods import TLS, TLS_VOLUME, api_access
+from .pods import TLS, TLS_VOLUME
 
 if t.TYPE_CHECKING:
     from .._api.tls_spec import Tls
@@ -20,10 +20,9 @@ if t.TYPE_CHECKING:
 RBAC = "rbac.authorization.k8s.io"
 # Key and certificate outlive the pod and a boot of the node as on a machine: else each of them would wait for the next run.
 _NODE_FOLDER = "/var/lib/c5c3-ovn/certificate"
-_FOLDER, _VOLUME = "/node-tls", "node-tls"
+FOLDER, FOLDER_VARIABLE, _VOLUME = "/node-tls", "OVN_NODE_TLS_DIR", "node-tls"
 # The agent replaces the folder behind this link, so key and certificate change together.
-FILES = TlsFiles(f"{_FOLDER}/current/tls.key", f"{_FOLDER}/current/tls.crt", f"{TLS}/{CA_KEY}")
-FOLDER_VARIABLE = "OVN_NODE_TLS_DIR"
+FILES = TlsFiles(f"{FOLDER}/current/tls.key", f"{FOLDER}/current/tls.crt", f"{TLS}/{CA_KEY}")
 
 
 def authorities_volume(tls: Tls, secret: str) -> Object:
@@ -40,17 +39,8 @@ def certificate_volume() -> tuple[Object, Object]:
     """Return volume and mount of the folder with the key and certificate of the node."""
     return (
         {"name": _VOLUME, "hostPath": {"path": _NODE_FOLDER, "type": "DirectoryOrCreate"}},
-        {"name": _VOLUME, "mountPath": _FOLDER},
+        {"name": _VOLUME, "mountPath": FOLDER},
     )
-
-
-def agent_access() -> tuple[Object, Object]:
-    """Return volume and mount of the token with which the agent asks for the certificate. It names the node of its pod."""
-    return api_access()
-
-
-def agent_environment() -> dict[str, str]:
-    return {FOLDER_VARIABLE: _FOLDER}
 
 
 def role_name(namespace: str) -> str:
