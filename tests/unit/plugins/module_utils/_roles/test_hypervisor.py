@@ -250,6 +250,11 @@ OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "
             id="nodes that share a certificate have no role",
         ),
         pytest.param(
+            {"backend": "kubernetes", "node_certificates": "own"},
+            ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
+            id="nodes with certificates of their own",
+        ),
+        pytest.param(
             {"backend": "kubernetes", "ovn_southbound_rbac": False},
             ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
             id="nodes without RBAC",

@@ -192,6 +192,24 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
     [
         pytest.param(CLUSTER, True, id="a hypervisor cluster"),
         pytest.param({**CLUSTER, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
+        pytest.param({**CLUSTER, "ovn_node_certificates": "own"}, False, id="nodes with certificates of their own"),
+        pytest.param(
+            {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_node_certificates": "shared"},
+            True,
+            id="one cluster is an exception",
+        ),
+        pytest.param(
+            {**CLUSTER, "ovn_cluster_spec": {"tls": {"nodeCertificates": "own"}}}, False, id="by the specification"
+        ),
+        pytest.param(
+            {
+                **CLUSTER,
+                "ovn_node_certificates": "own",
+                "ovn_hypervisor_spec": {"tls": {"nodeCertificates": "shared"}},
+            },
+            True,
+            id="the specification counts more",
+        ),
         pytest.param({}, False, id="a machine"),
     ],
 )
