@@ -184,12 +184,14 @@ def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
 
     `relay`: chassis connect to relays that know them by the names in their certificates, and give them a role. `chassis_ca`: chassis have a CA of their
-    own, which who serves them tells from the central one. `central_backend`: where the control plane runs.
+    own, which who serves them tells from the central one. `central_backend`: where the control plane runs. `node_certificates`: hypervisor clusters whose
+    nodes have certificates of their own.
     """
     # Each look into hostvars costs, and this is asked for every hypervisor.
     central = [hostvars[host] for host in members_of(groups, "ovn_central")]
+    own = [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
     if not central:
-        return {"relay": None, "chassis_ca": None, "central_backend": None}
+        return {"relay": None, "chassis_ca": None, "central_backend": None, "node_certificates": own}
     relays = [
         _has_relay(one) and (backend_of(one) == "host" or not share_certificates(hostvars, groups)) for one in central
     ]
@@ -200,6 +202,7 @@ def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
             for relay, one in zip(relays, central)
         ),
         "central_backend": backend_of(central[0]),
+        "node_certificates": own,
     }
 
 
@@ -214,12 +217,15 @@ def makes_client_bundle(central: Variables) -> bool:
 
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
     """Return whether there are chassis whose certificate does not have their name: nodes of a hypervisor cluster that share one."""
+    return any(not has_node_certificates(hostvars[host]) for host in _present_clusters(hostvars, groups))
+
+
+def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the hypervisor clusters that are not to be removed."""
     clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
-    return any(
-        first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent"
-        and not has_node_certificates(hostvars[host])
-        for host in clusters
-    )
+    return [
+        host for host in clusters if first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent"
+    ]
 
 
 def has_node_certificates(variables: Variables) -> bool:

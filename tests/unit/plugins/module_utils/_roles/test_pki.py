@@ -216,6 +216,8 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
 def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
     hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
     assert pki.share_certificates(hosts, groups) is share
+    own = ["rack1"] if pki.has_node_certificates(rack) else []
+    assert pki.chassis_service(hosts, groups)["node_certificates"] == own
     assert pki.chassis_service(hosts, groups)["relay"] is not share
     assert pki.chassis_service({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)["relay"] is False
 
