@@ -183,18 +183,14 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
 def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
 
-    `relay`: chassis connect to relays that know them by the names in their certificates, and give them a role. `chassis_ca`: chassis have a CA of their
-    own, which who serves them tells from the central one. `central_backend`: where the control plane runs. `node_certificates`: hypervisor clusters whose
-    nodes have certificates of their own.
+    `relay`: chassis on machines connect to relays beside members on machines. `chassis_ca`: chassis have a CA of their own, which who serves them tells from
+    the central one. `central_backend`: where the control plane runs.
     """
     # Each look into hostvars costs, and this is asked for every hypervisor.
     central = [hostvars[host] for host in members_of(groups, "ovn_central")]
-    own = [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
     if not central:
-        return {"relay": None, "chassis_ca": None, "central_backend": None, "node_certificates": own}
-    relays = [
-        _has_relay(one) and (backend_of(one) == "host" or not share_certificates(hostvars, groups)) for one in central
-    ]
+        return {"relay": None, "chassis_ca": None, "central_backend": None}
+    relays = [backend_of(one) == "host" and _has_role(one) for one in central]
     return {
         "relay": all(relays),
         "chassis_ca": all(
@@ -202,7 +198,6 @@ def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
             for relay, one in zip(relays, central)
         ),
         "central_backend": backend_of(central[0]),
-        "node_certificates": own,
     }
 
 
@@ -213,6 +208,13 @@ def makes_client_bundle(central: Variables) -> bool:
         and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
         and not secret_of(central, "central").given
     )
+
+
+def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool:
+    """Return whether relays know chassis by the names in their certificates, and give them a role. It looks at all hosts, so ask once in a run."""
+    central = [hostvars[host] for host in members_of(groups, "ovn_central")]
+    in_pods = any(backend_of(one) == "kubernetes" for one in central)
+    return bool(central) and all(map(_has_role, central)) and not (in_pods and share_certificates(hostvars, groups))
 
 
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
@@ -235,7 +237,12 @@ def has_node_certificates(variables: Variables) -> bool:
     return (declared or option) == "own"
 
 
-def _has_relay(central: Variables) -> bool:
+def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the hypervisor clusters whose nodes have certificates of their own."""
+    return [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
+
+
+def _has_role(central: Variables) -> bool:
     """RBAC knows a chassis by the name in its certificate, so there is no role without TLS."""
     return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and is_true(
         central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True

@@ -179,7 +179,7 @@ class TestDesired:
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
-        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
+        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes"),
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
@@ -216,10 +216,13 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
 def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
     hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
     assert pki.share_certificates(hosts, groups) is share
-    own = ["rack1"] if pki.has_node_certificates(rack) else []
-    assert pki.chassis_service(hosts, groups)["node_certificates"] == own
-    assert pki.chassis_service(hosts, groups)["relay"] is not share
-    assert pki.chassis_service({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)["relay"] is False
+    assert pki.clusters_with_node_certificates(hosts, groups) == (["rack1"] if pki.has_node_certificates(rack) else [])
+    assert pki.chassis_have_role(hosts, groups) is not share
+    assert not pki.chassis_have_role({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)
+    assert pki.chassis_have_role({**hosts, "plane": {}}, groups), (
+        "members on machines have a port of their own for nodes"
+    )
+    assert not pki.chassis_have_role(hosts, {**groups, "ovn_central": []})
 
 
 @pytest.mark.parametrize(
